@@ -1,0 +1,51 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// One Swift module: its folder under Sources, the modules below it, and nothing else.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(name)", swiftSettings: settings)
+}
+
+/// A folder of behaviour tests under Tests/<kind>.
+func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", swiftSettings: settings)
+}
+
+/// A system library: a module map, one header, no code.
+func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig)
+}
+
+let package = Package(
+    name: "talkie",
+    products: [
+        .library(name: "MediaCore", targets: ["MediaCore"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
+    ],
+    targets: [
+        // C libraries
+        clibrary("CFFmpeg", pkgConfig: "libavformat"),
+        clibrary("CSDL", pkgConfig: "sdl2"),
+        clibrary("CALSA", pkgConfig: "alsa"),
+        clibrary("CSodium", pkgConfig: "libsodium"),
+        clibrary("CGMP", pkgConfig: "gmp"),
+        clibrary("CAvahi", pkgConfig: "avahi-client"),
+        .target(name: "CShim", path: "Sources/CLibraries/CShim"),
+
+        // The house, from the ground up
+        module("MediaCore", ["CShim"]),
+
+        // Tests
+        tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
+    ]
+)

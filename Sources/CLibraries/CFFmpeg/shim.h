@@ -1,0 +1,37 @@
+#pragma once
+#include <libavcodec/avcodec.h>
+#include <libavcodec/bsf.h>
+#include <libavfilter/avfilter.h>
+#include <libavfilter/buffersink.h>
+#include <libavfilter/buffersrc.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/dict.h>
+#include <libavutil/display.h>
+#include <libavutil/error.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/mastering_display_metadata.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <libavutil/replaygain.h>
+#include <libswresample/swresample.h>
+#include <libswscale/swscale.h>
+#include <string.h>
+
+/* Function-like macros and compound macros that Swift cannot import. */
+static const int64_t cff_nopts_value = AV_NOPTS_VALUE;
+static const int cff_error_eof = AVERROR_EOF;
+static const int cff_error_again = AVERROR(EAGAIN);
+static const int cff_error_invalid_data = AVERROR_INVALIDDATA;
+static const int cff_error_exit = AVERROR_EXIT;
+static const int cff_error_not_found_decoder = AVERROR_DECODER_NOT_FOUND;
+static const int cff_error_stream_not_found = AVERROR_STREAM_NOT_FOUND;
+static const int cff_error_http_not_found = AVERROR_HTTP_NOT_FOUND;
+static inline int cff_error_from_errno(int e) { return AVERROR(e); }
+
+/* av_log is variadic; quietening it is the only thing we want of it. */
+static inline void cff_log_silence(void) { av_log_set_level(AV_LOG_QUIET); }
+
+/* A compound literal macro. */
+static inline AVRational cff_microseconds(void) { return AV_TIME_BASE_Q; }

@@ -1,0 +1,19 @@
+extension Duration {
+    /// Whole nanoseconds of this duration, rounded toward zero; saturates at ±292 years.
+    @inlinable public var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        if overflow { return seconds < 0 ? .min : .max }
+        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflowed ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The duration in seconds, for display and for filters that compute in floating point.
+    @inlinable public var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) * 1e-18
+    }
+
+    /// The duration in milliseconds, for display.
+    @inlinable public var inMilliseconds: Double { inSeconds * 1e3 }
+}

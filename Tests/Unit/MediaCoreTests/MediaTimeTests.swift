@@ -1,0 +1,63 @@
+import Testing
+
+@testable import MediaCore
+
+@Suite struct MediaTimeTests {
+    @Test func aHundredThousandFrameDurationsAddUpExactly() {
+        let frame = MediaTime(value: 1001, timescale: 24000)
+        var sum = MediaTime.zero
+        for _ in 0..<100_000 { sum += frame }
+        #expect(sum == frame * 100_000)
+        #expect(sum == MediaTime(value: 100_100_000, timescale: 24000))
+    }
+
+    @Test func timesOfDifferentTimescalesCompareAndHashByTheirInstant() {
+        let a = MediaTime(value: 1, timescale: 3)
+        let b = MediaTime(value: 30000, timescale: 90000)
+        #expect(a == b)
+        #expect(Set([a, b]).count == 1)
+        #expect(MediaTime(value: 33333, timescale: 100_000) < a)
+    }
+
+    @Test func absurdTimesFromAFileSaturateInsteadOfTrapping() {
+        let huge = MediaTime(value: .max, timescale: 1)
+        #expect((huge + huge).value == .max)
+        #expect((-MediaTime(value: .min, timescale: 1)).value == .max)
+        #expect((huge * .max).nanoseconds == .max)
+        #expect((huge + MediaTime(value: 1, timescale: 3)).nanoseconds == .max)
+        #expect(MediaTime(value: 5, timescale: 0).timescale == 1)
+        #expect(MediaTime(seconds: .nan) == .zero)
+        #expect(MediaTime(seconds: -.infinity).value == .min)
+    }
+
+    @Test(arguments: [(1, 3, 333_333_333), (2, 3, 666_666_667), (-2, 3, -666_666_667), (1001, 24000, 41_708_333)])
+    func nanosecondsAreRoundedToTheNearest(value: Int64, timescale: Int32, nanoseconds: Int64) {
+        #expect(MediaTime(value: value, timescale: timescale).nanoseconds == nanoseconds)
+    }
+
+    @Test func descriptionShowsMillisecondsWithTheirSign() {
+        #expect(MediaTime(value: -1001, timescale: 24000).description == "-0.042 s")
+        #expect(MediaTime(value: 3723, timescale: 1).description == "3723.000 s")
+    }
+}
+
+@Suite struct ClockTests {
+    @Test func rtpTimestampsCompareByDistanceAcrossTheWrap() {
+        let late = RTPTimestamp(rawValue: 5)
+        let early = RTPTimestamp(rawValue: .max - 4)
+        #expect(early.distance(to: late) == 10)
+        #expect(late.distance(to: early) == -10)
+        #expect(early.advanced(byFrames: 10) == late)
+    }
+
+    @Test func aMappingGoesThereAndBackWithinANanosecond() {
+        let mapping = ClockMapping(
+            sourceAnchor: HostInstant(nanoseconds: 1_000), targetAnchor: PTPInstant(nanoseconds: 77_000_000_000),
+            rateOffset: 50e-6)
+        let later = HostInstant(nanoseconds: 1_000 + 7_200_000_000_000)
+        let target = mapping.target(at: later)
+        #expect(target.nanoseconds == 77_000_000_000 + 7_200_000_000_000 + 360_000_000)
+        #expect(abs(mapping.source(at: target).nanoseconds - later.nanoseconds) <= 1)
+        #expect(mapping.age(at: later) == .seconds(7200))
+    }
+}
