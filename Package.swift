@@ -44,8 +44,11 @@ let package = Package(
 
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
+        module("SyncRendering", ["MediaCore"]),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
+        tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
     ]
 )

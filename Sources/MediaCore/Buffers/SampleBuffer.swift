@@ -1,0 +1,37 @@
+/// Immutable samples with their exact place on the film: encoded packets, decoded sound, or one picture.
+public struct SampleBuffer: Sendable {
+    public enum Payload: Sendable {
+        case encodedAudio(AudioFormat, PacketBatch)
+        case encodedVideo(VideoFormat, PacketBatch)
+        case pcm(PCMBlock)
+        case picture(any Picture)
+    }
+
+    public struct Flags: OptionSet, Sendable, BitwiseCopyable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Decoding may begin here.
+        public static let sync = Flags(rawValue: 1)
+        /// What comes does not follow on from what went before: decoders forget, smoothing starts anew.
+        public static let discontinuity = Flags(rawValue: 2)
+        /// Needed by the decoder only; never shown or heard.
+        public static let decodeOnly = Flags(rawValue: 4)
+    }
+
+    public var payload: Payload
+    /// When the first sample is perceived, on the film's own timeline. Nil when the source did not say.
+    public var presentationTime: MediaTime?
+    /// How long the samples last; zero when unknown.
+    public var duration: MediaTime
+    public var flags: Flags
+
+    public init(payload: Payload, presentationTime: MediaTime?, duration: MediaTime = .zero, flags: Flags = []) {
+        self.payload = payload
+        self.presentationTime = presentationTime
+        self.duration = duration
+        self.flags = flags
+    }
+
+    /// Film time just after the last sample, as far as known.
+    public var end: MediaTime? { presentationTime.map { $0 + duration } }
+}

@@ -1,0 +1,38 @@
+public import MediaCore
+
+/// Turns sample buffers of one format into decoded sound of another: decoding, trimming, mixing, resampling,
+/// stretching. Implemented above C libraries; owned and called by one thread.
+///
+/// Send one buffer, then receive until it returns false.
+public protocol PCMConverter: AnyObject {
+    /// Hands in the next buffer. A damaged packet is skipped, its place filled by what the next one's time says.
+    func send(_ buffer: SampleBuffer) throws(MediaError)
+    /// No more buffers follow: what is inside comes out.
+    func finish()
+    /// Fills a block; false when nothing is ready. `block.start` is exact film time, trims applied.
+    func receive(into block: PCMBlock) throws(MediaError) -> Bool
+    /// Forgets everything inside, for a jump.
+    func reset()
+    /// Packets that could not be decoded since the start.
+    var damagedPackets: Int { get }
+}
+
+/// Compresses decoded sound for a speaker. Owned and called by one thread.
+public protocol PCMEncoder: AnyObject {
+    /// Frames per packet.
+    var framesPerPacket: Int { get }
+    /// Takes a block; packets come out of `receive`.
+    func send(_ block: PCMBlock) throws(MediaError)
+    func finish()
+    /// Appends the packets that are ready, stamped with the film time of their decoded output; false when none is.
+    func receive(into batch: PacketBatch) throws(MediaError) -> Bool
+    func reset()
+}
+
+/// Makes converters and encoders; the application passes the one from MediaCodecs, or its own.
+public protocol AudioCodecs: Sendable {
+    /// - Parameter speed: film seconds per second of output, 0.5…2, pitch kept.
+    func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+        -> any PCMConverter
+    func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder
+}

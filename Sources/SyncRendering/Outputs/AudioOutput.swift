@@ -1,0 +1,90 @@
+public import MediaCore
+
+/// How an output wants to be handed sound of some format.
+public enum AudioDelivery: Sendable, Equatable {
+    /// Decoded, mixed and resampled to this.
+    case pcm(PCMFormat)
+    /// The film's own packets, untouched.
+    case passThrough(AudioFormat)
+    /// Decoded, resampled and encoded again to this.
+    case encoded(AudioFormat, from: PCMFormat)
+}
+
+/// What kind of way the sound takes; decides how far ahead it is fed and how it can be changed.
+public enum AudioRouteKind: String, Sendable {
+    case soundCard, bufferedSpeaker, realtimeSpeaker, virtual
+}
+
+/// Where sound goes: a sound card, a speaker across the network, a group, or a virtual card in tests.
+///
+/// The renderer's feeder thread owns the data calls (`prepare`, `accept…`, `finish`, `flush`, `close`) and makes
+/// them one at a time. `timebaseDidChange` comes from the thread that commanded the synchronizer and must return at
+/// once. The output reads `timebase` itself, subtracts its own delay, and places every sample so that film moment M
+/// is heard at host instant H. It never becomes the clock.
+///
+/// Data is pushed with back-pressure: when an output cannot take more it returns less than offered and raises
+/// `room` when it can.
+public protocol AudioOutput: AnyObject, Sendable {
+    /// For people: `"HDMI 0"`, `"Kitchen"`.
+    var name: String { get }
+    var kind: AudioRouteKind { get }
+    /// What this output costs in time, as known now. Any thread.
+    var latency: OutputLatency { get }
+    /// How far ahead of the playhead, in film time at speed 1, this output wants the renderer filled.
+    var desiredDepth: Duration { get }
+
+    /// How sound of this format should be handed over. Any thread, no side effects.
+    /// - Parameter mustDecode: true when the sound is to be changed on the way (speed, gain), so packets won't do.
+    func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
+
+    /// Gets ready to take sound delivered that way. May block while a device opens or a speaker answers.
+    ///
+    /// Called again when the delivery changes. On failure nothing is held and the call may be repeated.
+    func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError)
+
+    /// Takes decoded sound from frame `offset` of the block on; returns how many frames it took. Never blocks.
+    func accept(_ block: PCMBlock, from offset: Int) -> Int
+
+    /// Takes packets from index `offset` of the batch on; returns how many packets it took. Never blocks.
+    func accept(_ batch: PacketBatch, from offset: Int) -> Int
+
+    /// No more material follows for now: what is queued plays out, and running dry is no underrun.
+    func finish()
+
+    /// Film time up to which sound has been taken since the last flush; nil when there is none.
+    var acceptedUntil: MediaTime? { get }
+
+    /// Drops everything that was taken and is not yet heard. What is accepted next starts anew.
+    func flush()
+
+    /// The timeline changed: a start, a stop, a jump. Must return at once; heavy work goes to the output's own thread.
+    func timebaseDidChange(_ snapshot: TimebaseSnapshot)
+
+    /// Loudness of this output: 0 is silent, 1 is unchanged (0 dB). Applied smoothly. Any thread.
+    func setGain(_ gain: Float)
+
+    /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.
+    func close()
+}
+
+/// What the renderer lends to an output while it is in use.
+public struct AudioOutputContext: Sendable {
+    public let timebase: Timebase
+    /// Raised by the output, from any thread, when it can take more.
+    public let room: Signal
+    /// Where the output notes what happens.
+    public let events: EventLog
+    public let id: OutputID
+
+    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID) {
+        self.timebase = timebase
+        self.room = room
+        self.events = events
+        self.id = id
+    }
+}
+
+extension AudioOutput {
+    public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
+    public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
+}

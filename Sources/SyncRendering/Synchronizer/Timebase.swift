@@ -1,0 +1,80 @@
+public import MediaCore
+
+/// One straight stretch of the timeline: film moment `mediaAnchor` is perceived at host instant `hostAnchor`, and
+/// from there film passes at `rate` film seconds per second.
+public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
+    public var mediaAnchor: MediaTime
+    public var hostAnchor: HostInstant
+    /// 0 stands still, 1 is natural speed. Never negative.
+    public var rate: Double
+
+    public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double) {
+        self.mediaAnchor = mediaAnchor
+        self.hostAnchor = hostAnchor
+        self.rate = rate.isFinite ? max(0, rate) : 0
+    }
+
+    /// The film moment perceived at a host instant.
+    public func mediaTime(at instant: HostInstant) -> MediaTime {
+        guard rate != 0 else { return mediaAnchor }
+        let elapsed = instant.nanoseconds - hostAnchor.nanoseconds
+        return mediaAnchor + MediaTime(nanoseconds: rate == 1 ? elapsed : Int64((Double(elapsed) * rate).rounded()))
+    }
+
+    /// The host instant at which a film moment is perceived; nil while time stands still.
+    public func hostInstant(of time: MediaTime) -> HostInstant? {
+        guard rate != 0 else { return nil }
+        let film = (time - mediaAnchor).nanoseconds
+        let elapsed = rate == 1 ? film : Int64((Double(film) / rate).rounded())
+        return HostInstant(nanoseconds: hostAnchor.nanoseconds.addingReportingOverflow(elapsed).partialValue)
+    }
+}
+
+/// The timeline as it was published at one moment: the stretch in force and, when a change lies in the future, the
+/// stretch that follows it.
+public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
+    public var current: TimebaseSegment
+    /// Takes over at its own `hostAnchor`.
+    public var scheduled: TimebaseSegment?
+    /// Counts changes; samples prepared for an older line are recognised by it.
+    public var generation: UInt64
+
+    /// The stretch in force at a host instant.
+    public func segment(at instant: HostInstant) -> TimebaseSegment {
+        if let scheduled, scheduled.hostAnchor <= instant { return scheduled }
+        return current
+    }
+
+    /// The film moment perceived at a host instant.
+    public func mediaTime(at instant: HostInstant) -> MediaTime { segment(at: instant).mediaTime(at: instant) }
+
+    /// The stretch that ends up in force: what outputs prepare for.
+    public var upcoming: TimebaseSegment { scheduled ?? current }
+}
+
+/// The one sentence all outputs obey: "film moment M is perceived at host instant H".
+///
+/// Reading is lock-free and whole, on any thread. Only `RenderSynchronizer` writes. Before its first segment, time
+/// stands still at zero.
+public final class Timebase: Sendable {
+    /// The clock that host instants are read from.
+    public let clock: any HostClock
+    private let cell: SeqLock<TimebaseSnapshot>
+
+    init(clock: any HostClock) {
+        self.clock = clock
+        let still = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 0)
+        cell = SeqLock(TimebaseSnapshot(current: still, scheduled: nil, generation: 0))
+    }
+
+    /// The timeline as last published. Lock-free.
+    public var snapshot: TimebaseSnapshot { cell.load() }
+
+    /// The film moment perceived now.
+    public var currentTime: MediaTime { snapshot.mediaTime(at: clock.now) }
+
+    /// The rate in force now.
+    public var rate: Double { snapshot.segment(at: clock.now).rate }
+
+    func publish(_ snapshot: TimebaseSnapshot) { cell.store(snapshot) }
+}

@@ -1,0 +1,124 @@
+public import MediaCore
+
+/// Takes decoded pictures in any order of arrival within its depth and gives a screen the right one.
+///
+/// One thread enqueues, one thread (the screen's) takes. `isReadyForMoreMediaData` is back-pressure: enqueueing
+/// beyond it is allowed and costs memory.
+public final class DisplayLayer: Sendable {
+    /// What `take` found.
+    public struct Selection: Sendable {
+        /// The newest picture whose time had come, or nil when the one on screen stays.
+        public var picture: SampleBuffer?
+        /// Pictures passed over because a newer one was due too.
+        public var skipped: Int
+        /// Film time of the first picture passed over.
+        public var firstSkipped: MediaTime?
+    }
+
+    private struct State {
+        var queue: [SampleBuffer] = []
+        var depth: Int
+        var hasShown = false
+        var finished = false
+        var shownEnd: MediaTime?
+        var flushes: UInt64 = 0
+        var onReady: (@Sendable () -> Void)?
+        var wasFull = false
+    }
+
+    private let state: Lock<State>
+    /// Raised when a picture arrived or the queue was flushed; the screen waits on it when it has nothing to do.
+    public let arrival = Signal()
+
+    /// - Parameter depth: pictures held before `isReadyForMoreMediaData` turns false. Each is a whole decoded frame.
+    public init(depth: Int = 8) {
+        var initial = State(depth: max(2, depth))
+        initial.queue.reserveCapacity(max(2, depth) * 2)
+        state = Lock(initial)
+    }
+
+    /// True while another picture fits.
+    public var isReadyForMoreMediaData: Bool { state.withLock { $0.queue.count < $0.depth } }
+
+    /// Pictures waiting.
+    public var count: Int { state.withLock { $0.queue.count } }
+
+    /// Called from the taking thread each time the layer turns from full to ready. Must return at once.
+    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) { state.withLock { $0.onReady = body } }
+
+    /// Adds a picture; buffers without a picture or a time are ignored. Pictures are kept in order of film time.
+    public func enqueue(_ buffer: SampleBuffer) {
+        guard case .picture = buffer.payload, let time = buffer.presentationTime else { return }
+        state.withLock { state in
+            var index = state.queue.count
+            while index > 0, let before = state.queue[index - 1].presentationTime, before > time { index -= 1 }
+            state.queue.insert(buffer, at: index)
+            state.finished = false
+            if state.queue.count >= state.depth { state.wasFull = true }
+        }
+        arrival.raise()
+    }
+
+    /// No more pictures follow.
+    public func finish() {
+        state.withLock { $0.finished = true }
+        arrival.raise()
+    }
+
+    /// True when no more pictures follow and all have been taken.
+    public var isDrained: Bool { state.withLock { $0.finished && $0.queue.isEmpty } }
+
+    /// Film time just after the picture last taken, as far as known.
+    public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
+
+    /// Drops every waiting picture; the one on screen stays until the next is taken.
+    public func flush() {
+        let ready = state.withLock { state -> (@Sendable () -> Void)? in
+            state.queue.removeAll(keepingCapacity: true)
+            state.hasShown = false
+            state.finished = false
+            state.shownEnd = nil
+            state.flushes += 1
+            defer { state.wasFull = false }
+            return state.onReady
+        }
+        ready?()
+        arrival.raise()
+    }
+
+    /// Film time of the next picture, without taking it.
+    public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
+
+    /// Whether nothing was taken since the last flush: the next picture is then due at once, whatever its time, so
+    /// that a seek or a start shows its first picture while time still stands.
+    public var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
+
+    /// The next picture without taking it, for preparing early.
+    public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }
+
+    /// Takes the newest picture whose film time is not after `time`, and everything older.
+    public func take(upTo time: MediaTime) -> Selection {
+        let (selection, ready) = state.withLock { state -> (Selection, (@Sendable () -> Void)?) in
+            var last = -1
+            while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,
+                pts <= time || (!state.hasShown && last < 0)
+            {
+                last += 1
+            }
+            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), nil) }
+            let picture = state.queue[last]
+            let first = last > 0 ? state.queue[0].presentationTime : nil
+            state.queue.removeFirst(last + 1)
+            state.hasShown = true
+            state.shownEnd = picture.end
+            var ready: (@Sendable () -> Void)?
+            if state.wasFull, state.queue.count < state.depth {
+                state.wasFull = false
+                ready = state.onReady
+            }
+            return (Selection(picture: picture, skipped: last, firstSkipped: first), ready)
+        }
+        ready?()
+        return selection
+    }
+}

@@ -1,0 +1,172 @@
+public import MediaCore
+
+/// Decides which picture a screen shows when. Device-free: it knows a layer, a timebase and a `VideoOutput`, and is
+/// stepped by the one thread that owns the screen.
+///
+/// On a fixed refresh the picture whose time lies nearest to the next flip is taken: "newest not after" would show
+/// 24 pictures a second on a 60 Hz screen 8 ms late on average, nearest is unbiased within half a refresh. Where no
+/// refresh is known every picture is presented at its own instant; no grid is invented.
+public final class FramePresenter {
+    /// What to do after a step.
+    public enum Next: Sendable, Equatable {
+        /// Call `step` again at this moment, or earlier when the layer's `arrival` is raised or the timeline changes.
+        case at(HostInstant)
+        /// Nothing to do until something arrives or changes.
+        case whenSomethingArrives
+    }
+
+    private let layer: DisplayLayer
+    private let timebase: Timebase
+    private let output: any VideoOutput
+    private let events: EventLog
+    private var preparedTime: MediaTime?
+
+    /// Pictures shown and passed over since the start.
+    public private(set) var shownCount = 0
+    public private(set) var droppedCount = 0
+    /// The picture on screen, for repainting and screenshots.
+    public private(set) var onScreen: SampleBuffer?
+
+    public init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
+        self.layer = layer
+        self.timebase = timebase
+        self.output = output
+        self.events = events
+    }
+
+    /// Does what is due now and says when to come back.
+    public func step() -> Next {
+        let now = timebase.clock.now
+        let snapshot = timebase.snapshot
+        if layer.awaitsFirst {
+            // After a start or a jump the first picture is shown at once, held until time runs.
+            guard let first = layer.peek(), let pts = first.presentationTime else { return .whenSomethingArrives }
+            let segment = snapshot.segment(at: now)
+            if segment.rate == 0 {
+                let selection = layer.take(upTo: max(pts, segment.mediaAnchor))
+                guard let picture = selection.picture else { return .whenSomethingArrives }
+                // What was passed over lies before the place asked for; it was never meant to be seen.
+                show(picture, target: now)
+                return .at(now)
+            }
+        }
+        switch output.refresh {
+        case .unpaced: return stepUnpaced(now: now, snapshot: snapshot)
+        case .fixed(let period, let phase):
+            return stepFixed(now: now, snapshot: snapshot, period: period, phase: phase)
+        }
+    }
+
+    // MARK: No refresh known
+
+    private func stepUnpaced(now: HostInstant, snapshot: TimebaseSnapshot) -> Next {
+        guard let next = layer.peek(), let pts = next.presentationTime else { return .whenSomethingArrives }
+        guard let due = dueInstant(of: pts, snapshot: snapshot, now: now) else { return .whenSomethingArrives }
+        let cost = output.presentCost
+        let delay = output.latency.delay
+        let callAt = due.advanced(by: .zero - delay - cost)
+        if preparedTime != pts {
+            // Convert while there is time; one picture ahead is enough.
+            if callAt.duration(to: now) < .zero, callAt - now > .milliseconds(40) {
+                return .at(callAt.advanced(by: .milliseconds(-35)))
+            }
+            // Late already? Then the newest picture that is due is the one worth converting.
+            let horizon = snapshot.segment(at: now).mediaTime(at: now.advanced(by: delay + cost))
+            if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
+            output.prepare(next.picture!)
+            preparedTime = pts
+            let after = timebase.clock.now
+            if callAt > after { return .at(callAt) }
+        } else if callAt > now {
+            return .at(callAt)
+        }
+        return presentDue(upTo: pts, snapshot: snapshot, now: now)
+    }
+
+    private func presentDue(upTo time: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> Next {
+        let selection = layer.take(upTo: time)
+        noteSkipped(selection)
+        guard let picture = selection.picture, let pts = picture.presentationTime else { return .whenSomethingArrives }
+        show(picture, target: dueInstant(of: pts, snapshot: snapshot, now: now) ?? now)
+        return .at(timebase.clock.now)
+    }
+
+    /// When a film moment is perceived; nil while time stands still with nothing scheduled.
+    private func dueInstant(of pts: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> HostInstant? {
+        let running = snapshot.segment(at: now)
+        if let instant = running.hostInstant(of: pts) {
+            // Past the scheduled change the present line says nothing.
+            if let scheduled = snapshot.scheduled, scheduled.hostAnchor > now, instant >= scheduled.hostAnchor {
+                return scheduled.hostInstant(of: pts).map { max($0, scheduled.hostAnchor) }
+            }
+            return instant
+        }
+        guard let scheduled = snapshot.scheduled else { return nil }
+        return scheduled.hostInstant(of: pts).map { max($0, scheduled.hostAnchor) }
+    }
+
+    // MARK: Fixed refresh
+
+    private func stepFixed(
+        now: HostInstant, snapshot: TimebaseSnapshot, period: Duration, phase: HostInstant
+    ) -> Next {
+        let periodNs = max(1, period.wholeNanoseconds)
+        let ready = now.advanced(by: output.presentCost)
+        // The next flip that a picture handed over now can still reach.
+        let since = ready.nanoseconds - phase.nanoseconds
+        let count = since >= 0 ? (since + periodNs - 1) / periodNs : -((-since) / periodNs)
+        let flip = HostInstant(nanoseconds: phase.nanoseconds + count * periodNs)
+        let light = flip.advanced(by: output.latency.delay)
+        let segment = snapshot.segment(at: light)
+        guard layer.nextTime != nil else { return .whenSomethingArrives }
+        guard segment.rate != 0 else {
+            return snapshot.scheduled.map { .at(max($0.hostAnchor, flip)) } ?? .whenSomethingArrives
+        }
+        // Nearest flip: a picture is due at the first flip not earlier than half a refresh before its own time.
+        let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
+        let selection = layer.take(upTo: segment.mediaTime(at: half))
+        noteSkipped(selection)
+        if let picture = selection.picture, let pts = picture.presentationTime {
+            show(picture, target: segment.hostInstant(of: pts) ?? light)
+        }
+        return .at(flip.advanced(by: period - output.presentCost))
+    }
+
+    // MARK: Showing
+
+    private func show(_ buffer: SampleBuffer, target: HostInstant) {
+        guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
+        if preparedTime != pts { output.prepare(picture) }
+        preparedTime = nil
+        let visible = output.present()
+        onScreen = buffer
+        shownCount += 1
+        events.note(
+            .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
+    }
+
+    private func noteSkipped(_ selection: DisplayLayer.Selection) {
+        guard selection.skipped > 0, let first = selection.firstSkipped else { return }
+        droppedCount += selection.skipped
+        events.note(.framesDropped(count: selection.skipped, at: first, reason: .late))
+    }
+
+    /// Draws the picture on screen again: after a resize, an exposure, a message over it.
+    public func repaint() {
+        guard let picture = onScreen?.picture else { return }
+        preparedTime = nil
+        output.prepare(picture)
+        _ = output.present()
+    }
+
+    /// Forgets what was prepared; call after a flush of the layer.
+    public func invalidate() { preparedTime = nil }
+}
+
+extension SampleBuffer {
+    /// The picture inside, if that is what it holds.
+    public var picture: (any Picture)? {
+        if case .picture(let picture) = payload { return picture }
+        return nil
+    }
+}

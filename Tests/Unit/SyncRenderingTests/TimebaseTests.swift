@@ -1,0 +1,98 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+@Suite struct TimebaseTests {
+    let clock = ManualClock()
+
+    @Test func timeStandsStillBeforeTheFirstRate() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        clock.advance(by: .seconds(10))
+        #expect(synchronizer.currentTime == .zero)
+        #expect(synchronizer.rate == 0)
+    }
+
+    @Test func aScheduledStartTakesOverExactlyAtItsInstant() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let start = clock.now.advanced(by: .milliseconds(500))
+        synchronizer.setRate(1, time: MediaTime(value: 7, timescale: 1), atHostTime: start)
+        clock.advance(by: .milliseconds(499))
+        #expect(synchronizer.currentTime == .zero)
+        clock.advance(by: .milliseconds(1))
+        #expect(synchronizer.currentTime == MediaTime(value: 7, timescale: 1))
+        clock.advance(by: .seconds(2))
+        #expect(synchronizer.currentTime == MediaTime(value: 9, timescale: 1))
+    }
+
+    @Test func aPauseKeepsTheMomentItFell() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.setRate(2, time: .zero)
+        clock.advance(by: .milliseconds(1500))
+        synchronizer.setRate(0)
+        clock.advance(by: .seconds(60))
+        #expect(synchronizer.currentTime == MediaTime(value: 3, timescale: 1))
+    }
+
+    @Test func aNewCommandReplacesAScheduledOneThatHasNotBegun() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.setRate(1, time: .zero)
+        synchronizer.setRate(0, atHostTime: clock.now.advanced(by: .seconds(1)))
+        synchronizer.setRate(1, atHostTime: nil)
+        clock.advance(by: .seconds(5))
+        #expect(synchronizer.currentTime == MediaTime(value: 5, timescale: 1))
+    }
+
+    @Test func hostInstantAndMediaTimeAreInverse() {
+        let segment = TimebaseSegment(
+            mediaAnchor: MediaTime(value: 1001, timescale: 24000), hostAnchor: clock.now, rate: 1)
+        let moment = MediaTime(value: 1001 * 500, timescale: 24000)
+        let instant = segment.hostInstant(of: moment)
+        #expect(instant.map { abs((segment.mediaTime(at: $0) - moment).nanoseconds) <= 1 } == true)
+    }
+
+    @Test func readersNeverSeeHalfAnAnchor() async {
+        let timebase = Timebase(clock: clock)
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for index in 1...200_000 {
+                    let segment = TimebaseSegment(
+                        mediaAnchor: MediaTime(nanoseconds: Int64(index)),
+                        hostAnchor: HostInstant(nanoseconds: Int64(index)), rate: 1)
+                    timebase.publish(
+                        TimebaseSnapshot(current: segment, scheduled: segment, generation: UInt64(index)))
+                }
+                return true
+            }
+            group.addTask {
+                while true {
+                    let snapshot = timebase.snapshot
+                    guard snapshot.generation > 0 else { continue }
+                    let number = Int64(snapshot.generation)
+                    if snapshot.current.hostAnchor.nanoseconds != number { return false }
+                    if snapshot.scheduled?.mediaAnchor.value != number { return false }
+                    if number == 200_000 { return true }
+                }
+            }
+            for await whole in group { #expect(whole) }
+        }
+    }
+
+    @Test func eventsFromManyThreadsArriveOnceEachAndOverflowIsCounted() async {
+        let log = EventLog(clock: clock, minimumCapacity: 1024)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<4 {
+                group.addTask {
+                    for _ in 0..<500 { log.note(.outputLost(output: OutputID(thread))) }
+                }
+            }
+        }
+        var perThread = [0, 0, 0, 0]
+        while let entry = log.take() {
+            if case .outputLost(let output) = entry.event { perThread[output.index] += 1 }
+        }
+        #expect(perThread.reduce(0, +) == 1024)
+        #expect(log.lostCount == 2000 - 1024)
+    }
+}
