@@ -46,6 +46,7 @@ let package = Package(
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
         module("TalkieTestKit", ["SyncRendering"]),
+        module("Talkie", ["SyncRendering"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
