@@ -72,7 +72,7 @@ struct AudioFeeder {
             encoder = nil
             isRefused = false
             context = AudioOutputContext(
-                timebase: renderer.synchronizer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
+                timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
             output?.setGain(command.gain)
         }
     }
@@ -158,7 +158,7 @@ struct AudioFeeder {
             }
             delivery = wanted
             encoder = nil
-            output.timebaseDidChange(renderer.synchronizer.timebase.snapshot)
+            output.timebaseDidChange(renderer.timebase.snapshot)
         }
         converter = nil
         if case .passThrough = wanted { return true }

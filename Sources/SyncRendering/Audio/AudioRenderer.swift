@@ -49,6 +49,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     let synchronizer: RenderSynchronizer
+    /// The synchronizer's line, later by the delay that the user or a calibration asks for.
+    let timebase: Timebase
     let codecs: any AudioCodecs
     let events: EventLog
     let state = Lock(State())
@@ -58,6 +60,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
         self.synchronizer = synchronizer
+        timebase = Timebase(following: synchronizer.timebase)
         self.codecs = codecs
         self.events = events
         state.withLock { $0.queue.reserveCapacity(64) }
@@ -185,13 +188,29 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
+    /// How much later than the timebase the sound is to be heard; negative is earlier. A change takes effect as a
+    /// jump of the sound.
+    public var delay: Duration {
+        get { timebase.delay }
+        set {
+            timebase.delay = newValue
+            timebaseDidChange(synchronizer.timebase.snapshot)
+        }
+    }
+
     // MARK: Follower
 
-    public var startLead: Duration { state.withLock { $0.output?.latency.startLead ?? .zero } }
+    public var startLead: Duration {
+        max(.zero, state.withLock { $0.output?.latency.startLead ?? .zero } - timebase.delay)
+    }
+
+    public var stopLead: Duration {
+        max(.zero, state.withLock { $0.output?.latency.stopLead ?? .zero } - timebase.delay)
+    }
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         let output = state.withLock { $0.output }
-        output?.timebaseDidChange(snapshot)
+        output?.timebaseDidChange(timebase.snapshot)
         // The playhead may have come nearer to the end of the queue.
         wake.raise()
     }

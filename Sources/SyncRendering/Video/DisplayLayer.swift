@@ -122,3 +122,11 @@ public final class DisplayLayer: Sendable {
         return selection
     }
 }
+
+extension DisplayLayer: RenderSynchronizer.Follower {
+    /// Wakes the screen: what was far away may be due now.
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { arrival.raise() }
+    /// A screen needs a refresh or so to have the first picture ready; it is prepared while time stands still.
+    public var startLead: Duration { .milliseconds(20) }
+    public var stopLead: Duration { .zero }
+}
