@@ -113,6 +113,8 @@ struct AudioFeeder {
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
         let incoming = buffer.audioFormat
+        // Refused once, refused until a jump, another format or another output gives reason to try again.
+        if isRefused, incoming == format { return true }
         if incoming != format || delivery == nil {
             if let converter, format != nil, delivery != nil {
                 // Let the old format's last sound out before the new one begins.

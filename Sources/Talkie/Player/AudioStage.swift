@@ -16,7 +16,7 @@ final class AudioStage: TrackStage {
         renderer.flush()
         do {
             try source.seek(to: time, mode: .exact)
-        } catch where error.code == .unsupported {
+        } catch  where error.code == .unsupported {
             // A source that cannot jump goes on from where it is, which at the start is right.
         }
     }

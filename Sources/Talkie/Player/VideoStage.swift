@@ -10,6 +10,7 @@ final class VideoStage: TrackStage {
     private let layer: DisplayLayer
     private let timebase: Timebase
     private let events: EventLog
+    private let progress: ProgressGate
     private var sourceHasEnded = false
     private var failuresInARow = 0
     private var skippedBefore = 0
@@ -19,20 +20,21 @@ final class VideoStage: TrackStage {
 
     init(
         source: any SampleSource, decoder: any PictureDecoder, layer: DisplayLayer, timebase: Timebase,
-        events: EventLog
+        events: EventLog, progress: ProgressGate
     ) {
         self.source = source
         self.decoder = decoder
         self.layer = layer
         self.timebase = timebase
         self.events = events
+        self.progress = progress
     }
 
     func seek(to time: MediaTime, exact: Bool) throws(MediaError) {
         layer.flush()
         do {
             try source.seek(to: time, mode: exact ? .exact : .syncBefore)
-        } catch where error.code == .unsupported {
+        } catch  where error.code == .unsupported {
             // Goes on from where it is.
         }
         decoder.reset()
@@ -47,6 +49,7 @@ final class VideoStage: TrackStage {
             if let picture = try decoder.receive() {
                 adaptEffort(to: picture)
                 layer.enqueue(picture)
+                progress.report()
                 return .moved
             }
             if sourceHasEnded {
