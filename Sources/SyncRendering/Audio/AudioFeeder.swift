@@ -30,16 +30,19 @@ struct AudioFeeder {
 
     /// Waits for something to do and does it, until the renderer is invalidated.
     mutating func run() {
-        while true {
-            if renderer.state.withLock({ $0.stopping }) { break }
-            applyCommands()
-            if !progress() {
-                announceReadiness()
-                renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
-                renderer.wake.clear()
-            }
+        while !renderer.state.withLock({ $0.stopping }) {
+            settle()
+            // The timeout is for readiness: the playhead moves without telling anybody.
+            renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
+            renderer.wake.clear()
         }
         output?.close()
+    }
+
+    /// Does everything that can be done without waiting. Tests call it in place of the thread.
+    mutating func settle() {
+        repeat { applyCommands() } while progress()
+        announceReadiness()
     }
 
     // MARK: Commands
