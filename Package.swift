@@ -41,11 +41,17 @@ let package = Package(
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
+        .target(
+            name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
+            linkerSettings: [.linkedLibrary("gmp")]),
+        .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
 
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
+        module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
+        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
     ]
 )
