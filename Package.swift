@@ -49,9 +49,11 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
+        module("PTP", ["MediaCore", "CSockets"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
     ]
 )
