@@ -45,10 +45,14 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("TalkieTestKit", ["SyncRendering"]),
         module("Talkie", ["SyncRendering"]),
 
         // Tests
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
     ]
