@@ -86,15 +86,45 @@ public final class Screen: VideoOutput {
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         var flags = SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue
         if options.isFullScreen { flags |= SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue }
-        window = SDL_CreateWindow(options.title, position, position, Int32(size.width), Int32(size.height), flags)
-        guard let window else { throw OutputError(.failed, "the window does not open: \(sdlError())") }
+        let wantsTexture = options.presentation == .texture
+            || (options.presentation == .automatic && GraphicsProcessor.isLikely)
+        if wantsTexture {
+            if let made = makeWindow(size, position, flags, SDL_WINDOW_OPENGL) {
+                do {
+                    let texture = try TexturePresenter(window: made, converter: converter)
+                    if !texture.isSoftware || options.presentation == .texture {
+                        (window, presenter) = (made, texture)
+                        return
+                    }
+                } catch where options.presentation != .texture {
+                    // The window's own memory will do.
+                } catch {
+                    SDL_DestroyWindow(made)
+                    throw error
+                }
+                SDL_DestroyWindow(made)
+            } else if options.presentation == .texture {
+                throw OutputError(.failed, "the window does not open: \(sdlError())")
+            }
+        }
+        guard let made = makeWindow(size, position, flags, nil) else {
+            throw OutputError(.failed, "the window does not open: \(sdlError())")
+        }
         do {
-            presenter = try SurfacePresenter(window: window, converter: converter)
+            presenter = try SurfacePresenter(window: made, converter: converter)
+            window = made
         } catch {
-            SDL_DestroyWindow(window)
-            self.window = nil
+            SDL_DestroyWindow(made)
             throw error
         }
+    }
+
+    private func makeWindow(
+        _ size: PixelSize, _ position: Int32, _ flags: UInt32, _ further: SDL_WindowFlags?
+    ) -> OpaquePointer? {
+        SDL_CreateWindow(
+            options.title, position, position, Int32(size.width), Int32(size.height),
+            flags | (further?.rawValue ?? 0))
     }
 
     /// A picture's own size, or the wish, scaled down to what the display has room for.
@@ -125,7 +155,12 @@ public final class Screen: VideoOutput {
         return OutputLatency(startLead: .milliseconds(20), shares: shares)
     }
 
-    public var presentCost: Duration { .nanoseconds(costs.median ?? 1_000_000) }
+    public var presentCost: Duration {
+        // A quarter of a refresh before the flip: drawing is done, only the exchange is left. Measuring it would feed
+        // on itself, because a call made earlier waits longer.
+        if case .fixed(let period, _) = refresh { return period / 4 }
+        return .nanoseconds(costs.median ?? 1_000_000)
+    }
 
     public func prepare(_ picture: any Picture) {
         checkThread()
