@@ -27,7 +27,8 @@ func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
 let package = Package(
     name: "talkie",
     products: [
-        .library(name: "MediaCore", targets: ["MediaCore"])
+        .library(name: "MediaCore", targets: ["MediaCore"]),
+        .executable(name: "talkie", targets: ["TalkieCLI"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -47,9 +48,19 @@ let package = Package(
         module("SyncRendering", ["MediaCore"]),
         module("TalkieTestKit", ["SyncRendering"]),
         module("Talkie", ["SyncRendering"]),
+        .executableTarget(
+            name: "TalkieCLI",
+            dependencies: [
+                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/TalkieCLI", swiftSettings: settings),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
+        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieCLITests", in: "Unit",
+            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
     ]
 )
