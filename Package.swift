@@ -14,9 +14,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A folder of behaviour tests under Tests/<kind>.
-func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency]) -> Target {
+func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -61,6 +62,7 @@ let package = Package(
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
-            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            exclude: ["Snapshots"]),
     ]
 )
