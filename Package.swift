@@ -27,7 +27,9 @@ func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
 let package = Package(
     name: "talkie",
     products: [
-        .library(name: "MediaCore", targets: ["MediaCore"])
+        .library(name: "MediaCore", targets: ["MediaCore"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -45,6 +47,8 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
+        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
