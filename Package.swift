@@ -30,6 +30,8 @@ let package = Package(
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -52,8 +54,10 @@ let package = Package(
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
+        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("TalkieTestKit", ["SyncRendering"]),
-        module("Talkie", ["SyncRendering"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         .executableTarget(
