@@ -86,7 +86,8 @@ public final class Screen: VideoOutput {
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         var flags = SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue
         if options.isFullScreen { flags |= SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue }
-        let wantsTexture = options.presentation == .texture
+        let wantsTexture =
+            options.presentation == .texture
             || (options.presentation == .automatic && GraphicsProcessor.isLikely)
         if wantsTexture {
             if let made = makeWindow(size, position, flags, SDL_WINDOW_OPENGL) {
@@ -96,7 +97,7 @@ public final class Screen: VideoOutput {
                         (window, presenter) = (made, texture)
                         return
                     }
-                } catch where options.presentation != .texture {
+                } catch  where options.presentation != .texture {
                     // The window's own memory will do.
                 } catch {
                     SDL_DestroyWindow(made)
