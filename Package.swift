@@ -14,9 +14,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A folder of behaviour tests under Tests/<kind>.
-func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency]) -> Target {
+func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -28,6 +29,7 @@ let package = Package(
     name: "talkie",
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
+        .executable(name: "talkie", targets: ["TalkieCLI"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
@@ -43,16 +45,40 @@ let package = Package(
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
+        .target(
+            name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
+            linkerSettings: [.linkedLibrary("gmp")]),
+        .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
 
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("TalkieTestKit", ["SyncRendering"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
+        module("PTP", ["MediaCore", "CSockets"]),
+        .executableTarget(
+            name: "TalkieCLI",
+            dependencies: [
+                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/TalkieCLI", swiftSettings: settings),
 
         // Tests
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
+        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieCLITests", in: "Unit",
+            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            exclude: ["Snapshots"]),
     ]
 )

@@ -1,24 +1,12 @@
 internal import CFFmpeg
 internal import Glibc
 public import MediaCore
-
-/// How much of the work a decoder does. Less looks worse, or jerkier, and keeps a slow machine in time.
-public enum DecodingEffort: Int, Sendable, Comparable {
-    /// Only pictures that need no other.
-    case syncOnly
-    /// Leaves out pictures that no other one needs.
-    case referencesOnly
-    /// Leaves out deblocking of pictures that no other one needs.
-    case plain
-    case full
-
-    public static func < (left: DecodingEffort, right: DecodingEffort) -> Bool { left.rawValue < right.rawValue }
-}
+public import SyncRendering
 
 /// Decodes pictures with libavcodec. Owned and called by one thread; libavcodec adds threads of its own.
 ///
 /// Send one buffer, then receive until nil. Pictures come out in order of showing, each with its time and length.
-public final class VideoDecoder {
+public final class VideoDecoder: PictureDecoder {
     /// Packets that could not be decoded, so far; their pictures are missing or repaired by the decoder.
     public private(set) var damagedPackets = 0
     /// Pictures whose time stamps were missing or wrong and were put right, so far.
