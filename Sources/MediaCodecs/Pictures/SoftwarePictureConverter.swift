@@ -50,15 +50,16 @@ public final class SoftwarePictureConverter: PictureConverter {
             Int32(clamping: target.stride), Int32(clamping: target.chromaStrides.0),
             Int32(clamping: target.chromaStrides.1), Int32(0)
         )
-        let rows = withUnsafePointer(to: &from) { from in
-            withUnsafePointer(to: &to) { to in
-                from.withMemoryRebound(to: UnsafePointer<UInt8>?.self, capacity: 4) { from in
-                    to.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 4) { to in
-                        withUnsafePointer(to: &fromStrides.0) { fromStrides in
-                            withUnsafePointer(to: &toStrides.0) { toStrides in
-                                sws_scale(context, from, fromStrides, 0, Int32(clamping: height), to, toStrides)
-                            }
-                        }
+        // libswscale wants four of each, one after the other, as the tuples lie in memory.
+        let rows = withUnsafeBytes(of: &from) { from in
+            withUnsafeBytes(of: &to) { to in
+                withUnsafeBytes(of: &fromStrides) { fromStrides in
+                    withUnsafeBytes(of: &toStrides) { toStrides in
+                        sws_scale(
+                            context, from.bindMemory(to: UnsafePointer<UInt8>?.self).baseAddress!,
+                            fromStrides.bindMemory(to: Int32.self).baseAddress!, 0, Int32(clamping: height),
+                            to.bindMemory(to: UnsafeMutablePointer<UInt8>?.self).baseAddress!,
+                            toStrides.bindMemory(to: Int32.self).baseAddress!)
                     }
                 }
             }
