@@ -36,11 +36,14 @@ public struct LatencyShare: Sendable, Hashable {
 public struct OutputLatency: Sendable, Hashable {
     /// How far in the future a start must lie so that this output can keep it.
     public var startLead: Duration
+    /// How far in the future a stop must lie so that no sound is cut that was already handed over.
+    public var stopLead: Duration
     /// The shares that lie between handing a sample over and perceiving it.
     public var shares: [LatencyShare]
 
-    public init(startLead: Duration, shares: [LatencyShare] = []) {
+    public init(startLead: Duration, stopLead: Duration = .zero, shares: [LatencyShare] = []) {
         self.startLead = startLead
+        self.stopLead = stopLead
         self.shares = shares
     }
 

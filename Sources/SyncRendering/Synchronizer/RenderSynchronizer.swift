@@ -10,11 +10,14 @@ public final class RenderSynchronizer: Sendable {
         func timebaseDidChange(_ snapshot: TimebaseSnapshot)
         /// How far in the future a start must lie so that this follower can keep it.
         var startLead: Duration { get }
+        /// How far in the future a stop must lie so that what was handed over is not cut.
+        var stopLead: Duration { get }
     }
 
     public let timebase: Timebase
     public let clock: any HostClock
     private let events: EventLog?
+    // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
     private let command = Lock<Void>(())
 
@@ -39,6 +42,9 @@ public final class RenderSynchronizer: Sendable {
 
     /// The lead that a start needs so that the slowest follower can keep it.
     public var startLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.startLead) } } }
+
+    /// The lead that a stop needs so that sound and picture end at one moment.
+    public var stopLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.stopLead) } } }
 
     /// The film moment perceived now.
     public var currentTime: MediaTime { timebase.currentTime }

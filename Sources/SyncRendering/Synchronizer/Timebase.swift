@@ -1,4 +1,5 @@
 public import MediaCore
+internal import Synchronization
 
 /// One straight stretch of the timeline: film moment `mediaAnchor` is perceived at host instant `hostAnchor`, and
 /// from there film passes at `rate` film seconds per second.
@@ -60,6 +61,8 @@ public final class Timebase: Sendable {
     /// The clock that host instants are read from.
     public let clock: any HostClock
     private let cell: SeqLock<TimebaseSnapshot>
+    /// Nanoseconds by which everything is perceived later than the synchronizer says.
+    private let delayNanoseconds = Atomic<Int64>(0)
 
     init(clock: any HostClock) {
         self.clock = clock
@@ -67,8 +70,29 @@ public final class Timebase: Sendable {
         cell = SeqLock(TimebaseSnapshot(current: still, scheduled: nil, generation: 0))
     }
 
+    /// The same line seen through a delay of its own: what an output reads whose sound is to be later (positive) or
+    /// earlier than the synchronizer says.
+    init(following original: Timebase) {
+        clock = original.clock
+        cell = original.cell
+    }
+
+    /// How much later than the synchronizer's line this one lies. Any thread; takes effect with the next reading.
+    var delay: Duration {
+        get { .nanoseconds(delayNanoseconds.load(ordering: .relaxed)) }
+        set { delayNanoseconds.store(newValue.wholeNanoseconds, ordering: .relaxed) }
+    }
+
     /// The timeline as last published. Lock-free.
-    public var snapshot: TimebaseSnapshot { cell.load() }
+    public var snapshot: TimebaseSnapshot {
+        var snapshot = cell.load()
+        let delay = delayNanoseconds.load(ordering: .relaxed)
+        if delay != 0 {
+            snapshot.current.hostAnchor.nanoseconds += delay
+            snapshot.scheduled?.hostAnchor.nanoseconds += delay
+        }
+        return snapshot
+    }
 
     /// The film moment perceived now.
     public var currentTime: MediaTime { snapshot.mediaTime(at: clock.now) }

@@ -38,15 +38,14 @@ public final class FramePresenter {
     public func step() -> Next {
         let now = timebase.clock.now
         let snapshot = timebase.snapshot
-        if layer.awaitsFirst {
-            // After a start or a jump the first picture is shown at once, held until time runs.
-            guard let first = layer.peek(), let pts = first.presentationTime else { return .whenSomethingArrives }
-            let segment = snapshot.segment(at: now)
-            if segment.rate == 0 {
-                let selection = layer.take(upTo: max(pts, segment.mediaAnchor))
-                guard let picture = selection.picture else { return .whenSomethingArrives }
-                // What was passed over lies before the place asked for; it was never meant to be seen.
-                show(picture, target: now)
+        let segment = snapshot.segment(at: now)
+        if segment.rate == 0, let next = layer.nextTime {
+            // After a start or a jump the first picture is shown at once and held until time runs; while time stands
+            // still it can also be set forward, frame by frame.
+            if layer.awaitsFirst || next <= segment.mediaAnchor {
+                // What is passed over lies before the place asked for; it was never meant to be seen.
+                let selection = layer.take(upTo: max(segment.mediaAnchor, layer.awaitsFirst ? next : .zero))
+                if let picture = selection.picture { show(picture, target: now) }
                 return .at(now)
             }
         }

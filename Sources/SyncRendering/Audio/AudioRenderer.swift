@@ -1,0 +1,224 @@
+public import MediaCore
+
+/// Takes sound in any supported format and keeps its output fed with it, converted only as far as the output asks.
+///
+/// Enqueue from one thread at a time; everything else may be called from any thread. The work is done on one feeder
+/// thread of its own, which ends with `invalidate()`.
+public final class AudioRenderer: RenderSynchronizer.Follower {
+    /// What a renderer tells its owner. Delivered on the feeder thread; the handler must return at once.
+    public enum News: Sendable {
+        /// More sound is wanted.
+        case readyForMoreMediaData
+        /// The output took sound, or everything there is.
+        case progress
+        /// This format cannot be decoded; the renderer stays silent until a buffer of another format comes.
+        case cannotDecode(MediaError)
+        /// The output cannot be used; the renderer keeps its queue and waits for another output.
+        case outputFailed(OutputError)
+    }
+
+    /// Where the renderer stands, read together.
+    public struct Status: Sendable {
+        /// Film time up to which the output has taken sound since the last flush.
+        public var acceptedUntil: MediaTime?
+        /// Film time up to which sound is enqueued.
+        public var enqueuedUntil: MediaTime?
+        /// Everything enqueued has been handed to the output and no more follows.
+        public var isDrained: Bool
+        /// The output or the decoder refused; see the news.
+        public var hasFailed: Bool
+        public var damagedPackets: Int
+    }
+
+    struct State {
+        var queue: [SampleBuffer] = []
+        var enqueuedUntil: MediaTime?
+        var firstEnqueued: MediaTime?
+        var finished = false
+        var flushRequested = false
+        var output: (any AudioOutput)?
+        var outputID = OutputID(0)
+        var outputChanged = false
+        var speed: Double = 1
+        var gain: Float = 1
+        var status = Status(
+            acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
+        var wasFull = false
+        var stopping = false
+        var news: (@Sendable (News) -> Void)?
+    }
+
+    let synchronizer: RenderSynchronizer
+    /// The synchronizer's line, later by the delay that the user or a calibration asks for.
+    let timebase: Timebase
+    let codecs: any AudioCodecs
+    let events: EventLog
+    let state = Lock(State())
+    /// Wakes the feeder: sound arrived, room was made, something changed.
+    let wake = Signal()
+    private let feeder = Lock<WorkerThread?>(nil)
+
+    public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
+        self.synchronizer = synchronizer
+        timebase = Timebase(following: synchronizer.timebase)
+        self.codecs = codecs
+        self.events = events
+        state.withLock { $0.queue.reserveCapacity(64) }
+    }
+
+    /// Starts the feeder and follows the synchronizer.
+    ///
+    /// - Parameter news: called on the feeder thread; must return at once.
+    public func start(news: @escaping @Sendable (News) -> Void) {
+        state.withLock { $0.news = news }
+        feeder.withLock { thread in
+            guard thread == nil else { return }
+            thread = WorkerThread.start(name: "audio feeder", priority: .elevated) {
+                var feeder = AudioFeeder(renderer: self)
+                feeder.run()
+            }
+        }
+        synchronizer.add(self)
+    }
+
+    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again.
+    public func invalidate() {
+        synchronizer.remove(self)
+        state.withLock {
+            $0.stopping = true
+            $0.news = nil
+        }
+        wake.raise()
+        feeder.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
+    /// and not played is lost, so the owner enqueues again from the current time.
+    public func setOutput(_ output: (any AudioOutput)?, id: OutputID = OutputID(0)) {
+        state.withLock {
+            $0.output = output
+            $0.outputID = id
+            $0.outputChanged = true
+            $0.status.hasFailed = false
+        }
+        wake.raise()
+    }
+
+    public var status: Status {
+        state.withLock {
+            var status = $0.status
+            status.enqueuedUntil = $0.enqueuedUntil
+            return status
+        }
+    }
+
+    /// How much film the output must have taken before a start can be kept; zero without an output.
+    public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
+
+    /// For people: where the sound goes.
+    public var routeName: String? { state.withLock { $0.output?.name } }
+
+    /// True while the route wants to be filled further: it asks for `desiredDepth` of film ahead of the playhead.
+    public var isReadyForMoreMediaData: Bool { state.withLock { isReady($0) } }
+
+    func isReady(_ state: State) -> Bool {
+        guard !state.finished else { return false }
+        guard let until = state.enqueuedUntil else { return true }
+        // Before the playhead reaches the first sound, depth counts from that sound.
+        let playhead = max(synchronizer.currentTime, state.firstEnqueued ?? .zero)
+        let depth = state.output?.desiredDepth ?? .seconds(1)
+        return (until - playhead).duration < depth && state.queue.count < 4096
+    }
+
+    /// Adds sound after what is already there. Accepted even when the renderer is not ready for more.
+    ///
+    /// A buffer without a time follows on from the one before. Buffers without sound are ignored.
+    public func enqueue(_ buffer: SampleBuffer) {
+        switch buffer.payload {
+        case .encodedVideo, .picture: return
+        case .encodedAudio, .pcm: break
+        }
+        state.withLock {
+            $0.queue.append(buffer)
+            $0.finished = false
+            $0.status.isDrained = false
+            let start = buffer.presentationTime ?? $0.enqueuedUntil ?? .zero
+            if $0.firstEnqueued == nil { $0.firstEnqueued = start }
+            $0.enqueuedUntil = start + buffer.duration
+            if !isReady($0) { $0.wasFull = true }
+        }
+        wake.raise()
+    }
+
+    /// No more sound follows: what is enqueued plays out.
+    public func finish() {
+        state.withLock { $0.finished = true }
+        wake.raise()
+    }
+
+    /// Drops everything that is not yet heard, in the queue and in the output. What is enqueued next starts anew.
+    public func flush() {
+        state.withLock { flush(&$0) }
+        wake.raise()
+    }
+
+    private func flush(_ state: inout State) {
+        state.queue.removeAll(keepingCapacity: true)
+        state.enqueuedUntil = nil
+        state.firstEnqueued = nil
+        state.finished = false
+        state.flushRequested = true
+        state.status.acceptedUntil = nil
+        state.status.isDrained = false
+        state.status.hasFailed = false
+        state.wasFull = false
+    }
+
+    /// Film seconds per second of sound, 0.5…2, pitch kept. A change flushes: enqueue again from the current time.
+    public func setSpeed(_ speed: Double) {
+        state.withLock {
+            guard $0.speed != speed else { return }
+            $0.speed = speed
+            flush(&$0)
+        }
+        wake.raise()
+    }
+
+    /// Loudness, 1 unchanged, 0 silent.
+    public func setGain(_ gain: Float) {
+        state.withLock {
+            $0.gain = gain
+            $0.output?.setGain(gain)
+        }
+    }
+
+    /// How much later than the timebase the sound is to be heard; negative is earlier. A change takes effect as a
+    /// jump of the sound.
+    public var delay: Duration {
+        get { timebase.delay }
+        set {
+            timebase.delay = newValue
+            timebaseDidChange(synchronizer.timebase.snapshot)
+        }
+    }
+
+    // MARK: Follower
+
+    public var startLead: Duration {
+        max(.zero, state.withLock { $0.output?.latency.startLead ?? .zero } - timebase.delay)
+    }
+
+    public var stopLead: Duration {
+        max(.zero, state.withLock { $0.output?.latency.stopLead ?? .zero } - timebase.delay)
+    }
+
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
+        let output = state.withLock { $0.output }
+        output?.timebaseDidChange(timebase.snapshot)
+        // The playhead may have come nearer to the end of the queue.
+        wake.raise()
+    }
+}

@@ -1,0 +1,37 @@
+public import MediaCore
+
+/// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
+public struct PlayerOptions: Sendable {
+    /// Whether picture waits for sound at a start, or sound joins later.
+    public enum StartPolicy: String, Sendable, CaseIterable { case wait, picture }
+
+    /// How often to play something again after the first time.
+    public enum Loop: Sendable, Hashable {
+        case times(Int)
+        case forever
+    }
+
+    /// Film position to begin at, and to stop at. Negative counts from the end.
+    public var start: MediaTime?
+    public var end: MediaTime?
+    /// Film seconds per second, 0.5…2.
+    public var speed: Double = 1
+    public var startsPaused = false
+    public var loopFile: Loop = .times(0)
+    public var playsVideo = true
+    public var playsAudio = true
+    /// Tracks by number (1 is the first of its kind) or sound by language (`"de"`, `"eng"`, first match wins).
+    public var audioTrack: Int?
+    public var videoTrack: Int?
+    public var audioLanguages: [String] = []
+    /// Positive: sound later than picture.
+    public var audioDelay: Duration = .zero
+    /// 0…100 on the perceptual curve, 100 is 0 dB. Nil leaves an output as its owner left it.
+    public var volume: Double?
+    public var isMuted = false
+    public var startPolicy: StartPolicy = .wait
+    /// ALSA device name; nil is the system's default.
+    public var audioDevice: String?
+
+    public init() {}
+}

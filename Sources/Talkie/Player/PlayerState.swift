@@ -1,0 +1,68 @@
+public import MediaCore
+
+/// What an interface shows of a player: one value, read whole.
+public struct PlayerState: Sendable {
+    public enum Phase: String, Sendable {
+        /// No film yet.
+        case idle
+        /// Reading the head of the film.
+        case opening
+        /// Collecting what a start or a jump needs.
+        case buffering
+        case playing
+        case paused
+        /// The film played to its end.
+        case ended
+        /// The film cannot be played; see `failure`.
+        case failed
+    }
+
+    public var phase: Phase = .idle
+    /// Name of the file, or the address.
+    public var title = ""
+    /// Film moment perceived now, or where a jump under way leads.
+    public var position: MediaTime = .zero
+    /// Nil for live streams.
+    public var duration: MediaTime?
+    public var speed: Double = 1
+    public var volume: Double = 100
+    public var isMuted = false
+    public var audioDelay: Duration = .zero
+    public var hasVideo = false
+    public var hasAudio = false
+    /// Where the sound goes: `"default"`, `"Kitchen"`.
+    public var audioRoute: String?
+    /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
+    public var offset: Duration?
+    public var droppedFrames = 0
+    public var underruns = 0
+    /// Why playback waits, for people: "waiting for sound".
+    public var reason: String?
+    public var failure: PlayerFailure?
+
+    public init() {}
+}
+
+/// Why a film cannot be played, with the program's exit status for it.
+public struct PlayerFailure: Error, Sendable, CustomStringConvertible {
+    /// 1 failed while running, 66 cannot open the input, 69 an output is unavailable, 77 not permitted.
+    public var exitStatus: Int32
+    /// One sentence for a person: what is wrong and what to do.
+    public var message: String
+    public var description: String { message }
+
+    public init(exitStatus: Int32, message: String) {
+        self.exitStatus = exitStatus
+        self.message = message
+    }
+}
+
+/// What a player tells its owner, on its own thread; the handler must return at once.
+public enum PlayerNews: Sendable {
+    /// The phase changed.
+    case phase(PlayerState.Phase)
+    /// Something a person should read once: "sound continues on the local card".
+    case message(String)
+    /// A jump ended at this film position.
+    case sought(MediaTime)
+}
