@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import Testing
 
@@ -12,19 +13,22 @@ import Testing
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: sampleRate)
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func twoHoursOnACardThatDriftsKeepEverySampleAndPictureAtItsInstant() throws {
-        let cinema = VirtualCinema(film: film(seconds: 7200, sampleRate: 4000), cardPPM: 80, sampleRate: 4000)
-        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(7210)))
+    /// Minutes of film: ten here, two hours in `make soak`, which builds with optimisation.
+    static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 10
+
+    @Test func aFilmOnACardThatDriftsKeepsEverySampleAndPictureAtItsInstant() throws {
+        // A rate of 1 kHz keeps the test short and changes nothing it is about.
+        let seconds = Self.minutes * 60
+        let cinema = VirtualCinema(film: film(seconds: seconds, sampleRate: 1000), cardPPM: 80, sampleRate: 1000)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(seconds + 10)))
         #expect(cinema.dropped == 0)
-        #expect(cinema.screen.shown.count == Int((7200 / frame.seconds).rounded(.up)))
+        #expect(cinema.screen.shown.count == Int((Double(seconds) / frame.seconds).rounded(.up)))
         let worstPicture = try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max())
         #expect(worstPicture < 1)
-        // A rate of 4 kHz keeps the test short and changes nothing it is about. The first two seconds are the card's
-        // to show its rate.
+        // The first seconds are the card's to show its rate.
         let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
-        #expect(sound.count > 10_000)
-        #expect(try #require(sound.dropFirst(sound.count / 1000).max()) < 1)
+        #expect(sound.count > 1000)
+        #expect(try #require(sound.dropFirst(sound.count / 50).max()) < 1)
     }
 
     @Test func theFirstPictureAndTheFirstSampleArePerceivedTogether() throws {
