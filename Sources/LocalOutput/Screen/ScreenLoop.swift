@@ -22,8 +22,10 @@ public final class ScreenLoop {
     var failure: OutputError?
     var isFailureKnown = false
     var message: ScreenMessage?
+    var drawing = MessageDrawing()
     var messageEnds: HostInstant?
     var isAwake = false
+    var isDescribed = false
     var isRepeating = false
     var cursor = CursorHiding()
 
@@ -89,6 +91,12 @@ public final class ScreenLoop {
     }
 
     private func publish() {
+        if !isDescribed, screen?.isOpen == true {
+            // It opened by itself for the first picture.
+            isDescribed = true
+            describe()
+            fullScreenMayHaveChanged()
+        }
         control.state.withLock { state in
             if let presenter {
                 state.shown = presenter.shownCount
