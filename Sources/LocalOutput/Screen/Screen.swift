@@ -46,10 +46,13 @@ public final class Screen: VideoOutput {
         sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
         // Otherwise SDL gives window memory through OpenGL, which is drawn by the processor where there is no GPU.
         sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
-        guard SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0 else {
+        let reachable = WindowSystem.reachable
+        let found = reachable != "" && WindowSystem.start(reachable)
+        guard found else {
+            let reason = reachable == "" ? "neither DISPLAY nor WAYLAND_DISPLAY is set" : sdlError()
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(sdlError())); set DISPLAY or WAYLAND_DISPLAY, "
+                "no display can be reached (\(reason)); set DISPLAY or WAYLAND_DISPLAY, "
                     + "or play with --no-video to hear the sound alone")
         }
         do {

@@ -83,8 +83,9 @@ public final class ScreenLoop {
         include(messageEnds)
         include(cursor.hideAt)
         if let screen, screen.isOpen, screen.connection == nil { include(.now.advanced(by: .milliseconds(10))) }
-        if let deadline, deadline <= .now { return }
-        _ = control.signal.wait(until: deadline, orReadable: screen?.connection?.descriptor)
+        if deadline == nil || deadline! > .now {
+            _ = control.signal.wait(until: deadline, orReadable: screen?.connection?.descriptor)
+        }
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }

@@ -81,7 +81,13 @@ final class WindowConnection {
     private static func surviveLoss(of display: UnsafeMutableRawPointer, noting lost: Lost) {
         typealias Handler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
         typealias SetHandler = @convention(c) (UnsafeMutableRawPointer, Handler, UnsafeMutableRawPointer?) -> Void
-        guard let function = symbol("XSetIOErrorExitHandler", in: "libX11.so.6") else { return }
+        typealias ErrorHandler = @convention(c) (UnsafeMutableRawPointer?) -> Int32
+        typealias SetErrorHandler = @convention(c) (ErrorHandler) -> UnsafeMutableRawPointer?
+        guard let function = symbol("XSetIOErrorExitHandler", in: "libX11.so.6"),
+            let setErrorHandler = symbol("XSetIOErrorHandler", in: "libX11.so.6")
+        else { return }
+        // The default one says what happened and exits before the other is asked.
+        _ = unsafeBitCast(setErrorHandler, to: SetErrorHandler.self)({ @Sendable _ in 0 })
         // The display outlives the window and keeps the pointer, so the flag stays for good.
         unsafeBitCast(function, to: SetHandler.self)(
             display,
