@@ -43,11 +43,12 @@ public final class ScreenLoop {
         while true {
             carryOutCommands()
             if isStopping { break }
-            serveWindow()
             let next = step()
             repaintIfNeeded(before: next)
+            // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
+            let hadNews = serveWindow()
             publish()
-            sleep(until: next)
+            if !hadNews { sleep(until: next) }
         }
         layer?.arrival.echo(to: nil)
         presenter = nil
@@ -82,9 +83,13 @@ public final class ScreenLoop {
         }
         include(messageEnds)
         include(cursor.hideAt)
-        if let screen, screen.isOpen, screen.connection == nil { include(.now.advanced(by: .milliseconds(10))) }
+        let connection = screen?.isOpen == true ? screen?.connection : nil
+        // A console's keyboard cannot be waited for, only looked at.
+        if let connection, connection.descriptor == nil, !connection.isSilent {
+            include(.now.advanced(by: .milliseconds(10)))
+        }
         if deadline == nil || deadline! > .now {
-            _ = control.signal.wait(until: deadline, orReadable: screen?.connection?.descriptor)
+            _ = control.signal.wait(until: deadline, orReadable: connection?.descriptor)
         }
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
