@@ -56,7 +56,7 @@ let package = Package(
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("TalkieTestKit", ["SyncRendering"]),
+        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
         module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
@@ -75,6 +75,11 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests(
+            "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+        tests(
+            "MediaCodecsTests", in: "Unit",
+            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
