@@ -20,6 +20,11 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
+/// A fuzz target under Tests/Fuzz; Tools/fuzz links it.
+func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
+}
+
 /// A system library: a module map, one header, no code.
 func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
     .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig)
@@ -53,19 +58,20 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
-        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
                 "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
+        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
 
         // Tests
         .executableTarget(
@@ -85,5 +91,9 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
+
+        // Fuzz targets, one per parser
+        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
     ]
 )
