@@ -53,20 +53,20 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
-        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("TalkieTestKit", ["SyncRendering"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
                 "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
         .executableTarget(
@@ -76,11 +76,11 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
-        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
-        tests(
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
     ]
 )
