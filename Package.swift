@@ -72,6 +72,7 @@ let package = Package(
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
         .executableTarget(
