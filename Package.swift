@@ -30,6 +30,8 @@ let package = Package(
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -43,26 +45,42 @@ let package = Package(
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
+        .target(
+            name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
+            linkerSettings: [.linkedLibrary("gmp")]),
+        .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
 
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
-        module("TalkieTestKit", ["SyncRendering"]),
-        module("Talkie", ["SyncRendering"]),
+        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
+        module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
+        module("PTP", ["MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
                 "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
+        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
     ]
 )

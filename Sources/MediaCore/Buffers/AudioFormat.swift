@@ -40,11 +40,13 @@ public struct CodecParameters: Hashable, Sendable {
     public var framesPerPacket: Int32
     /// Frames that a decoder needs to be fed before a seek target for the target to come out right.
     public var seekPreroll: Int32
+    /// Pictures that a decoder must hold back to put them in order, as far as the container says; 0 when it does not.
+    public var reorderDepth: Int32
 
     public init(
         codec: String, tag: UInt32 = 0, configuration: [UInt8] = [], profile: Int32 = -99, level: Int32 = -99,
         bitRate: Int64 = 0, blockAlign: Int32 = 0, bitsPerCodedSample: Int32 = 0, bitsPerRawSample: Int32 = 0,
-        framesPerPacket: Int32 = 0, seekPreroll: Int32 = 0
+        framesPerPacket: Int32 = 0, seekPreroll: Int32 = 0, reorderDepth: Int32 = 0
     ) {
         self.codec = codec
         self.tag = tag
@@ -57,6 +59,7 @@ public struct CodecParameters: Hashable, Sendable {
         self.bitsPerRawSample = bitsPerRawSample
         self.framesPerPacket = framesPerPacket
         self.seekPreroll = seekPreroll
+        self.reorderDepth = reorderDepth
     }
 }
 

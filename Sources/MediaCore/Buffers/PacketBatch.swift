@@ -15,18 +15,21 @@ public final class PacketBatch: @unchecked Sendable {
         /// When its first decoded sample is due, before trimming. Nil when the source did not say: then it follows
         /// on from the packet before.
         public var presentationTime: MediaTime?
+        /// When a decoder that reorders pictures wants it; nil when the source did not say.
+        public var decodeTime: MediaTime?
         public var duration: MediaTime
         /// Decoded frames to discard from its start and its end: encoder delay, padding, edit lists.
         public var trimStart: Int
         public var trimEnd: Int
 
         public init(
-            offset: Int = 0, count: Int = 0, presentationTime: MediaTime?, duration: MediaTime, trimStart: Int = 0,
-            trimEnd: Int = 0
+            offset: Int = 0, count: Int = 0, presentationTime: MediaTime?, decodeTime: MediaTime? = nil,
+            duration: MediaTime, trimStart: Int = 0, trimEnd: Int = 0
         ) {
             self.offset = offset
             self.count = count
             self.presentationTime = presentationTime
+            self.decodeTime = decodeTime
             self.duration = duration
             self.trimStart = max(0, trimStart)
             self.trimEnd = max(0, trimEnd)

@@ -30,16 +30,19 @@ struct AudioFeeder {
 
     /// Waits for something to do and does it, until the renderer is invalidated.
     mutating func run() {
-        while true {
-            if renderer.state.withLock({ $0.stopping }) { break }
-            applyCommands()
-            if !progress() {
-                announceReadiness()
-                renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
-                renderer.wake.clear()
-            }
+        while !renderer.state.withLock({ $0.stopping }) {
+            settle()
+            // The timeout is for readiness: the playhead moves without telling anybody.
+            renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
+            renderer.wake.clear()
         }
         output?.close()
+    }
+
+    /// Does everything that can be done without waiting. Tests call it in place of the thread.
+    mutating func settle() {
+        repeat { applyCommands() } while progress()
+        announceReadiness()
     }
 
     // MARK: Commands
@@ -113,6 +116,8 @@ struct AudioFeeder {
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
         let incoming = buffer.audioFormat
+        // Refused once, refused until a jump, another format or another output gives reason to try again.
+        if isRefused, incoming == format { return true }
         if incoming != format || delivery == nil {
             if let converter, format != nil, delivery != nil {
                 // Let the old format's last sound out before the new one begins.

@@ -115,6 +115,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
+    /// How much film the output must have taken before a start can be kept; zero without an output.
+    public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
+
+    /// For people: where the sound goes.
+    public var routeName: String? { state.withLock { $0.output?.name } }
+
     /// True while the route wants to be filled further: it asks for `desiredDepth` of film ahead of the playhead.
     public var isReadyForMoreMediaData: Bool { state.withLock { isReady($0) } }
 
@@ -167,6 +173,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.flushRequested = true
         state.status.acceptedUntil = nil
         state.status.isDrained = false
+        state.status.hasFailed = false
         state.wasFull = false
     }
 

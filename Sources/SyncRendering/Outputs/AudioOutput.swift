@@ -33,6 +33,9 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// How far ahead of the playhead, in film time at speed 1, this output wants the renderer filled.
     var desiredDepth: Duration { get }
 
+    /// How much film the output must have taken before a start can be kept.
+    var preroll: Duration { get }
+
     /// How sound of this format should be handed over. Any thread, no side effects.
     /// - Parameter mustDecode: true when the sound is to be changed on the way (speed, gain), so packets won't do.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
@@ -85,6 +88,7 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
+    public var preroll: Duration { .milliseconds(60) }
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
 }

@@ -20,6 +20,7 @@ public final class DisplayLayer: Sendable {
         var depth: Int
         var hasShown = false
         var finished = false
+        var shownTime: MediaTime?
         var shownEnd: MediaTime?
         var flushes: UInt64 = 0
         var onReady: (@Sendable () -> Void)?
@@ -68,6 +69,9 @@ public final class DisplayLayer: Sendable {
     /// True when no more pictures follow and all have been taken.
     public var isDrained: Bool { state.withLock { $0.finished && $0.queue.isEmpty } }
 
+    /// Film time of the picture last taken since a flush.
+    public var shownTime: MediaTime? { state.withLock { $0.shownTime } }
+
     /// Film time just after the picture last taken, as far as known.
     public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
 
@@ -77,6 +81,7 @@ public final class DisplayLayer: Sendable {
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
             state.finished = false
+            state.shownTime = nil
             state.shownEnd = nil
             state.flushes += 1
             defer { state.wasFull = false }
@@ -110,6 +115,7 @@ public final class DisplayLayer: Sendable {
             let first = last > 0 ? state.queue[0].presentationTime : nil
             state.queue.removeFirst(last + 1)
             state.hasShown = true
+            state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
             var ready: (@Sendable () -> Void)?
             if state.wasFull, state.queue.count < state.depth {

@@ -1,0 +1,54 @@
+# What a person types. Every target does all the set-up it needs, on a fresh Debian 12 with Swift on PATH.
+
+SWIFT ?= swift
+# The explicit import check keeps ARCHITECTURE.md's arrows: a module imports only what it declares.
+FLAGS = --explicit-target-dependency-import-check error
+# The static runtime lets `setcap` be used on the program (capabilities disable LD_LIBRARY_PATH).
+RELEASE = -c release --static-swift-stdlib $(FLAGS)
+SOURCES = $(wildcard Sources Tests Benchmarks) Package.swift
+
+# The backtracer of a crashed Swift program can wait for ever.
+export SWIFT_BACKTRACE ?= enable=no
+# A hard limit around everything that could hang: $(call within,SECONDS).
+within = timeout -k 10 $(1)
+
+.PHONY: help setup build test test-tools demo format lint bench fuzz
+
+help:
+	@echo 'make demo     play the talking clip of media/'
+	@echo 'make test     build everything and run all tests'
+	@echo 'make build    the program, as .build/release/talkie'
+	@echo 'make bench    compare with other players (Benchmarks/compare)'
+	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all)'
+	@echo 'make format   rewrite the sources in the house style;  make lint  only check it'
+	@echo 'make setup    install the Debian packages of Tools/packages.txt'
+
+setup:
+	@$(call within,900) Tools/setup
+
+build: setup
+	$(call within,1500) $(SWIFT) build $(RELEASE)
+
+test: setup test-tools
+	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
+	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS)
+
+# The Python and shell parts test themselves; none of it needs a screen.
+test-tools:
+	@$(call within,120) Tools/test-tools
+
+demo: build
+	Tools/demo
+
+format:
+	$(SWIFT) format -i -r $(SOURCES)
+
+lint:
+	@$(call within,300) $(SWIFT) format lint -r --strict $(SOURCES)
+
+bench: build
+	@Tools/setup compare
+	Benchmarks/compare
+
+fuzz: setup
+	Tools/fuzz --seconds $(or $(SECONDS),60) $(NAMES)

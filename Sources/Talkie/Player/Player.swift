@@ -1,0 +1,171 @@
+public import MediaCore
+public import SyncRendering
+
+/// Plays films: an address in, rate 1, everything handled.
+///
+/// Every method may be called from any thread and returns at once; commands are carried out in order on the player's
+/// own thread. What a command leads to is seen in `state` and heard in the news.
+public final class Player: Sendable {
+    /// What a player is put together from. Tests put in virtual parts.
+    public struct Parts: Sendable {
+        /// Opens a film; may block, and gives up when `cancellation` is used.
+        public var open:
+            @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> any MediaSource
+        public var codecs: any AudioCodecs
+        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
+        /// Where the sound goes; nil plays without sound.
+        public var audioOutput: (any AudioOutput)?
+        public var clock: any HostClock
+
+        public init(
+            open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
+            codecs: any AudioCodecs,
+            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
+            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock()
+        ) {
+            self.open = open
+            self.codecs = codecs
+            self.makeDecoder = makeDecoder
+            self.audioOutput = audioOutput
+            self.clock = clock
+        }
+    }
+
+    public let synchronizer: RenderSynchronizer
+    /// Give this to a screen.
+    public let layer: DisplayLayer
+    public let events: EventLog
+    let mailbox: PlayerMailbox
+    let published: Lock<PlayerState>
+    private let cancellation = Lock<OpenCancellation?>(nil)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// Puts a player together and starts its thread. It plays nothing before `open`.
+    ///
+    /// - Parameter news: called on the player's thread; must return at once.
+    public init(
+        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
+        let layer = DisplayLayer()
+        let mailbox = PlayerMailbox()
+        let published = Lock(PlayerState())
+        self.synchronizer = synchronizer
+        self.layer = layer
+        self.events = events
+        self.mailbox = mailbox
+        self.published = published
+        synchronizer.add(layer)
+        let worker = WorkerThread.start(name: "player") {
+            let core = PlayerCore(
+                parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+                mailbox: mailbox, published: published, news: news)
+            core.run()
+        }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Where the player stands. Lock held for nanoseconds.
+    public var state: PlayerState {
+        var state = published.withLock { $0 }
+        if state.phase == .playing || state.phase == .paused { state.position = synchronizer.currentTime }
+        return state
+    }
+
+    /// Replaces the film. Play begins unless the options say paused.
+    public func open(_ address: String) {
+        let fresh = OpenCancellation()
+        cancellation.withLock { current in
+            current?.cancel()
+            current = fresh
+        }
+        mailbox.post { $0.open(address, cancellation: fresh) }
+    }
+
+    public func play() { mailbox.post { $0.play() } }
+    public func pause() { mailbox.post { $0.pause() } }
+    public func togglePause() { mailbox.post { $0.wantsPlay ? $0.pause() : $0.play() } }
+
+    /// Goes to a film position. Exact decodes up to the very picture; otherwise the nearest earlier sync picture.
+    public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
+
+    /// Goes by a distance from where the film is, or from where a jump under way leads.
+    public func seek(by distance: MediaTime, exact: Bool = true) {
+        mailbox.post { $0.seek(by: distance, exact: exact) }
+    }
+
+    /// Pauses and goes one picture on or back.
+    public func stepForward() { mailbox.post { $0.stepForward() } }
+    public func stepBackward() { mailbox.post { $0.stepBackward() } }
+
+    /// Film seconds per second, held to 0.5…2; the pitch stays.
+    public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
+    /// 0…100 on the perceptual curve.
+    public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }
+    public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
+    /// Positive: sound later than picture.
+    public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
+    /// Takes the next sound track of the film, and the first after the last.
+    public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
+
+    /// Stops, gives devices back, ends all threads. Blocks until done; the player cannot be used again.
+    public func shutDown() {
+        cancellation.withLock { $0?.cancel() }
+        mailbox.post { $0.shutDown() }
+        let worker = thread.withLock { thread -> WorkerThread? in
+            defer { thread = nil }
+            return thread
+        }
+        worker?.join()
+    }
+}
+
+/// Gives up on a film that is being opened. Any thread.
+public final class OpenCancellation: Sendable {
+    private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
+
+    public init() {}
+
+    public var isCancelled: Bool { state.withLock { $0.cancelled } }
+
+    /// What to do when it is used; done at once when it has been used already.
+    public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+        let now = state.withLock { state -> Bool in
+            state.handler = handler
+            return state.cancelled
+        }
+        if now { handler() }
+    }
+
+    public func cancel() {
+        let handler = state.withLock { state -> (@Sendable () -> Void)? in
+            state.cancelled = true
+            return state.handler
+        }
+        handler?()
+    }
+}
+
+/// Commands on their way to the player's thread.
+final class PlayerMailbox: Sendable {
+    typealias Command = @Sendable (PlayerCore) -> Void
+    private let waiting = Lock<[Command]>([])
+    /// The pipelines to wake when a renderer has room.
+    let pipelines = Lock<(audio: TrackPipeline?, video: TrackPipeline?)>((nil, nil))
+    /// Raised when a command came in or something the player waits for moved.
+    let signal = Signal()
+
+    func post(_ command: @escaping Command) {
+        waiting.withLock { $0.append(command) }
+        signal.raise()
+    }
+
+    func takeAll() -> [Command] {
+        waiting.withLock { waiting in
+            if waiting.isEmpty { return [] }
+            defer { waiting.removeAll(keepingCapacity: true) }
+            return waiting
+        }
+    }
+}

@@ -1,0 +1,250 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// The player's state machine. Confined to the player's thread: made there, used there, ended there.
+final class PlayerCore {
+    /// A start or a jump under way: both tracks collect what they need, then time runs from one instant.
+    struct Jump {
+        var target: MediaTime
+        var serial: Int
+        var isExact: Bool
+        /// False when only the sound starts anew, as after a change of speed.
+        var movesPicture: Bool
+        /// After a jump to a sync picture the sound is sent to that picture's time.
+        var soundFollowsPicture: Bool
+        var began: HostInstant
+    }
+
+    let parts: Player.Parts
+    var options: PlayerOptions
+    let synchronizer: RenderSynchronizer
+    let layer: DisplayLayer
+    let events: EventLog
+    let mailbox: PlayerMailbox
+    let news: @Sendable (PlayerNews) -> Void
+    private let published: Lock<PlayerState>
+    let progress: ProgressGate
+    let renderer: AudioRenderer?
+
+    var source: (any MediaSource)?
+    var audio: TrackPipeline?
+    var video: TrackPipeline?
+    var audioTrack: Track?
+    var jump: Jump?
+    var serial = 0
+    var wantsPlay = true
+    var loopsLeft = PlayerOptions.Loop.times(0)
+    var state = PlayerState() { didSet { published.withLock { $0 = state } } }
+    private var isRunning = true
+    /// The sound was given up for this film; the picture goes on.
+    var soundIsLost = false
+
+    init(
+        parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
+        events: EventLog, mailbox: PlayerMailbox, published: Lock<PlayerState>,
+        news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        self.parts = parts
+        self.options = options
+        self.synchronizer = synchronizer
+        self.layer = layer
+        self.events = events
+        self.mailbox = mailbox
+        self.published = published
+        self.news = news
+        progress = ProgressGate(signal: mailbox.signal)
+        if options.playsAudio, let output = parts.audioOutput {
+            let renderer = AudioRenderer(synchronizer: synchronizer, codecs: parts.codecs, events: events)
+            self.renderer = renderer
+            renderer.delay = options.audioDelay
+            renderer.setSpeed(options.speed)
+            renderer.setOutput(output)
+            renderer.start { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+        } else {
+            renderer = nil
+        }
+        layer.onReadyForMoreMediaData { [mailbox] in mailbox.wakeVideo() }
+        wantsPlay = !options.startsPaused
+        state.speed = options.speed
+        state.volume = options.volume ?? 100
+        state.isMuted = options.isMuted
+        state.audioDelay = options.audioDelay
+        applyGain()
+    }
+
+    // MARK: The thread
+
+    func run() {
+        while isRunning {
+            for command in mailbox.takeAll() { command(self) }
+            guard isRunning else { break }
+            advance()
+            mailbox.signal.wait(until: .now.advanced(by: restingTime))
+            mailbox.signal.clear()
+        }
+    }
+
+    /// How long nothing will happen unless somebody wakes us.
+    private var restingTime: Duration {
+        if jump != nil { return .milliseconds(50) }
+        guard state.phase == .playing else { return .seconds(3600) }
+        let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
+        return min(.milliseconds(250), max(.milliseconds(2), remaining))
+    }
+
+    private static func hear(_ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate) {
+        switch news {
+        case .progress: progress.report()
+        case .readyForMoreMediaData: mailbox.wakeAudio()
+        case .cannotDecode(let error): mailbox.post { $0.soundFailed(error.message, status: 1) }
+        case .outputFailed(let error):
+            mailbox.post { $0.soundFailed(error.message, status: error.code == .notPermitted ? 77 : 69) }
+        }
+    }
+
+    func shutDown() {
+        closeFilm()
+        renderer?.invalidate()
+        isRunning = false
+    }
+
+    // MARK: Moving on
+
+    /// Looks at what has changed and does what follows from it.
+    private func advance() {
+        if jump != nil { continueJump() }
+        if state.phase == .playing, hasReachedEnd { reachEnd() }
+    }
+
+    var speed: Double { state.speed }
+
+    /// Where the film ends, as far as known now: the later of both tracks' ends, or the end asked for.
+    private var filmEnd: MediaTime? {
+        if let end = options.end { return resolve(end) }
+        var end: MediaTime?
+        if let renderer, audio != nil, !soundIsLost {
+            guard renderer.status.isDrained else { return nil }
+            end = renderer.status.acceptedUntil
+        }
+        if video != nil {
+            guard layer.isDrained else { return nil }
+            if let shown = layer.shownEnd { end = max(end ?? shown, shown) }
+        }
+        return end ?? synchronizer.currentTime
+    }
+
+    private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime >= $0 } ?? false }
+
+    private func reachEnd() {
+        switch loopsLeft {
+        case .forever: seek(to: resolvedStart, exact: true)
+        case .times(let count) where count > 0:
+            loopsLeft = .times(count - 1)
+            seek(to: resolvedStart, exact: true)
+        case .times:
+            synchronizer.setRate(0)
+            enter(.ended)
+        }
+    }
+
+    /// A position that may count from the end, as a film position.
+    func resolve(_ time: MediaTime) -> MediaTime {
+        guard time < .zero else { return time }
+        guard let duration = state.duration else { return .zero }
+        return max(.zero, duration + time)
+    }
+
+    var resolvedStart: MediaTime { options.start.map(resolve) ?? .zero }
+
+    func enter(_ phase: PlayerState.Phase) {
+        guard state.phase != phase else { return }
+        state.phase = phase
+        if phase != .buffering { state.reason = nil }
+        news(.phase(phase))
+    }
+
+    func fail(_ message: String, status: Int32) {
+        closeFilm()
+        state.failure = PlayerFailure(exitStatus: status, message: message)
+        enter(.failed)
+    }
+
+    /// Sound cannot be had: named outputs are the user's will, anything else is a pity.
+    func soundFailed(_ message: String, status: Int32) {
+        guard !soundIsLost else { return }
+        soundIsLost = true
+        if video == nil || (options.audioDevice != nil && status != 1) {
+            fail(message, status: status)
+        } else {
+            news(.message("\(message) The picture plays on without sound."))
+        }
+    }
+
+    // MARK: Jumps
+
+    func begin(at target: MediaTime, exact: Bool, movesPicture: Bool = true) {
+        serial += 1
+        synchronizer.setRate(0, time: target)
+        let followsPicture = !exact && video != nil && movesPicture
+        jump = Jump(
+            target: target, serial: serial, isExact: exact, movesPicture: movesPicture,
+            soundFollowsPicture: followsPicture, began: .now)
+        progress.arm(true)
+        if movesPicture { video?.seek(to: target, exact: exact, serial: serial) }
+        if !followsPicture { audio?.seek(to: target, exact: true, serial: serial) }
+        state.position = target
+        state.reason = nil
+        enter(.buffering)
+    }
+
+    private func continueJump() {
+        guard var jump else { return }
+        let pictureReady = isPictureReady(for: jump)
+        if jump.soundFollowsPicture {
+            guard pictureReady else { return }
+            // The picture found its place; the sound meets it there.
+            jump.target = layer.shownTime ?? layer.nextTime ?? jump.target
+            jump.soundFollowsPicture = false
+            self.jump = jump
+            synchronizer.setRate(0, time: jump.target)
+            audio?.seek(to: jump.target, exact: true, serial: jump.serial)
+        }
+        let soundReady = isSoundReady(for: jump)
+        // Sound that does not come within eight seconds is joined later rather than waited for.
+        let patience = HostInstant.now - jump.began < .seconds(8)
+        let mayGoWithoutSound = options.startPolicy == .picture || !patience
+        guard pictureReady, soundReady || mayGoWithoutSound else {
+            state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"
+            return
+        }
+        self.jump = nil
+        progress.arm(false)
+        if !jump.isExact || !wantsPlay, let shown = layer.shownTime, shown > jump.target { jump.target = shown }
+        news(.sought(jump.target))
+        if wantsPlay { startTime(at: jump.target) } else { enter(.paused) }
+    }
+
+    private func isPictureReady(for jump: Jump) -> Bool {
+        guard let video, jump.movesPicture else { return true }
+        let status = video.status
+        guard status.seekSerial == jump.serial else { return false }
+        return status.hasEnded || layer.count >= 2
+    }
+
+    private func isSoundReady(for jump: Jump) -> Bool {
+        guard let renderer, let audio, !soundIsLost else { return true }
+        let pipeline = audio.status
+        guard pipeline.seekSerial == jump.serial else { return false }
+        let status = renderer.status
+        if status.hasFailed || status.isDrained { return true }
+        guard let until = status.acceptedUntil else { return false }
+        return (until - jump.target).duration >= renderer.preroll
+    }
+
+    private func startTime(at moment: MediaTime) {
+        // A little more than the slowest output asks for: this thread, too, may be late.
+        let lead = synchronizer.startLead + .milliseconds(5)
+        synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
+        enter(.playing)
+    }
+}

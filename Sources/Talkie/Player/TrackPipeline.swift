@@ -1,0 +1,124 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// What one track does on its own thread: read, decode, hand on.
+protocol TrackStage: AnyObject {
+    /// Goes on from a film time. Drops what was on its way first.
+    func seek(to time: MediaTime, exact: Bool) throws(MediaError)
+    /// One step; blocks while reading.
+    func step() throws(MediaError) -> TrackStep
+    /// Makes a blocked `step` return. Any thread.
+    func cancel()
+}
+
+enum TrackStep {
+    /// Something moved.
+    case moved
+    /// The renderer has enough.
+    case full
+    /// The track has ended and everything has been handed on.
+    case ended
+}
+
+/// The thread of one track: it steps its stage while the renderer wants more, sleeps otherwise, and takes jumps.
+///
+/// `@unchecked Sendable`: `stage` is touched by the pipeline's own thread only, except its thread-safe `cancel`.
+final class TrackPipeline: @unchecked Sendable {
+    struct Status: Sendable {
+        /// Number of the last jump that has been carried out.
+        var seekSerial = 0
+        var hasEnded = false
+        /// Why the track stopped early.
+        var failure: MediaError?
+    }
+
+    private struct Command {
+        var seek: (serial: Int, time: MediaTime, exact: Bool)?
+        var stopping = false
+    }
+
+    private let stage: any TrackStage
+    private let commands = Lock(Command())
+    private let state = Lock(Status())
+    private let signal = Signal()
+    private let onNews: @Sendable () -> Void
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// - Parameter onNews: called on the pipeline's thread when a jump was carried out or the track ended.
+    init(stage: sending any TrackStage, onNews: @escaping @Sendable () -> Void) {
+        self.stage = stage
+        self.onNews = onNews
+    }
+
+    var status: Status { state.withLock { $0 } }
+
+    /// Starts the thread; it waits for a first `seek`.
+    func start(name: String) {
+        let worker = WorkerThread.start(name: name) { self.run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Asks for a jump; a jump asked for before and not yet begun is dropped.
+    func seek(to time: MediaTime, exact: Bool, serial: Int) {
+        commands.withLock { $0.seek = (serial, time, exact) }
+        signal.raise()
+    }
+
+    /// Tells the thread that the renderer wants more. Any thread, returns at once.
+    func wake() { signal.raise() }
+
+    /// Ends the thread and waits for it.
+    func stop() {
+        commands.withLock { $0.stopping = true }
+        stage.cancel()
+        signal.raise()
+        let worker = thread.withLock { thread -> WorkerThread? in
+            defer { thread = nil }
+            return thread
+        }
+        worker?.join()
+    }
+
+    private func run() {
+        var isActive = false
+        while true {
+            let command = commands.withLock { commands -> Command in
+                defer { commands.seek = nil }
+                return commands
+            }
+            if command.stopping { return }
+            do {
+                if let seek = command.seek {
+                    state.withLock {
+                        $0.hasEnded = false
+                        $0.failure = nil
+                    }
+                    try stage.seek(to: seek.time, exact: seek.exact)
+                    state.withLock { $0.seekSerial = seek.serial }
+                    isActive = true
+                    onNews()
+                }
+                guard isActive else {
+                    signal.wait()
+                    continue
+                }
+                switch try stage.step() {
+                case .moved: continue
+                case .full: signal.wait()
+                case .ended:
+                    isActive = false
+                    state.withLock { $0.hasEnded = true }
+                    onNews()
+                }
+            } catch {
+                isActive = false
+                state.withLock {
+                    if let seek = command.seek { $0.seekSerial = seek.serial }
+                    $0.hasEnded = true
+                    $0.failure = error
+                }
+                onNews()
+            }
+        }
+    }
+}

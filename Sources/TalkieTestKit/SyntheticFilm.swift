@@ -1,0 +1,188 @@
+public import MediaCore
+public import SyncRendering
+internal import Synchronization
+
+/// A film made of numbers: picture n carries n, sound frame n is a sample whose value tells n. A shift by one is seen.
+///
+/// `@unchecked Sendable`: everything is set before it is handed out.
+public final class SyntheticFilm: MediaSource {
+    public let summary: MediaSummary
+    public let frame: MediaTime
+    public let sampleRate: Int
+    let duration: MediaTime
+    let audioStart: MediaTime
+
+    /// - Parameter audioStart: film time of the first sound.
+    public init(
+        duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
+        audioStart: MediaTime = .zero
+    ) {
+        self.duration = duration
+        self.frame = frame
+        self.sampleRate = sampleRate
+        self.audioStart = audioStart
+        let sound = AudioFormat(
+            parameters: CodecParameters(codec: "synthetic"), sampleRate: sampleRate, layout: .stereo)
+        let picture = VideoFormat(
+            parameters: CodecParameters(codec: "synthetic"), size: PixelSize(width: 16, height: 16))
+        summary = MediaSummary(
+            container: "synthetic",
+            tracks: [
+                Track(id: 0, number: 1, format: .video(picture)), Track(id: 1, number: 1, format: .audio(sound)),
+            ], duration: duration)
+    }
+
+    public func source(for track: Track) -> any SampleSource {
+        track.kind == .audio ? SyntheticSound(film: self, track: track) : SyntheticPictures(film: self, track: track)
+    }
+
+    /// The sample value that stands for a sound frame; exact in 24 bits of float mantissa.
+    public static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
+    /// The sound frame (modulo 2²³) that a sample value stands for; nil for silence.
+    public static func frame(ofValue value: Float) -> Int64? {
+        value == 0 ? nil : Int64((value * 8_388_608).rounded()) - 1
+    }
+}
+
+/// Packets of 1024 frames, four to a batch, empty of bytes.
+final class SyntheticSound: SampleSource {
+    let track: Track
+    private let film: SyntheticFilm
+    private let next = Atomic<Int64>(0)
+    private let cancelled = Atomic<Bool>(false)
+
+    init(film: SyntheticFilm, track: Track) {
+        self.film = film
+        self.track = track
+    }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        if cancelled.load(ordering: .relaxed) { throw MediaError(.cancelled, "cancelled") }
+        guard let format = track.audioFormat else { return nil }
+        let total = (film.duration - film.audioStart).rescaled(to: Int32(film.sampleRate))
+        let first = next.load(ordering: .relaxed)
+        guard first < total else { return nil }
+        let count = min(4096, total - first)
+        next.store(first + count, ordering: .relaxed)
+        let rate = Int32(film.sampleRate)
+        let start = film.audioStart + MediaTime(value: first, timescale: rate)
+        let batch = PacketBatch(reservingBytes: 256, packets: 4)
+        for offset in stride(from: Int64(0), to: count, by: 1024) {
+            batch.append(
+                UnsafeRawBufferPointer(start: nil, count: 0),
+                as: PacketBatch.Packet(
+                    presentationTime: start + MediaTime(value: offset, timescale: rate),
+                    duration: MediaTime(value: min(1024, count - offset), timescale: rate)))
+        }
+        return SampleBuffer(
+            payload: .encodedAudio(format, batch), presentationTime: start,
+            duration: MediaTime(value: count, timescale: rate), flags: .sync)
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        let frame = max(0, (time - film.audioStart).rescaled(to: Int32(film.sampleRate))) / 1024 * 1024
+        next.store(frame, ordering: .relaxed)
+        return film.audioStart + MediaTime(value: frame, timescale: Int32(film.sampleRate))
+    }
+
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+}
+
+/// One packet a picture; every 24th is a sync picture.
+final class SyntheticPictures: SampleSource {
+    static let syncInterval: Int64 = 24
+    let track: Track
+    private let film: SyntheticFilm
+    private let next = Atomic<Int64>(0)
+    private let cancelled = Atomic<Bool>(false)
+
+    init(film: SyntheticFilm, track: Track) {
+        self.film = film
+        self.track = track
+    }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        if cancelled.load(ordering: .relaxed) { throw MediaError(.cancelled, "cancelled") }
+        let number = next.load(ordering: .relaxed)
+        let time = film.frame * number
+        guard let format = track.videoFormat, time < film.duration else { return nil }
+        next.store(number + 1, ordering: .relaxed)
+        let batch = PacketBatch(reservingBytes: 256, packets: 1)
+        batch.append(
+            UnsafeRawBufferPointer(start: nil, count: 0),
+            as: PacketBatch.Packet(presentationTime: time, duration: film.frame))
+        return SampleBuffer(
+            payload: .encodedVideo(format, batch), presentationTime: time, duration: film.frame,
+            flags: number % Self.syncInterval == 0 ? .sync : [])
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        let number = max(0, Int64(time.seconds / film.frame.seconds + 1e-9)) / Self.syncInterval * Self.syncInterval
+        next.store(number, ordering: .relaxed)
+        return film.frame * number
+    }
+
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+}
+
+/// Decodes synthetic pictures to `NumberedPicture`.
+public final class SyntheticPictureDecoder: PictureDecoder {
+    private let frame: MediaTime
+    private var waiting: [SampleBuffer] = []
+    private var discardsBefore: MediaTime?
+    public var effort = DecodingEffort.full
+    public let damagedPackets = 0
+
+    public init(frame: MediaTime) { self.frame = frame }
+
+    public func send(_ buffer: SampleBuffer) {
+        guard let time = buffer.presentationTime else { return }
+        if let limit = discardsBefore, time + frame <= limit { return }
+        waiting.append(NumberedPicture.buffer(Int((time.seconds / frame.seconds).rounded()), every: frame))
+    }
+    public func finish() {}
+    public func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    public func flush() {
+        waiting.removeAll()
+        discardsBefore = nil
+    }
+    public func discardPictures(before time: MediaTime) { discardsBefore = time }
+}
+
+/// Decodes synthetic sound: every sample tells its frame number.
+public struct SyntheticCodecs: AudioCodecs {
+    public init() {}
+    public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+        -> any PCMConverter
+    { SyntheticConverter() }
+    public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+        throw MediaError(.unsupported, "synthetic sound cannot be encoded")
+    }
+}
+
+final class SyntheticConverter: PCMConverter {
+    private var packets: [PacketBatch.Packet] = []
+    let damagedPackets = 0
+
+    func send(_ buffer: SampleBuffer) {
+        if case .encodedAudio(_, let batch) = buffer.payload { packets += batch.packets }
+    }
+    func finish() {}
+    func reset() { packets.removeAll() }
+
+    func receive(into block: PCMBlock) -> Bool {
+        guard let packet = packets.first, let time = packet.presentationTime else { return false }
+        packets.removeFirst()
+        let rate = Int32(block.format.sampleRate)
+        let first = time.rescaled(to: rate)
+        block.frames = min(block.capacity, Int(packet.duration.rescaled(to: rate)))
+        block.start = time
+        for index in 0..<block.frames {
+            for channel in 0..<block.format.channels {
+                block.samples[index * block.format.channels + channel] =
+                    SyntheticFilm.value(ofFrame: first + Int64(index))
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,145 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// The renderer without its thread: the test settles the feeder where the thread would.
+@Suite struct AudioRendererTests {
+    let clock = ManualClock()
+    let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
+    let synchronizer: RenderSynchronizer
+    let renderer: AudioRenderer
+    var feeder: AudioFeeder
+
+    init() {
+        synchronizer = RenderSynchronizer(clock: clock)
+        renderer = AudioRenderer(
+            synchronizer: synchronizer, codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+        feeder = AudioFeeder(renderer: renderer)
+    }
+
+    var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
+
+    /// Enqueues while the renderer asks for more; returns how many buffers it took.
+    func fill(from source: any SampleSource) throws -> Int {
+        var count = 0
+        while renderer.isReadyForMoreMediaData, let buffer = try source.read() {
+            renderer.enqueue(buffer)
+            count += 1
+        }
+        return count
+    }
+
+    @Test mutating func everySampleReachesTheOutputOnceAndInOrder() throws {
+        let output = RecordingOutput(capacity: 10_000)
+        renderer.setOutput(output)
+        let source = sound
+        for _ in 0..<40 {
+            _ = try fill(from: source)
+            feeder.settle()
+            output.play(frames: 7_001)
+            synchronizer.setRate(0, time: output.acceptedUntil)
+        }
+        let samples = output.state.withLock { $0.samples }
+        #expect(samples.count > 200_000)
+        #expect(samples.enumerated().allSatisfy { SyntheticFilm.frame(ofValue: $1) == Int64($0) })
+    }
+
+    @Test mutating func itAsksForAsMuchAsTheRouteWantsAheadOfThePlayhead() throws {
+        let output = RecordingOutput(capacity: 1_000, desiredDepth: .seconds(30))
+        renderer.setOutput(output)
+        feeder.settle()
+        let source = sound
+        _ = try fill(from: source)
+        let until = try #require(renderer.status.enqueuedUntil)
+        #expect((29.9...30.2).contains(until.seconds))
+        #expect(!renderer.isReadyForMoreMediaData)
+        synchronizer.setRate(1)
+        clock.advance(by: .seconds(10))
+        #expect(renderer.isReadyForMoreMediaData)
+        _ = try fill(from: source)
+        #expect((39.9...40.2).contains(try #require(renderer.status.enqueuedUntil).seconds))
+    }
+
+    @Test mutating func aFlushDropsQueueAndOutputAndTheNextBufferStartsAnew() throws {
+        let output = RecordingOutput(capacity: 2_000)
+        renderer.setOutput(output)
+        let source = sound
+        _ = try fill(from: source)
+        feeder.settle()
+        #expect(renderer.status.acceptedUntil != nil)
+        renderer.flush()
+        #expect(renderer.status.acceptedUntil == nil)
+        _ = try source.seek(to: MediaTime(value: 100, timescale: 1), mode: .exact)
+        renderer.enqueue(try #require(try source.read()))
+        feeder.settle()
+        let (starts, flushes) = output.state.withLock { ($0.starts, $0.flushes) }
+        #expect(flushes == 1)
+        let restart = try #require(starts.last)
+        #expect(abs(restart.seconds - 100) < 0.03)
+    }
+
+    @Test mutating func packetsThatTheOutputTakesAreNotDecoded() throws {
+        let output = RecordingOutput(passThroughCodec: "synthetic")
+        renderer.setOutput(output)
+        _ = try fill(from: sound)
+        feeder.settle()
+        #expect(output.state.withLock { $0.packets.count } > 80)
+        #expect(output.state.withLock { $0.samples.isEmpty })
+    }
+
+    @Test mutating func aSpeedLeavesPassThroughBecausePacketsCannotBeStretched() throws {
+        let output = RecordingOutput(passThroughCodec: "synthetic")
+        renderer.setOutput(output)
+        renderer.setSpeed(1.5)
+        _ = try fill(from: sound)
+        feeder.settle()
+        #expect(output.state.withLock { $0.packets.isEmpty && !$0.samples.isEmpty })
+    }
+
+    @Test mutating func theEndIsReportedOnlyWhenEverythingHasBeenHandedOver() throws {
+        let output = RecordingOutput(capacity: 3_000)
+        renderer.setOutput(output)
+        let source = sound
+        renderer.enqueue(try #require(try source.read()))
+        renderer.finish()
+        feeder.settle()
+        #expect(!renderer.status.isDrained)
+        output.play(frames: 3_000)
+        feeder.settle()
+        #expect(renderer.status.isDrained)
+        #expect(output.state.withLock { $0.isFinished && $0.samples.count == 4_096 })
+    }
+
+    @Test mutating func aRefusingOutputIsAskedOnceAndTheNextOutputTakesOver() throws {
+        let refusing = RecordingOutput()
+        refusing.state.withLock { $0.refusal = OutputError(.unavailable, "no such card") }
+        renderer.setOutput(refusing)
+        let source = sound
+        _ = try fill(from: source)
+        feeder.settle()
+        #expect(renderer.status.hasFailed)
+        let second = RecordingOutput()
+        renderer.setOutput(second)
+        renderer.flush()
+        _ = try source.seek(to: .zero, mode: .exact)
+        _ = try fill(from: source)
+        feeder.settle()
+        #expect(!renderer.status.hasFailed)
+        #expect(second.state.withLock { !$0.samples.isEmpty })
+        #expect(refusing.state.withLock { $0.isClosed })
+    }
+
+    @Test mutating func soundThatBeginsLateIsStillAskedForAheadOfItsOwnStart() throws {
+        let late = SyntheticFilm(
+            duration: MediaTime(value: 600, timescale: 1), audioStart: MediaTime(value: 120, timescale: 1))
+        let output = RecordingOutput(capacity: 500_000, desiredDepth: .seconds(2))
+        renderer.setOutput(output)
+        feeder.settle()
+        let source = late.source(for: late.summary.tracks[1])
+        _ = try fill(from: source)
+        feeder.settle()
+        #expect(try #require(renderer.status.acceptedUntil).seconds > 121.9)
+    }
+}

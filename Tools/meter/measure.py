@@ -1,0 +1,167 @@
+"""One measured run: probes first, then the player, then all that was seen and heard in one folder."""
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+
+import clips
+import strip
+import xserver
+from rig import Player, Rig, cpu_seconds, machine_busy_seconds
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@dataclass
+class Plan:
+    """How to run the player. `{clip}` in the command stands for the clip's path."""
+    clip: str
+    command: list
+    # Where the film's picture lies on the screen; default: the whole screen, which has the clip's size.
+    picture: str = ""
+    display: str = ""
+    # Another recorder of the sound; `{wav}` and `{seconds}` are filled in. It ends by itself or at SIGTERM.
+    sound_command: str = ""
+    # A recording that someone else makes meanwhile.
+    sound_file: str = ""
+    # Keys and the like while the film plays: [{"at": seconds after process start, "key": ..., ...}].
+    actions: list = field(default_factory=list)
+    stop_after: float = 0.0
+    looks: float = 500.0
+    nice: int = -8
+    # Seconds of silence recorded before the player starts and after it has ended.
+    lead: float = 1.0
+    tail: float = 0.7
+
+
+class _Probe:
+    """A helper process that says `ready` once it watches."""
+
+    def __init__(self, script, *arguments):
+        self._process = subprocess.Popen([sys.executable, "-B", os.path.join(HERE, script), *map(str, arguments)],
+                                         stdout=subprocess.PIPE, text=True)
+        self.pid = self._process.pid
+        if self._process.stdout.readline().strip() != "ready":
+            raise SystemExit(f"meter: {script} did not start")
+
+    def finish(self):
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            return self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+class _Command:
+    """The sound recorder of somebody else."""
+
+    def __init__(self, command, timed):
+        self._process, self._timed, self.pid = subprocess.Popen(command), timed, None
+
+    def finish(self):
+        if not self._timed and self._process.poll() is None:
+            self._process.terminate()
+        try:
+            return self._process.wait(120)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _act(action, keyboard, player, environment):
+    """Do one action; returns the instant at which it was done."""
+    if "ipc" in action:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(3)
+            connection.connect(action["socket"])
+            now = time.monotonic()
+            connection.sendall((json.dumps({"command": action["ipc"]}) + "\n").encode())
+            connection.recv(4096)
+        return now
+    now = time.monotonic()
+    if "key" in action:
+        keyboard.press(action["key"])
+    elif "stdin" in action:
+        player.stdin.write(action["stdin"].encode())
+        player.stdin.flush()
+    else:
+        subprocess.run(action["shell"], shell=True, env=environment, check=False)
+    return now
+
+
+def _run_actions(plan, player, environment, display, done):
+    keyboard = xserver.Keyboard(display) if any("key" in a for a in plan.actions) else None
+    for action in sorted(plan.actions, key=lambda a: a["at"]):
+        time.sleep(max(0.0, player.started + action["at"] - time.monotonic()))
+        try:
+            done.append({**action, "done_s": _act(action, keyboard, player, environment)})
+        except OSError as error:
+            done.append({**action, "error": str(error)})
+
+
+def run(plan: Plan, folder: str) -> dict:
+    """Measure one run; raw data stay in `folder`: run.json, screen.npz, sound.wav, sound.wav.json, player.log."""
+    side = clips.load(plan.clip)
+    width, height = map(int, side["size"].split("x"))
+    x, y, w, h = map(int, plan.picture.split(",")) if plan.picture else (0, 0, width, height)
+    top, strip_height = strip.rows(height)
+    row = y + (top + strip_height // 2) * h // height
+    limit = plan.stop_after or side["duration"] + 10
+    sound = os.path.join(folder, "sound.wav")
+    probes, player = [], None
+    with Rig(side["size"], plan.display, plan.nice) as rig:
+        try:
+            screen = _Probe("screen_probe.py", rig.display, os.path.join(folder, "screen.npz"), plan.looks, x, row, w)
+            probes.append(screen)
+            if plan.sound_command:
+                seconds = round(plan.lead + limit + plan.tail + 3)
+                command = plan.sound_command.replace("{wav}", sound).replace("{seconds}", str(seconds))
+                probes.append(_Command(shlex.split(command), "{seconds}" in plan.sound_command))
+            elif not plan.sound_file:
+                probes.append(_Probe("sound_probe.py", rig.server, rig.SINK, sound))
+            time.sleep(plan.lead)
+            environment = rig.environment()
+            command = [part.replace("{clip}", os.path.abspath(plan.clip)) for part in plan.command]
+            counted = [p.pid for p in probes if p.pid]
+            busy, x_cpu = machine_busy_seconds(), cpu_seconds(rig.x_pid)
+            own = sum(map(cpu_seconds, counted))
+            player = Player(command, environment, os.path.join(folder, "player.log"), plan.nice,
+                            subprocess.PIPE if any("stdin" in a for a in plan.actions) else None)
+            done = []
+            actor = threading.Thread(target=_run_actions, args=(plan, player, environment, rig.display, done), daemon=True)
+            actor.start()
+            stopped = False
+            end = player.started + limit
+            while player.poll():
+                if time.monotonic() > end:
+                    player.end(signal.SIGKILL if stopped else signal.SIGTERM)
+                    stopped, end = True, time.monotonic() + 5
+                time.sleep(0.1)
+            ended = time.monotonic()
+            x_cpu = cpu_seconds(rig.x_pid) - x_cpu
+            own = sum(map(cpu_seconds, counted)) - own
+            other = (machine_busy_seconds() - busy - player.cpu - x_cpu - own) / (ended - player.started)
+            time.sleep(plan.tail)
+            recorder_status = [p.finish() for p in probes][-1]
+            probes = []
+        finally:
+            if player and player.poll():
+                player.end(signal.SIGKILL)
+            for probe in probes:
+                probe.finish()
+    record = {"command": command, "clip": plan.clip, "side": side, "started_s": player.started, "ended_s": ended,
+              "exit": player.status, "stopped_by_meter": stopped, "player_cpu_s": player.cpu, "x_cpu_s": x_cpu,
+              "meter_cpu_s": own, "other_busy_cores": max(0.0, other), "peak_bytes": player.peak_bytes,
+              "actions": done, "recorder_exit": recorder_status,
+              "sound": os.path.abspath(plan.sound_file) if plan.sound_file else ""}
+    with open(os.path.join(folder, "run.json"), "w") as file:
+        json.dump(record, file)
+    return record
