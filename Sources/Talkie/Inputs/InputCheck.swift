@@ -34,7 +34,8 @@ public enum InputCheck {
             case ENOENT: return failure("there is no file '\(word)'; check the name and the folder")
             case ENOTDIR: return failure("'\(word)' leads through something that is no folder; check the path")
             case ELOOP: return failure("'\(word)' is a link that leads in a circle; name the \(kind) itself")
-            case EACCES: return failure("a folder on the way to '\(word)' may not be entered; check its permissions")
+            case EACCES:
+                return forbidden("a folder on the way to '\(word)' may not be entered; check its permissions")
             default:
                 return failure("'\(word)' cannot be looked at (\(String(cString: strerror(errno)))); check the path")
             }
@@ -46,9 +47,13 @@ public enum InputCheck {
         default: break
         }
         guard access(word, R_OK) == 0 else {
-            return failure("'\(word)' may not be read; change its permissions or ask its owner")
+            return forbidden("'\(word)' may not be read; change its permissions or ask its owner")
         }
         return nil
+    }
+
+    private static func forbidden(_ message: String) -> PlayerFailure {
+        PlayerFailure(exitStatus: ExitStatus.notPermitted, message: message)
     }
 
     private static func failure(_ message: String) -> PlayerFailure {
