@@ -20,6 +20,11 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
+/// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
+func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
+}
+
 /// A system library: a module map, one header, no code.
 func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
     .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig)
@@ -82,5 +87,9 @@ let package = Package(
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
+
+        // Fuzzing
+        fuzz("PlaylistFuzz", ["Talkie"]),
+        fuzz("TimelineFuzz", ["Talkie"]),
     ]
 )
