@@ -22,6 +22,8 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
 
 /// A fuzz target under Tests/Fuzz; Tools/fuzz links it.
 func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
+func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
 
@@ -96,5 +98,8 @@ let package = Package(
 
         // Fuzz targets, one per parser
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        // Fuzzing
+        fuzz("PlaylistFuzz", ["Talkie"]),
+        fuzz("TimelineFuzz", ["Talkie"]),
     ]
 )
