@@ -52,10 +52,12 @@ let package = Package(
         module("TalkieTestKit", ["SyncRendering"]),
         module("Talkie", ["SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
+        module("AirPlay", ["AirPlayWire", "SyncRendering", "MediaCore", "CAvahi", "CSodium"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "MediaCore"]),
     ]
 )
