@@ -14,9 +14,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A folder of behaviour tests under Tests/<kind>.
-func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency]) -> Target {
+func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -27,7 +28,10 @@ func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
 let package = Package(
     name: "talkie",
     products: [
-        .library(name: "MediaCore", targets: ["MediaCore"])
+        .library(name: "MediaCore", targets: ["MediaCore"]),
+        .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -49,15 +53,35 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
-        module("TalkieTestKit", ["SyncRendering"]),
-        module("Talkie", ["SyncRendering"]),
+        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
-        module("AirPlay", ["AirPlayWire", "SyncRendering", "MediaCore", "CAvahi", "CSodium"]),
+        module("PTP", ["MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        .executableTarget(
+            name: "TalkieCLI",
+            dependencies: [
+                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/TalkieCLI", swiftSettings: settings),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieCLITests", in: "Unit",
+            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            exclude: ["Snapshots"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
     ]
 )

@@ -1,12 +1,27 @@
 /// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     /// What AirPlay 2 receivers listen on unless their announcement says otherwise.
-    public static let defaultPort: UInt16 = 7000
+    public static let usualPort: UInt16 = 7000
     private static let scheme = "airplay://"
 
     /// A name, an IPv4 address, or an IPv6 address without brackets.
-    public let host: String
-    public let port: UInt16
+    public var host: String
+    public var port: UInt16
+
+    /// - Parameter host: taken as it is.
+    public init(host: String, port: UInt16 = usualPort) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Where discovery found a speaker.
+    public init(_ endpoint: SpeakerEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
+
+    /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
+    public init?(url: String) {
+        guard let address = try? SpeakerAddress(url) else { return nil }
+        self = address
+    }
 
     /// Whether the words claim to be an address, well formed or not.
     public static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
@@ -46,7 +61,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
             else { throw Self.bad(text, "the port is a number from 1 to 65535") }
             port = number
         } else {
-            port = Self.defaultPort
+            port = Self.usualPort
         }
     }
 
@@ -57,7 +72,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String {
         let written = host.contains(":") ? "[\(host)]" : host
-        return Self.scheme + written + (port == Self.defaultPort ? "" : ":\(port)")
+        return Self.scheme + written + (port == Self.usualPort ? "" : ":\(port)")
     }
 
     /// Letters, digits, hyphens, dots and underscores, as far as a name of the DNS is long (RFC 1035, section 2.3.4).
