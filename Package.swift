@@ -65,7 +65,7 @@ let package = Package(
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
         module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
         .executableTarget(
             name: "TalkieCLI",
@@ -101,5 +101,6 @@ let package = Package(
         // Fuzzing
         fuzz("PlaylistFuzz", ["Talkie"]),
         fuzz("TimelineFuzz", ["Talkie"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
     ]
 )
