@@ -41,15 +41,21 @@ let package = Package(
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
+        .target(
+            name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
+            linkerSettings: [.linkedLibrary("gmp")]),
+        .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
 
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
         module("TalkieTestKit", ["SyncRendering"]),
         module("Talkie", ["SyncRendering"]),
+        module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
 
         // Tests
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
+        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
     ]
 )

@@ -1,0 +1,99 @@
+internal import CSodium
+
+/// ChaCha20-Poly1305 (RFC 8439) with the nonces AirPlay uses: four zero bytes, then eight of ours.
+enum ChaChaPoly {
+    static let tagSize = 16
+
+    /// The last eight bytes of a nonce.
+    struct NonceTail {
+        let bytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
+
+        /// A counter, least significant byte first.
+        init(counter: UInt64) { bytes = withUnsafeBytes(of: counter.littleEndian) { Self.load($0) } }
+
+        /// Eight ASCII characters such as `PS-Msg05`.
+        init(label: StaticString) {
+            precondition(label.utf8CodeUnitCount == 8, "a nonce label has eight characters")
+            bytes = Self.load(UnsafeRawBufferPointer(start: label.utf8Start, count: 8))
+        }
+
+        /// Eight bytes as they came with a packet; nil for any other number.
+        init?(_ tail: some Collection<UInt8>) {
+            guard tail.count == 8 else { return nil }
+            bytes = Array(tail).withUnsafeBytes { Self.load($0) }
+        }
+
+        private static func load(_ raw: UnsafeRawBufferPointer) -> (
+            UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8
+        ) { (raw[0], raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], raw[7]) }
+
+        fileprivate func withNonce<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+            let nonce: [12 of UInt8] = [
+                0, 0, 0, 0, bytes.0, bytes.1, bytes.2, bytes.3, bytes.4, bytes.5, bytes.6, bytes.7,
+            ]
+            return withUnsafeBytes(of: nonce) { body($0.baseAddress!.assumingMemoryBound(to: UInt8.self)) }
+        }
+    }
+
+    /// Appends ciphertext and tag.
+    static func seal(
+        _ plaintext: UnsafeBufferPointer<UInt8>, additionalData: UnsafeBufferPointer<UInt8>, nonce: NonceTail,
+        key: SecretBytes, into out: inout [UInt8]
+    ) {
+        precondition(key.count == 32, "a ChaCha20 key has 32 bytes")
+        let start = out.count
+        out.append(contentsOf: repeatElement(0, count: plaintext.count + tagSize))
+        out.withUnsafeMutableBufferPointer { buffer in
+            nonce.withNonce { nonce in
+                key.withBytes { key in
+                    var written: UInt64 = 0
+                    crypto_aead_chacha20poly1305_ietf_encrypt(
+                        buffer.baseAddress! + start, &written, plaintext.baseAddress, UInt64(plaintext.count),
+                        additionalData.baseAddress, UInt64(additionalData.count), nil, nonce, key.baseAddress!)
+                }
+            }
+        }
+    }
+
+    /// Appends the plaintext and says true, or leaves `out` as it was and says false when the tag does not match.
+    static func open(
+        _ sealed: UnsafeBufferPointer<UInt8>, additionalData: UnsafeBufferPointer<UInt8>, nonce: NonceTail,
+        key: SecretBytes, into out: inout [UInt8]
+    ) -> Bool {
+        precondition(key.count == 32, "a ChaCha20 key has 32 bytes")
+        guard sealed.count >= tagSize else { return false }
+        let start = out.count
+        out.append(contentsOf: repeatElement(0, count: sealed.count - tagSize))
+        let code = out.withUnsafeMutableBufferPointer { buffer in
+            nonce.withNonce { nonce in
+                key.withBytes { key in
+                    var written: UInt64 = 0
+                    // An empty message has nowhere to be written, and libsodium takes nil for that.
+                    let target = buffer.baseAddress.map { $0 + start }
+                    return crypto_aead_chacha20poly1305_ietf_decrypt(
+                        target, &written, nil, sealed.baseAddress!, UInt64(sealed.count),
+                        additionalData.baseAddress, UInt64(additionalData.count), nonce, key.baseAddress!)
+                }
+            }
+        }
+        if code != 0 { out.removeSubrange(start...) }
+        return code == 0
+    }
+
+    /// Whole messages of pairing, which are rare and small.
+    static func seal(_ plaintext: [UInt8], label: StaticString, key: SecretBytes) -> [UInt8] {
+        var out: [UInt8] = []
+        plaintext.withUnsafeBufferPointer {
+            seal($0, additionalData: .init(start: nil, count: 0), nonce: NonceTail(label: label), key: key, into: &out)
+        }
+        return out
+    }
+
+    static func open(_ sealed: [UInt8], label: StaticString, key: SecretBytes) -> [UInt8]? {
+        var out: [UInt8] = []
+        let authentic = sealed.withUnsafeBufferPointer {
+            open($0, additionalData: .init(start: nil, count: 0), nonce: NonceTail(label: label), key: key, into: &out)
+        }
+        return authentic ? out : nil
+    }
+}

@@ -1,0 +1,50 @@
+/// The receiver's half of SRP-6a, for speakers in software.
+public struct SRPServer: Sendable {
+    /// Sent to the sender in M2.
+    public let salt: [UInt8]
+    /// B, sent to the sender in M2.
+    public let publicKey: [UInt8]
+    private let username: String
+    private let verifier: SecretBytes
+    private let privateKey: SecretBytes
+
+    public init(username: String = "Pair-Setup", password: String) {
+        let salt = SecretBytes.random(count: 16).withBytes { Array($0) }
+        var made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
+        // Senders disagree about a public key with a leading zero byte; draw until there is none.
+        while made.publicKey.count < SRPGroup.size {
+            made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
+        }
+        self = made
+    }
+
+    init(username: String, password: String, salt: [UInt8], privateKey: SecretBytes) {
+        self.username = username
+        self.salt = salt
+        self.privateKey = privateKey
+        let x = SRP.passwordKey(username: username, password: SecretBytes(Array(password.utf8)), salt: salt)
+        verifier = SRPGroup.power(SRPGroup.generator, x)
+        // B = k·v + g^b
+        let shared = SRPGroup.add(
+            SRPGroup.multiply(SRP.multiplier, verifier), SRPGroup.power(SRPGroup.generator, privateKey))
+        publicKey = SRPGroup.minimal(shared)
+    }
+
+    /// Checks the sender's public key and proof; the proof to answer with and the session key, or nil when the
+    /// password was wrong.
+    public func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
+        guard senderKey.count <= SRPGroup.size else { throw .malformed("The sender's pairing key is too long.") }
+        let sender = SRPGroup.padded(senderKey)
+        guard !SRPGroup.isZero(SRPGroup.reduced(sender)) else {
+            throw .malformed("The sender's pairing key is zero.")
+        }
+        let receiver = SRPGroup.padded(publicKey)
+        // S = (A · v^u) ^ b
+        let power = SRPGroup.power(verifier.withBytes { Array($0) }, SecretBytes(SRP.scrambler(sender, receiver)))
+        let base = SRPGroup.multiply(sender, power).withBytes { Array($0) }
+        let key = SRP.sessionKey(SRPGroup.power(base, privateKey))
+        let expected = SRP.proof(username: username, salt: salt, sender: sender, receiver: receiver, key: key)
+        guard Sodium.equal(proof, expected) else { return nil }
+        return (SRP.counterProof(sender: sender, proof: proof, key: key), key)
+    }
+}

@@ -1,0 +1,79 @@
+internal import CSodium
+
+/// Bytes that are wiped from memory when nobody holds them any longer: keys, exponents, passwords.
+///
+/// `@unchecked Sendable`: the bytes are written once, before `init` returns, and only read afterwards.
+public final class SecretBytes: @unchecked Sendable {
+    public let count: Int
+    private let storage: UnsafeMutablePointer<UInt8>
+
+    /// Fills the bytes in place, so that no copy of the secret is left elsewhere.
+    public init<Failure: Error>(
+        count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        self.count = count
+        storage = .allocate(capacity: max(1, count))
+        storage.initialize(repeating: 0, count: max(1, count))
+        try fill(UnsafeMutableBufferPointer(start: storage, count: count))
+    }
+
+    /// Copies bytes; whoever gave them keeps their own copy to look after.
+    public convenience init(_ bytes: some Collection<UInt8>) {
+        self.init(count: bytes.count) { target in _ = target.initialize(from: bytes) }
+    }
+
+    /// Random bytes from the system's generator.
+    public static func random(count: Int) -> SecretBytes {
+        SecretBytes(count: count) { Sodium.fill($0) }
+    }
+
+    deinit {
+        sodium_memzero(storage, count)
+        storage.deallocate()
+    }
+
+    /// Reads the bytes in place; do not let the pointer escape.
+    public func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(UnsafeBufferPointer(start: storage, count: count))
+    }
+
+    /// A new secret holding the first bytes of this one.
+    public func prefix(_ length: Int) -> SecretBytes {
+        withBytes { source in SecretBytes(source.prefix(length)) }
+    }
+}
+
+extension SecretBytes: Equatable {
+    /// Compares in time that depends on the lengths only.
+    public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
+        left.count == right.count && sodium_memcmp(left.storage, right.storage, left.count) == 0
+    }
+}
+
+/// What must hold before libsodium is used, and the few calls that several files share.
+enum Sodium {
+    /// libsodium asks to be initialised once, from any thread (sodium_init).
+    static let ready: Bool = sodium_init() >= 0
+
+    static func fill(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
+        precondition(ready, "libsodium cannot be initialised: the system has no source of randomness")
+        randombytes_buf(bytes.baseAddress!, bytes.count)
+    }
+
+    static func sha512(_ parts: [UInt8]...) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 64)
+        var state = crypto_hash_sha512_state()
+        crypto_hash_sha512_init(&state)
+        for part in parts { crypto_hash_sha512_update(&state, part, UInt64(part.count)) }
+        crypto_hash_sha512_final(&state, &digest)
+        sodium_memzero(&state, MemoryLayout.size(ofValue: state))
+        return digest
+    }
+
+    /// Equal in time that depends on the lengths only.
+    static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.count == right.count && sodium_memcmp(left, right, left.count) == 0
+    }
+}

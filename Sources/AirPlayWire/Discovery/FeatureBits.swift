@@ -1,0 +1,72 @@
+/// What a receiver says it can do: 64 bits that mDNS writes as one or two hexadecimal numbers.
+public struct FeatureBits: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt64
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    private init(bit: UInt64) { rawValue = 1 << bit }
+
+    public static let audio = FeatureBits(bit: 9)
+    public static let redundantAudio = FeatureBits(bit: 11)
+    public static let artwork = FeatureBits(bit: 15)
+    public static let progress = FeatureBits(bit: 16)
+    public static let textMetadata = FeatureBits(bit: 17)
+    public static let mfiAuthentication = FeatureBits(bit: 26)
+    public static let legacyPairing = FeatureBits(bit: 27)
+    public static let unifiedMediaControl = FeatureBits(bit: 38)
+    /// Streams of type 103 are possible.
+    public static let bufferedAudio = FeatureBits(bit: 40)
+    /// PTP timing is possible.
+    public static let ptp = FeatureBits(bit: 41)
+    public static let systemPairing = FeatureBits(bit: 43)
+    public static let ntp = FeatureBits(bit: 45)
+    public static let homeKitPairing = FeatureBits(bit: 46)
+    public static let transientPairing = FeatureBits(bit: 48)
+    public static let nowPlayingPropertyList = FeatureBits(bit: 50)
+    /// SETPEERSX is accepted.
+    public static let extendedPeers = FeatureBits(bit: 52)
+
+    /// Reads `0xLOW` or `0xLOW,0xHIGH`; nil for anything else.
+    public init?(text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            UInt32(part.drop { $0 == " " }.drop0x, radix: 16)
+        }
+        guard (1...2).contains(parts.count), let low = parts[0] else { return nil }
+        var value = UInt64(low)
+        if parts.count == 2 {
+            guard let high = parts[1] else { return nil }
+            value |= UInt64(high) << 32
+        }
+        rawValue = value
+    }
+
+    /// The numbers of the bits that are set.
+    public var bits: [Int] { (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 } }
+}
+
+/// What a receiver says about its state.
+public struct StatusFlags: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt64
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    public static let problem = StatusFlags(rawValue: 0x1)
+    public static let notConfigured = StatusFlags(rawValue: 0x2)
+    public static let cableAttached = StatusFlags(rawValue: 0x4)
+    /// A PIN is asked for on every new connection.
+    public static let pinRequired = StatusFlags(rawValue: 0x8)
+    public static let passwordRequired = StatusFlags(rawValue: 0x80)
+    /// One pairing by PIN is needed.
+    public static let pairingRequired = StatusFlags(rawValue: 0x200)
+    public static let homeKitAccessControl = StatusFlags(rawValue: 0x400)
+    /// Somebody else is playing.
+    public static let busy = StatusFlags(rawValue: 0x2_0000)
+
+    /// Reads a hexadecimal number with or without `0x`; nil for anything else.
+    public init?(text: String) {
+        guard let value = UInt64(text[...].drop0x, radix: 16) else { return nil }
+        rawValue = value
+    }
+}
+
+extension Substring {
+    /// Without a leading `0x`.
+    fileprivate var drop0x: Substring { hasPrefix("0x") || hasPrefix("0X") ? dropFirst(2) : self }
+}

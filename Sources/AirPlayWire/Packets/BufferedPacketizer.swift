@@ -1,0 +1,116 @@
+public import MediaCore
+
+/// Makes the packets of a buffered stream (type 103), in the shape Apple's senders give them.
+///
+/// A packet is its whole length (two bytes), `0x80`, a marker bit with a sequence number of 23 bits, the RTP
+/// timestamp, the number that names the format, the ciphertext, its tag and eight nonce bytes. Timestamp and source
+/// are authenticated.
+public struct BufferedPacketizer: Sendable {
+    /// Bytes around the sound.
+    public static let overhead = 14 + 16 + 8
+    /// The largest piece of sound a packet can hold.
+    public static let payloadLimit = Int(UInt16.max) - overhead
+    /// Sequence numbers wrap here.
+    public static let sequenceModulus: UInt32 = 1 << 23
+
+    private let key: SecretBytes
+    private let source: UInt32
+    private var counter: UInt64
+    /// The number the next packet will carry.
+    public private(set) var nextSequence: UInt32
+
+    /// - Parameters:
+    ///   - key: `shk` of the stream's SETUP, 32 bytes.
+    ///   - firstSequence: any number; taken modulo 2²³.
+    public init(key: SecretBytes, format: AudioFormat, firstSequence: UInt32, firstNonce: UInt64 = 0) {
+        self.key = key
+        source = format.synchronizationSource
+        counter = firstNonce
+        nextSequence = firstSequence % Self.sequenceModulus
+    }
+
+    /// Appends one packet. Allocates only when `out` must grow.
+    ///
+    /// - Returns: false, and appends nothing, when the sound is larger than `payloadLimit`.
+    public mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
+        guard sound.count <= Self.payloadLimit else { return false }
+        out.append(bigEndian: UInt16(sound.count + Self.overhead))
+        out.append(bigEndian: UInt32(0x8080_0000) | nextSequence)
+        let authenticated: [8 of UInt8] = Self.header(timestamp: timestamp, source: source)
+        for index in 0..<8 { out.append(authenticated[index]) }
+        sound.withUnsafeBufferPointer { sound in
+            withUnsafeBytes(of: authenticated) { header in
+                ChaChaPoly.seal(
+                    sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter),
+                    key: key, into: &out)
+            }
+        }
+        out.append(littleEndian: counter)
+        counter &+= 1
+        nextSequence = (nextSequence + 1) % Self.sequenceModulus
+        return true
+    }
+
+    private static func header(timestamp: RTPTimestamp, source: UInt32) -> [8 of UInt8] {
+        let time = timestamp.rawValue
+        return [
+            UInt8(truncatingIfNeeded: time >> 24), UInt8(truncatingIfNeeded: time >> 16),
+            UInt8(truncatingIfNeeded: time >> 8), UInt8(truncatingIfNeeded: time),
+            UInt8(truncatingIfNeeded: source >> 24), UInt8(truncatingIfNeeded: source >> 16),
+            UInt8(truncatingIfNeeded: source >> 8), UInt8(truncatingIfNeeded: source),
+        ]
+    }
+}
+
+/// Takes the packets of a buffered stream apart again, for speakers in software; bytes may arrive cut anywhere.
+public struct BufferedUnpacker: Sendable {
+    public struct Packet: Hashable, Sendable {
+        /// 23 bits.
+        public let sequence: UInt32
+        public let timestamp: RTPTimestamp
+        public let synchronizationSource: UInt32
+        public let sound: [UInt8]
+    }
+
+    private let key: SecretBytes
+    private var partial: [UInt8] = []
+
+    public init(key: SecretBytes) { self.key = key }
+
+    /// Every packet that is now complete; at most one incomplete packet (64 KiB) is kept.
+    public mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [Packet] {
+        partial.append(contentsOf: bytes)
+        var packets: [Packet] = []
+        var start = 0
+        defer { partial.removeSubrange(..<start) }
+        while partial.count - start >= 2 {
+            let length = Int(partial[start]) << 8 | Int(partial[start + 1])
+            guard length >= BufferedPacketizer.overhead else {
+                throw .malformed("The sender sent a sound packet of \(length) bytes.")
+            }
+            guard partial.count - start >= length else { break }
+            packets.append(try packet(partial[start..<(start + length)]))
+            start += length
+        }
+        return packets
+    }
+
+    private func packet(_ bytes: ArraySlice<UInt8>) throws(WireError) -> Packet {
+        var reader = ByteReader(bytes)
+        guard reader.skip(2), let head = reader.integer(UInt32.self), let time = reader.integer(UInt32.self),
+            let source = reader.integer(UInt32.self), let sealed = reader.take(bytes.count - 22),
+            let nonce = ChaChaPoly.NonceTail(reader.takeRest())
+        else { throw .malformed("The sender sent a sound packet that is cut.") }
+        let header = Array(bytes[(bytes.startIndex + 6)..<(bytes.startIndex + 14)])
+        var sound: [UInt8] = []
+        let authentic = Array(sealed).withUnsafeBufferPointer { sealed in
+            header.withUnsafeBufferPointer { header in
+                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &sound)
+            }
+        }
+        guard authentic else { throw WireError(.notAuthentic, "A sound packet fails its check.") }
+        return Packet(
+            sequence: head % BufferedPacketizer.sequenceModulus, timestamp: RTPTimestamp(rawValue: time),
+            synchronizationSource: source, sound: sound)
+    }
+}

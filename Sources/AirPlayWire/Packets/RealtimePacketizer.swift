@@ -1,0 +1,88 @@
+public import MediaCore
+
+/// Makes the packets of a realtime stream (type 96): an RTP header, one ALAC frame encrypted, tag and nonce.
+///
+/// The nonce counts in 64 bits, so it never repeats under one key; receivers take it from the packet.
+public struct RealtimePacketizer: Sendable {
+    private let key: SecretBytes
+    private let source: UInt32
+    private var counter: UInt64
+    public private(set) var nextSequence: UInt16
+
+    /// - Parameter source: 0 when timing is PTP, `streamConnectionID` when it is NTP; constant for the stream.
+    public init(key: SecretBytes, source: UInt32, firstSequence: UInt16, firstNonce: UInt64 = 0) {
+        self.key = key
+        self.source = source
+        counter = firstNonce
+        nextSequence = firstSequence
+    }
+
+    /// One packet, ready to be sent and to be kept for a resend.
+    ///
+    /// - Parameter marked: true for the first packet after a start or a flush.
+    public mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
+        var out: [UInt8] = []
+        out.reserveCapacity(12 + sound.count + 24)
+        out.append(0x80)
+        // Payload type 96 with RTP's marker bit (RFC 3550, section 5.1).
+        out.append(marked ? 0xE0 : 0x60)
+        out.append(bigEndian: nextSequence)
+        out.append(bigEndian: timestamp.rawValue)
+        out.append(bigEndian: source)
+        let authenticated = Array(out[4..<12])
+        sound.withUnsafeBufferPointer { sound in
+            authenticated.withUnsafeBufferPointer { header in
+                ChaChaPoly.seal(
+                    sound, additionalData: header, nonce: .init(counter: counter), key: key, into: &out)
+            }
+        }
+        out.append(littleEndian: counter)
+        counter &+= 1
+        nextSequence &+= 1
+        return out
+    }
+}
+
+/// The last packets sent on a realtime stream, for receivers that missed some.
+public struct RetransmitBuffer: Sendable {
+    private var packets: [[UInt8]?]
+    private var newest: UInt16?
+
+    /// - Parameter capacity: packets kept; 512 are 4.1 s at 44.1 kHz.
+    public init(capacity: Int = 512) { packets = Array(repeating: nil, count: max(1, min(capacity, 1 << 15))) }
+
+    public mutating func keep(_ packet: [UInt8], sequence: UInt16) {
+        packets[Int(sequence) % packets.count] = packet
+        newest = sequence
+    }
+
+    /// The packet as it was sent, or nil when it is no longer kept.
+    public func packet(_ sequence: UInt16) -> [UInt8]? {
+        guard let newest, Int(newest &- sequence) < packets.count else { return nil }
+        return packets[Int(sequence) % packets.count]
+    }
+}
+
+/// What a receiver says when packets are missing, and how they are sent again.
+public struct ResendRequest: Hashable, Sendable {
+    /// The request's own number, echoed in each answer.
+    public let sequence: UInt16
+    public let firstMissing: UInt16
+    public let count: UInt16
+
+    /// Reads `80 D5`, a number, the first missing packet and how many; nil for anything else.
+    public init?(_ bytes: [UInt8]) {
+        var reader = ByteReader(bytes)
+        guard reader.integer(UInt16.self) == 0x80D5, let sequence = reader.integer(UInt16.self),
+            let first = reader.integer(UInt16.self), let count = reader.integer(UInt16.self)
+        else { return nil }
+        (self.sequence, firstMissing, self.count) = (sequence, first, count)
+    }
+
+    /// The answer for one packet.
+    public func answer(_ packet: [UInt8]) -> [UInt8] {
+        var out: [UInt8] = [0x80, 0xD6]
+        out.append(bigEndian: sequence)
+        return out + packet
+    }
+}

@@ -1,0 +1,97 @@
+/// The sender's side of pair-setup, from the first message to the shared secret or the stored pairing.
+///
+/// Transient pairing ends after M4 with a secret for this connection; pairing by PIN goes on to M6 and leaves keys
+/// to keep. One object serves one attempt: after an error a new connection and a new object are needed, because a
+/// refused attempt leaves most receivers unusable.
+public struct PairSetup: Sendable {
+    public enum Kind: Sendable {
+        /// Nothing is stored; header `X-Apple-HKP: 4`.
+        case transient
+        /// The keys are stored; header `X-Apple-HKP: 3`.
+        case persistent
+    }
+
+    /// The password of every transient pairing.
+    public static let transientPassword = "3939"
+
+    private let kind: Kind
+    private var answer: SRPClient.Answer?
+
+    public init(_ kind: Kind) { self.kind = kind }
+
+    /// M1.
+    public func start() -> [UInt8] {
+        var items: [TLV8.Item] = [.init(.state, [1]), .init(.method, [0])]
+        if kind == .transient { items.append(.init(.flags, [0x10])) }
+        return TLV8(items).encoded()
+    }
+
+    /// Reads M2 and makes M3. Takes about 30 ms of calculation.
+    public mutating func respond(to body: [UInt8], password: String) throws(WireError) -> [UInt8] {
+        let (salt, key) = try Self.challenge(in: body)
+        let answer = try SRPClient(password: password).answer(salt: salt, receiverKey: key)
+        self.answer = answer
+        return Self.m3(answer)
+    }
+
+    /// Salt and public key of M2.
+    package static func challenge(in body: [UInt8]) throws(WireError) -> (salt: [UInt8], key: [UInt8]) {
+        let message = try PairingMessage.read(body, state: 2)
+        return (
+            try PairingMessage.value(.salt, of: message, size: 1...64),
+            try PairingMessage.value(.publicKey, of: message, size: 1...SRPGroup.size)
+        )
+    }
+
+    static func m3(_ answer: SRPClient.Answer) -> [UInt8] {
+        TLV8([.init(.state, [3]), .init(.publicKey, answer.publicKey), .init(.proof, answer.proof)]).encoded()
+    }
+
+    /// Reads M4; the secret that every key of a transient connection derives from, 64 bytes.
+    public func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
+        let message = try PairingMessage.read(body, state: 4)
+        let proof = try PairingMessage.value(.proof, of: message, size: 64...64)
+        guard let answer, answer.verify(proof) else {
+            throw WireError(.notAuthentic, "The speaker does not know the password it asked for; do not trust it.")
+        }
+        return answer.sessionKey
+    }
+
+    /// M5 of a persistent pairing: who this sender is.
+    public static func exchange(identity: PairingIdentity, secret: SecretBytes) -> [UInt8] {
+        let controller = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Controller-Sign-Salt", info: "Pair-Setup-Controller-Sign-Info")
+        let name = Array(identity.identifier.utf8)
+        let signed = controller.withBytes { Array($0) } + name + identity.publicKey
+        let inner = TLV8([
+            .init(.identifier, name), .init(.publicKey, identity.publicKey),
+            .init(.signature, identity.sign(signed)),
+        ])
+        let sealed = ChaChaPoly.seal(inner.encoded(), label: "PS-Msg05", key: encryptionKey(secret))
+        return TLV8([.init(.state, [5]), .init(.encryptedData, sealed)]).encoded()
+    }
+
+    /// Reads M6: who the speaker is. A signature that does not match ends the attempt.
+    public static func accessory(in body: [UInt8], secret: SecretBytes) throws(WireError) -> PairedAccessory {
+        let message = try PairingMessage.read(body, state: 6)
+        let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)
+        guard let plain = ChaChaPoly.open(sealed, label: "PS-Msg06", key: encryptionKey(secret)) else {
+            throw WireError(.notAuthentic, "The speaker's pairing answer fails its check; try again.")
+        }
+        let inner = try TLV8(decoding: plain)
+        let identifier = try PairingMessage.value(.identifier, of: inner, size: 1...255)
+        let publicKey = try PairingMessage.value(.publicKey, of: inner, size: 32...32)
+        let signature = try PairingMessage.value(.signature, of: inner, size: 64...64)
+        let accessory = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Accessory-Sign-Salt", info: "Pair-Setup-Accessory-Sign-Info")
+        let signed = accessory.withBytes { Array($0) } + identifier + publicKey
+        guard PairingIdentity.verify(signature, of: signed, by: publicKey) else {
+            throw WireError(.notAuthentic, "The speaker's signature does not match its key; do not trust it.")
+        }
+        return PairedAccessory(identifier: identifier, publicKey: publicKey)
+    }
+
+    private static func encryptionKey(_ secret: SecretBytes) -> SecretBytes {
+        KeyDerivation.key(from: secret, salt: "Pair-Setup-Encrypt-Salt", info: "Pair-Setup-Encrypt-Info")
+    }
+}

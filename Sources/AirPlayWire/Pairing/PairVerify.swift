@@ -1,0 +1,70 @@
+internal import CSodium
+
+/// The sender's side of pair-verify: proves on each connection that both sides are the ones that were paired.
+public struct PairVerify: Sendable {
+    private let identity: PairingIdentity
+    private let accessory: PairedAccessory
+    private let privateKey: SecretBytes
+    private let publicKey: [UInt8]
+    private var shared: SecretBytes?
+
+    public init(identity: PairingIdentity, accessory: PairedAccessory) {
+        self.init(identity: identity, accessory: accessory, privateKey: .random(count: 32))
+    }
+
+    init(identity: PairingIdentity, accessory: PairedAccessory, privateKey: SecretBytes) {
+        self.identity = identity
+        self.accessory = accessory
+        self.privateKey = privateKey
+        var publicKey = [UInt8](repeating: 0, count: 32)
+        privateKey.withBytes { _ = crypto_scalarmult_curve25519_base(&publicKey, $0.baseAddress!) }
+        self.publicKey = publicKey
+    }
+
+    /// M1.
+    public func start() -> [UInt8] {
+        TLV8([.init(.state, [1]), .init(.publicKey, publicKey)]).encoded()
+    }
+
+    /// Reads M2, checks the speaker's signature and makes M3.
+    public mutating func respond(to body: [UInt8]) throws(WireError) -> [UInt8] {
+        let message = try PairingMessage.read(body, state: 2)
+        let theirs = try PairingMessage.value(.publicKey, of: message, size: 32...32)
+        let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)
+        var agreed = true
+        let shared = SecretBytes(count: 32) { result in
+            privateKey.withBytes {
+                agreed = crypto_scalarmult_curve25519(result.baseAddress!, $0.baseAddress!, theirs) == 0
+            }
+        }
+        guard agreed else { throw .malformed("The speaker sent a key that leads to no secret.") }
+        let key = KeyDerivation.key(from: shared, salt: "Pair-Verify-Encrypt-Salt", info: "Pair-Verify-Encrypt-Info")
+        guard let plain = ChaChaPoly.open(sealed, label: "PV-Msg02", key: key) else {
+            throw WireError(.notAuthentic, "The speaker's answer fails its check; connect to it again.")
+        }
+        let inner = try TLV8(decoding: plain)
+        let identifier = try PairingMessage.value(.identifier, of: inner, size: 1...255)
+        let signature = try PairingMessage.value(.signature, of: inner, size: 64...64)
+        guard identifier == accessory.identifier,
+            PairingIdentity.verify(signature, of: theirs + identifier + publicKey, by: accessory.publicKey)
+        else {
+            throw WireError(
+                .notAuthentic, "This is not the speaker that was paired under this name; pair it again if it was reset."
+            )
+        }
+        self.shared = shared
+        let name = Array(identity.identifier.utf8)
+        let answer = TLV8([
+            .init(.identifier, name), .init(.signature, identity.sign(publicKey + name + theirs)),
+        ])
+        let sealedAnswer = ChaChaPoly.seal(answer.encoded(), label: "PV-Msg03", key: key)
+        return TLV8([.init(.state, [3]), .init(.encryptedData, sealedAnswer)]).encoded()
+    }
+
+    /// Reads M4; the secret that every key of this connection derives from, 32 bytes.
+    public func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
+        _ = try PairingMessage.read(body, state: 4)
+        guard let shared else { throw .malformed("The speaker ended pair-verify before it began.") }
+        return shared
+    }
+}

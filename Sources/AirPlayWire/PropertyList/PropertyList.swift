@@ -1,0 +1,101 @@
+/// A property list as AirPlay sends it in bodies: a small tree of values.
+public enum PropertyList: Hashable, Sendable {
+    case integer(Int64)
+    /// Only for numbers above `Int64.max`, so that equal numbers have one form.
+    case unsigned(UInt64)
+    case real(Double)
+    case boolean(Bool)
+    case string(String)
+    case data([UInt8])
+    /// Seconds since 2001-01-01 00:00 UTC.
+    case date(Double)
+    case array([PropertyList])
+    case dictionary([String: PropertyList])
+    /// A keyed archiver's reference; kept so that a body that holds one can still be read.
+    case uid(UInt64)
+    case null
+
+    /// A number in the one form it has.
+    public init(_ number: UInt64) {
+        if let signed = Int64(exactly: number) { self = .integer(signed) } else { self = .unsigned(number) }
+    }
+}
+
+extension PropertyList: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(arrayLiteral elements: PropertyList...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, PropertyList)...) {
+        self = .dictionary(Dictionary(elements, uniquingKeysWith: { _, last in last }))
+    }
+}
+
+extension PropertyList {
+    /// The member of a dictionary; nil for other values.
+    public subscript(key: String) -> PropertyList? {
+        if case .dictionary(let members) = self { return members[key] }
+        return nil
+    }
+
+    /// An integer of any form as 64 signed bits; identifiers above `Int64.max` keep their bit pattern.
+    public var int64: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .unsigned(let value): Int64(bitPattern: value)
+        case .boolean(let value): value ? 1 : 0
+        case .real(let value): Int64(exactly: value.rounded())
+        default: nil
+        }
+    }
+
+    /// An integer as 64 unsigned bits; negative ones keep their bit pattern.
+    public var uint64: UInt64? { int64.map { UInt64(bitPattern: $0) } }
+
+    /// An integer that must fit a smaller type, such as a port; nil when it does not.
+    public func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
+        switch self {
+        case .unsigned(let value): Integer(exactly: value)
+        default: int64.flatMap { Integer(exactly: $0) }
+        }
+    }
+
+    public var double: Double? {
+        switch self {
+        case .real(let value): value
+        case .integer(let value): Double(value)
+        case .unsigned(let value): Double(value)
+        default: nil
+        }
+    }
+
+    public var bool: Bool? {
+        switch self {
+        case .boolean(let value): value
+        case .integer(let value): value != 0
+        default: nil
+        }
+    }
+
+    public var string: String? {
+        if case .string(let value) = self { return value }
+        return nil
+    }
+
+    public var data: [UInt8]? {
+        if case .data(let value) = self { return value }
+        return nil
+    }
+
+    public var array: [PropertyList]? {
+        if case .array(let value) = self { return value }
+        return nil
+    }
+
+    public var dictionary: [String: PropertyList]? {
+        if case .dictionary(let value) = self { return value }
+        return nil
+    }
+}

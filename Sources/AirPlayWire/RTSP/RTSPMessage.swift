@@ -1,0 +1,97 @@
+/// The named fields of a message head, in their order; names compare without case (RFC 9110, section 5.1).
+public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    public struct Field: Hashable, Sendable {
+        public let name: String
+        public let value: String
+    }
+
+    public private(set) var fields: [Field] = []
+
+    public init() {}
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { append(name, value) }
+    }
+
+    /// Adds a field. Line breaks are dropped, so that a value can never begin another field.
+    public mutating func append(_ name: String, _ value: String) {
+        func clean(_ text: String) -> String {
+            String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\r" && $0 != "\n" }))
+        }
+        fields.append(Field(name: clean(name), value: clean(value)))
+    }
+
+    /// The first field of this name.
+    public subscript(name: String) -> String? {
+        let wanted = name.lowercased()
+        return fields.first { $0.name.lowercased() == wanted }?.value
+    }
+}
+
+/// A request, ours to a speaker or a speaker's on the event channel.
+public struct RTSPRequest: Hashable, Sendable {
+    public var method: String
+    /// A path such as `/info`, or the session's URL.
+    public var target: String
+    public var version: String
+    public var headers: RTSPHeaders
+    public var body: [UInt8]
+
+    public init(
+        _ method: String, _ target: String, version: String = "RTSP/1.0", headers: RTSPHeaders = [:],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.version = version
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The bytes to send; `Content-Length` is always added, 0 included.
+    public func encoded() -> [UInt8] {
+        encode(line: "\(method) \(target) \(version)", headers: headers, body: body, alwaysCounted: true)
+    }
+}
+
+/// An answer to a request.
+public struct RTSPResponse: Hashable, Sendable {
+    public var version: String
+    public var status: Int
+    public var reason: String
+    public var headers: RTSPHeaders
+    public var body: [UInt8]
+
+    public init(
+        status: Int, reason: String = "OK", version: String = "RTSP/1.0", headers: RTSPHeaders = [:],
+        body: [UInt8] = []
+    ) {
+        self.version = version
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The `CSeq` that names the request this answers; nil when absent or no number.
+    public var sequence: Int? { headers["CSeq"].flatMap { Int($0) } }
+
+    /// The bytes to send; `Content-Length` is added only when there is a body. Some receivers fall silent when a
+    /// reply on the event channel carries more than its status and `CSeq`.
+    public func encoded() -> [UInt8] {
+        encode(line: "\(version) \(status) \(reason)", headers: headers, body: body, alwaysCounted: false)
+    }
+}
+
+private func encode(line: String, headers: RTSPHeaders, body: [UInt8], alwaysCounted: Bool) -> [UInt8] {
+    var text = line + "\r\n"
+    for field in headers.fields { text += "\(field.name): \(field.value)\r\n" }
+    if alwaysCounted || !body.isEmpty { text += "Content-Length: \(body.count)\r\n" }
+    text += "\r\n"
+    return Array(text.utf8) + body
+}
+
+/// Either kind of message.
+public enum RTSPMessage: Hashable, Sendable {
+    case request(RTSPRequest)
+    case response(RTSPResponse)
+}

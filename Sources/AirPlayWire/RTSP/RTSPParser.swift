@@ -1,0 +1,137 @@
+/// Reads RTSP and HTTP messages from bytes that arrive cut anywhere.
+///
+/// The bytes are untrusted. A head beyond `headLimit` or a body beyond `bodyLimit` is refused as soon as it is
+/// announced, and after any error every later call throws too: the connection's framing is lost.
+public struct RTSPParser: Sendable {
+    /// Bytes of start line and headers.
+    public static let headLimit = 64 << 10
+    /// Bytes of one body.
+    public static let bodyLimit = 8 << 20
+
+    private var buffer: [UInt8] = []
+    /// Where the next message begins.
+    private var start = 0
+    /// Up to here no end of a head was found; the search goes on from here.
+    private var searched = 0
+    private var pending: (message: RTSPMessage, length: Int)?
+    private var failure: WireError?
+
+    public init() {}
+
+    /// Bytes held that do not make a message yet.
+    public var heldBytes: Int { buffer.count - start }
+
+    /// Takes bytes as they came; call `next` until it returns nil afterwards.
+    public mutating func append(_ bytes: some Collection<UInt8>) {
+        if failure != nil { return }
+        if start > 0 {
+            buffer.removeSubrange(..<start)
+            searched -= start
+            start = 0
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// The next whole message, or nil when more bytes are needed.
+    public mutating func next() throws(WireError) -> RTSPMessage? {
+        if let failure { throw failure }
+        do {
+            return try read()
+        } catch {
+            failure = error
+            buffer = []
+            (start, searched) = (0, 0)
+            throw error
+        }
+    }
+
+    private mutating func read() throws(WireError) -> RTSPMessage? {
+        if pending == nil {
+            guard let head = try takeHead() else { return nil }
+            pending = try Self.parse(head)
+        }
+        guard let (message, length) = pending, buffer.count - start >= length else { return nil }
+        let body = Array(buffer[start..<(start + length)])
+        start += length
+        searched = start
+        pending = nil
+        switch message {
+        case .request(var request):
+            request.body = body
+            return .request(request)
+        case .response(var response):
+            response.body = body
+            return .response(response)
+        }
+    }
+
+    /// The lines of a head, without the blank line that ends it.
+    private mutating func takeHead() throws(WireError) -> [String]? {
+        // Blank lines before a message are skipped (RFC 9112, section 2.2).
+        while start < buffer.count, buffer[start] == 0x0D || buffer[start] == 0x0A { start += 1 }
+        searched = max(searched, start)
+        var index = searched
+        while index < buffer.count {
+            defer { index += 1 }
+            guard buffer[index] == 0x0A else { continue }
+            let blank =
+                (index >= start + 1 && buffer[index - 1] == 0x0A)
+                || (index >= start + 2 && buffer[index - 1] == 0x0D && buffer[index - 2] == 0x0A)
+            guard blank else { continue }
+            guard index - start <= Self.headLimit else { throw Self.headTooLong }
+            let head = buffer[start..<index]
+            start = index + 1
+            searched = start
+            return head.split(separator: 0x0A).map { line in
+                String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+            }.filter { !$0.isEmpty }
+        }
+        searched = buffer.count
+        guard buffer.count - start <= Self.headLimit else { throw Self.headTooLong }
+        return nil
+    }
+
+    private static func parse(_ lines: [String]) throws(WireError) -> (message: RTSPMessage, length: Int) {
+        guard let first = lines.first else { throw .malformed("The speaker sent a message without a first line.") }
+        var headers = RTSPHeaders()
+        for line in lines.dropFirst() {
+            guard let colon = line.utf8.firstIndex(of: 0x3A) else {
+                throw .malformed("The speaker sent a header line without a colon.")
+            }
+            headers.append(trimmed(line[..<colon]), trimmed(line[line.index(after: colon)...]))
+        }
+        var length = 0
+        if let text = headers["Content-Length"] {
+            guard let value = Int(text), value >= 0 else {
+                throw .malformed("The speaker sent a body whose length is no number.")
+            }
+            guard value <= bodyLimit else {
+                throw .tooMuch("The speaker announced a body of \(value) bytes; more than \(bodyLimit) is refused.")
+            }
+            length = value
+        }
+        let parts = first.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true).map(String.init)
+        if first.hasPrefix("RTSP/") || first.hasPrefix("HTTP/") {
+            guard parts.count >= 2, let status = Int(parts[1]), (100...999).contains(status) else {
+                throw .malformed("The speaker sent an answer without a status.")
+            }
+            let response = RTSPResponse(
+                status: status, reason: parts.count > 2 ? parts[2] : "", version: parts[0], headers: headers)
+            return (.response(response), length)
+        }
+        guard parts.count == 3, parts[2].hasPrefix("RTSP/") || parts[2].hasPrefix("HTTP/") else {
+            throw .malformed("The speaker sent a first line that is neither request nor answer.")
+        }
+        return (.request(RTSPRequest(parts[0], parts[1], version: parts[2], headers: headers)), length)
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let blank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        var rest = text.drop(while: blank)
+        while let last = rest.last, blank(last) { rest.removeLast() }
+        return String(rest)
+    }
+
+    private static let headTooLong = WireError.tooMuch(
+        "The speaker sent a message head of more than \(headLimit) bytes.")
+}

@@ -1,0 +1,44 @@
+/// The bodies of `SET_PARAMETER` in plain text.
+public enum TextParameters {
+    /// The body that sets the volume, in dB.
+    public static func volume(decibels: Double) -> [UInt8] {
+        Array("volume: \(fixed(max(-144, min(0, decibels))))\r\n".utf8)
+    }
+
+    /// The loudness a person asks for as dB: 0 is mute (−144 dB), 1…100 lie evenly on −30…0 dB.
+    public static func decibels(percent: Double) -> Double {
+        let bounded = max(0, min(100, percent))
+        return bounded == 0 ? -144 : -30 + 30 * bounded / 100
+    }
+
+    /// The body that tells how far the item is, in RTP timestamps.
+    public static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
+        Array("progress: \(start)/\(now)/\(end)\r\n".utf8)
+    }
+
+    /// Six decimals, independent of the user's language.
+    static func fixed(_ value: Double) -> String {
+        let scaled = Int64((value * 1e6).rounded())
+        let digits = String(scaled.magnitude % 1_000_000)
+        let zeros = String(repeating: "0", count: 6 - digits.count)
+        return "\(scaled < 0 ? "-" : "")\(scaled.magnitude / 1_000_000).\(zeros)\(digits)"
+    }
+}
+
+/// Titles for receivers with a display, and for those that stay silent before they have seen any (DAAP's tagged
+/// format: four letters, a length, a value).
+public enum TrackMetadata {
+    public static func body(title: String, artist: String, album: String, track: UInt16 = 1) -> [UInt8] {
+        func item(_ tag: String, _ value: [UInt8]) -> [UInt8] {
+            var out = Array(tag.utf8)
+            let count = UInt32(clamping: value.count)
+            for shift in [24, 16, 8, 0] { out.append(UInt8(truncatingIfNeeded: count >> UInt32(shift))) }
+            return out + value
+        }
+        // 2: an audio item.
+        let parts =
+            item("mikd", [2]) + item("minm", Array(title.utf8)) + item("asar", Array(artist.utf8))
+            + item("asal", Array(album.utf8)) + item("astn", [UInt8(track >> 8), UInt8(track & 0xFF)])
+        return item("mlit", parts)
+    }
+}

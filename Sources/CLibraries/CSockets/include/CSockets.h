@@ -1,0 +1,16 @@
+#pragma once
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Socket calls whose macros (CMSG_*) or variadic form (ioctl) Swift cannot see. */
+
+/*
+ * recvmsg(2) without waiting, with the kernel's receive time (SO_TIMESTAMPNS, CLOCK_REALTIME nanoseconds; 0 when the
+ * kernel gave none). Returns bytes received, or -1 with errno set.
+ */
+ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns);
+
+/* Bytes written to a TCP socket that the peer has not acknowledged (SIOCOUTQ, tcp(7)), or -1 with errno set. */
+int csock_unacknowledged_bytes(int socket);

@@ -1,0 +1,37 @@
+#define _GNU_SOURCE
+#include "CSockets.h"
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+
+ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns) {
+  union {
+    char bytes[CMSG_SPACE(sizeof(struct timespec))];
+    struct cmsghdr align;
+  } control;
+  struct iovec part = {buffer, length};
+  struct msghdr message = {0};
+  message.msg_name = from;
+  message.msg_namelen = sizeof *from;
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  *stamp_ns = 0;
+  ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT);
+  if (count < 0) return count;
+  for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_TIMESTAMPNS) continue;
+    struct timespec time;
+    memcpy(&time, CMSG_DATA(item), sizeof time);
+    *stamp_ns = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+  }
+  return count;
+}
+
+int csock_unacknowledged_bytes(int socket) {
+  int count = 0;
+  return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+}
