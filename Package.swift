@@ -49,13 +49,19 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
+        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("TalkieTestKit", ["SyncRendering"]),
         module("Talkie", ["SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
+        module("PTP", ["MediaCore", "CSockets"]),
 
         // Tests
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
     ]
 )

@@ -2,6 +2,7 @@
 #include "CSockets.h"
 #include <linux/sockios.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -34,4 +35,11 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
 int csock_unacknowledged_bytes(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+int csock_open_event_counter(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns) {
+  struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
+  return ppoll(descriptors, count, timeout_ns < 0 ? NULL : &timeout, NULL);
 }

@@ -1,10 +1,11 @@
 #pragma once
 #include <netinet/in.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Socket calls whose macros (CMSG_*) or variadic form (ioctl) Swift cannot see. */
+/* Socket calls whose macros (CMSG_*), variadic form (ioctl) or GNU nature (ppoll, eventfd) hides them from Swift. */
 
 /*
  * recvmsg(2) without waiting, with the kernel's receive time (SO_TIMESTAMPNS, CLOCK_REALTIME nanoseconds; 0 when the
@@ -14,3 +15,9 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
 
 /* Bytes written to a TCP socket that the peer has not acknowledged (SIOCOUTQ, tcp(7)), or -1 with errno set. */
 int csock_unacknowledged_bytes(int socket);
+
+/* eventfd(2), closed on exec and never waiting; -1 with errno set. */
+int csock_open_event_counter(void);
+
+/* ppoll(2) without a signal mask; a negative time waits for ever. */
+int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns);

@@ -1,0 +1,42 @@
+internal import MediaCore
+
+/// One way of bringing pictures to the glass. Belongs to the thread that owns the window.
+protocol PicturePresenter: AnyObject {
+    /// For people: what is used, `"window memory"` or the graphics processor's name.
+    var description: String { get }
+    /// The drawing area in pixels.
+    var area: PixelSize { get }
+    /// Brings a picture and what lies over it as close to the glass as possible; nil clears to black.
+    /// False when the picture cannot be shown.
+    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool
+    /// Shows what was prepared; returns the moment of the flip as near as it can be known.
+    func present() -> HostInstant
+    /// The window's size or memory changed: everything is drawn anew next time.
+    func invalidate()
+    /// How the display paces itself, as far as known.
+    var refresh: RefreshEvidence { get }
+}
+
+/// What a presenter knows about flips.
+enum RefreshEvidence: Hashable {
+    /// Shown at once; there are no flips.
+    case immediate
+    /// Flips exist, about this long apart, but nobody knows when.
+    case someTime(period: Duration)
+    /// Flips at `phase + n × period`, proven by observation.
+    case observed(period: Duration, phase: HostInstant)
+}
+
+/// A small picture to lay over the film: straight alpha, at a place in the window.
+final class Overlay {
+    let rect: PixelRect
+    /// B, G, R, A per pixel, rows without gaps, straight alpha.
+    let pixels: [UInt8]
+    /// Tells one overlay from the next.
+    let number: UInt64
+
+    init(rect: PixelRect, pixels: [UInt8], number: UInt64) {
+        precondition(pixels.count == rect.width * rect.height * 4)
+        (self.rect, self.pixels, self.number) = (rect, pixels, number)
+    }
+}

@@ -1,0 +1,39 @@
+/// The median of the last values; insertion and reading allocate nothing.
+struct RunningMedian {
+    private var ring: [Int64]
+    private var sorted: [Int64]
+    private var next = 0
+    private var count = 0
+
+    /// - Parameter window: values remembered; odd, so that the median is one of them.
+    init(window: Int) {
+        ring = Array(repeating: 0, count: max(1, window))
+        sorted = ring
+    }
+
+    /// The middle one of the values remembered; nil before the first.
+    var median: Int64? { count == 0 ? nil : sorted[count / 2] }
+
+    mutating func add(_ value: Int64) {
+        if count == ring.count {
+            // Take the oldest out of the sorted row.
+            let oldest = ring[next]
+            var index = 0
+            while sorted[index] != oldest { index += 1 }
+            while index + 1 < count {
+                sorted[index] = sorted[index + 1]
+                index += 1
+            }
+            count -= 1
+        }
+        var index = count
+        while index > 0, sorted[index - 1] > value {
+            sorted[index] = sorted[index - 1]
+            index -= 1
+        }
+        sorted[index] = value
+        count += 1
+        ring[next] = value
+        next = (next + 1) % ring.count
+    }
+}

@@ -1,0 +1,188 @@
+internal import CSDL
+internal import Glibc
+public import MediaCore
+public import SyncRendering
+
+/// A window on this computer's display, through SDL2.
+///
+/// Belongs to the thread that made it, which must be the process's main thread; every call traps on another one.
+/// The window opens when the first picture comes or `open` is called, so a film without picture shows none.
+/// Trouble with the window later on never throws: it is kept in `failure`, pictures are taken and dropped, and the
+/// film goes on.
+public final class Screen: VideoOutput {
+    private var options: ScreenOptions
+    private let converter: any PictureConverter
+    private let owner = pthread_self()
+    private(set) var window: OpaquePointer?
+    private var presenter: (any PicturePresenter)?
+    private var costs = RunningMedian(window: 31)
+    private var isPrepared = false
+
+    /// Why there is no window, or no longer one.
+    public private(set) var failure: OutputError?
+    /// False while the window is hidden or minimised: pictures then cost nothing.
+    public private(set) var isVisible = true
+    /// Lies over the film from the next `prepare` on.
+    var overlay: Overlay?
+
+    /// Reaches the window system.
+    ///
+    /// - Throws: `.unavailable` when there is no display or not the one asked for. Nothing is held then.
+    public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
+        self.options = options
+        self.converter = converter
+        // The program ends itself on SIGINT and SIGTERM, after its speakers were released.
+        sdlHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
+        sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
+        // Otherwise SDL gives window memory through OpenGL, which is drawn by the processor where there is no GPU.
+        sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
+        guard SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0 else {
+            throw OutputError(
+                .unavailable,
+                "no display can be reached (\(sdlError())); set DISPLAY or WAYLAND_DISPLAY, "
+                    + "or play with --no-video to hear the sound alone")
+        }
+        do {
+            _ = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+        } catch {
+            SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO))
+            throw error
+        }
+    }
+
+    deinit {
+        presenter = nil
+        if let window { SDL_DestroyWindow(window) }
+        SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO))
+    }
+
+    /// The displays of this computer.
+    public var displays: [ConnectedDisplay] { ConnectedDisplay.all }
+
+    /// For people: how pictures reach the glass.
+    public var presentation: String {
+        let driver = SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system"
+        return "\(presenter?.description ?? "no window") on \(driver)"
+    }
+
+    // MARK: Window
+
+    /// Opens the window for pictures of this size in square pixels (`PicturePlacement.displaySize`); does nothing
+    /// when it is open.
+    public func open(for pictureSize: PixelSize) throws(OutputError) {
+        checkThread()
+        guard window == nil else { return }
+        do {
+            try openWindow(for: pictureSize)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
+        let display = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+        let size = Self.initialSize(of: pictureSize, wish: options.size, within: display.usableSize)
+        let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
+        var flags = SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue
+        if options.isFullScreen { flags |= SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue }
+        let wantsTexture = options.presentation == .texture
+            || (options.presentation == .automatic && GraphicsProcessor.isLikely)
+        if wantsTexture {
+            if let made = makeWindow(size, position, flags, SDL_WINDOW_OPENGL) {
+                do {
+                    let texture = try TexturePresenter(window: made, converter: converter)
+                    if !texture.isSoftware || options.presentation == .texture {
+                        (window, presenter) = (made, texture)
+                        return
+                    }
+                } catch where options.presentation != .texture {
+                    // The window's own memory will do.
+                } catch {
+                    SDL_DestroyWindow(made)
+                    throw error
+                }
+                SDL_DestroyWindow(made)
+            } else if options.presentation == .texture {
+                throw OutputError(.failed, "the window does not open: \(sdlError())")
+            }
+        }
+        guard let made = makeWindow(size, position, flags, nil) else {
+            throw OutputError(.failed, "the window does not open: \(sdlError())")
+        }
+        do {
+            presenter = try SurfacePresenter(window: made, converter: converter)
+            window = made
+        } catch {
+            SDL_DestroyWindow(made)
+            throw error
+        }
+    }
+
+    private func makeWindow(
+        _ size: PixelSize, _ position: Int32, _ flags: UInt32, _ further: SDL_WindowFlags?
+    ) -> OpaquePointer? {
+        SDL_CreateWindow(
+            options.title, position, position, Int32(size.width), Int32(size.height),
+            flags | (further?.rawValue ?? 0))
+    }
+
+    /// A picture's own size, or the wish, scaled down to what the display has room for.
+    static func initialSize(of picture: PixelSize, wish: PixelSize?, within room: PixelSize) -> PixelSize {
+        let size = wish ?? picture
+        let fits = size.width <= room.width && size.height <= room.height
+        let chosen = fits || wish != nil ? size : PicturePlacement.fitted(size, into: room)
+        return PixelSize(width: min(16384, max(1, chosen.width)), height: min(16384, max(1, chosen.height)))
+    }
+
+    // MARK: VideoOutput
+
+    public var refresh: RefreshMode {
+        if case .observed(let period, let phase) = presenter?.refresh { return .fixed(period: period, phase: phase) }
+        return .unpaced
+    }
+
+    public var latency: OutputLatency {
+        var shares: [LatencyShare] = []
+        if options.panelDelay != .zero {
+            shares.append(LatencyShare(name: "panel", duration: options.panelDelay, source: .configured))
+        }
+        if case .someTime(let period) = presenter?.refresh {
+            // Handed over at any moment, light at the next flip: half a refresh later on average.
+            shares.append(
+                LatencyShare(name: "next flip", duration: period / 2, uncertainty: period / 2, source: .assumed))
+        }
+        return OutputLatency(startLead: .milliseconds(20), shares: shares)
+    }
+
+    public var presentCost: Duration {
+        // A quarter of a refresh before the flip: drawing is done, only the exchange is left. Measuring it would feed
+        // on itself, because a call made earlier waits longer.
+        if case .fixed(let period, _) = refresh { return period / 4 }
+        return .nanoseconds(costs.median ?? 1_000_000)
+    }
+
+    public func prepare(_ picture: any Picture) {
+        checkThread()
+        if window == nil, failure == nil {
+            try? open(
+                for: PicturePlacement.displaySize(
+                    of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation))
+        }
+        guard isVisible, let presenter else { return }
+        isPrepared = presenter.prepare(picture, overlay: overlay)
+    }
+
+    public func present() -> HostInstant {
+        checkThread()
+        guard isVisible, isPrepared, let presenter else { return .now }
+        let before = HostInstant.now
+        let shown = presenter.present()
+        costs.add((shown - before).wholeNanoseconds)
+        return shown
+    }
+
+    private func checkThread() {
+        precondition(pthread_equal(owner, pthread_self()) != 0, "a Screen belongs to the thread that made it")
+    }
+}

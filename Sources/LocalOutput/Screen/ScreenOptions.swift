@@ -1,0 +1,39 @@
+public import MediaCore
+
+/// How a screen is wanted.
+public struct ScreenOptions: Sendable {
+    /// How pictures reach the glass.
+    public enum Presentation: String, Sendable, CaseIterable {
+        /// The graphics processor when there is one, otherwise the window's own memory.
+        case automatic
+        /// Converted by the processor straight into the window's memory: cheapest without a graphics processor.
+        case surface
+        /// Planes handed to a graphics processor.
+        case texture
+    }
+
+    /// One of the displays of this computer.
+    public enum Display: Sendable, Equatable {
+        /// As counted by the window system, from 0.
+        case index(Int)
+        /// By name or a part of it, as `doctor` lists them.
+        case name(String)
+
+        /// `"1"` is an index, anything else a name.
+        public init(_ text: String) {
+            if let index = Int(text), index >= 0 { self = .index(index) } else { self = .name(text) }
+        }
+    }
+
+    public var title = "Talkie"
+    /// Size of the window in pixels; nil is the picture's own, scaled down to fit the display.
+    public var size: PixelSize?
+    public var isFullScreen = false
+    /// Nil is the window system's choice.
+    public var display: Display?
+    public var presentation = Presentation.automatic
+    /// What the panel adds between a flip and light, as calibrated or set by the user; zero when nobody knows.
+    public var panelDelay: Duration = .zero
+
+    public init() {}
+}

@@ -1,0 +1,150 @@
+internal import CSDL
+internal import MediaCore
+internal import SyncRendering
+
+/// Writes pictures straight into the window's own memory, for machines without a graphics processor.
+///
+/// The converter's output is the memory that the X server reads (MIT-SHM), so a picture is touched once by the
+/// converter and once by the server. SDL's renderers are not used: its "software" one presents through OpenGL,
+/// which without a graphics processor costs ten times as much.
+final class SurfacePresenter: PicturePresenter {
+    let description = "window memory"
+    let refresh = RefreshEvidence.immediate
+    private let window: OpaquePointer
+    private let converter: any PictureConverter
+    private var surface: UnsafeMutablePointer<SDL_Surface>?
+    private var placement: PicturePlacement?
+    private var isStale = true
+    /// Picture before rotation, or before it goes into a window of another pixel format.
+    private var staging: UnsafeMutablePointer<SDL_Surface>?
+    /// What `present` hands over: the picture only, or everything.
+    private var dirty = SDL_Rect()
+    private var hadOverlay = false
+
+    init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
+        self.window = window
+        self.converter = converter
+        guard refreshSurface() else {
+            throw OutputError(.failed, "the window has no memory to draw into: \(sdlError())")
+        }
+    }
+
+    deinit { if let staging { SDL_FreeSurface(staging) } }
+
+    var area: PixelSize {
+        guard let surface else { return PixelSize(width: 1, height: 1) }
+        return PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+    }
+
+    func invalidate() { isStale = true }
+
+    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool {
+        guard refreshSurface(), let surface else { return false }
+        let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        let wanted = picture.map {
+            PicturePlacement(size: $0.size, pixelAspect: $0.pixelAspect, rotation: $0.rotation, in: whole.size)
+        }
+        // Bars need paint only when they moved or something was drawn over them.
+        let isAnew = isStale || wanted == nil || wanted != placement || overlay != nil || hadOverlay
+        if isAnew { SDL_FillRect(surface, nil, SDL_MapRGB(surface.pointee.format, 0, 0, 0)) }
+        isStale = false
+        placement = wanted
+        hadOverlay = overlay != nil
+        var isShown = true
+        if let picture, let wanted { isShown = draw(picture, at: wanted, on: surface) }
+        if let overlay { blend(overlay, on: surface) }
+        let changed = isAnew ? whole : wanted?.rect ?? whole
+        dirty = SDL_Rect(x: Int32(changed.x), y: Int32(changed.y), w: Int32(changed.width), h: Int32(changed.height))
+        return isShown
+    }
+
+    func present() -> HostInstant {
+        // SDL's X11 driver ends this with XSync: when it returns, the server has copied the picture.
+        if SDL_UpdateWindowSurfaceRects(window, &dirty, 1) != 0 { isStale = true }
+        return .now
+    }
+
+    /// Fetches the window's memory anew after a resize; false when there is none.
+    private func refreshSurface() -> Bool {
+        let before = surface.map { ($0, $0.pointee.w, $0.pointee.h) }
+        surface = SDL_GetWindowSurface(window)
+        guard let surface else { return false }
+        if let before, before == (surface, surface.pointee.w, surface.pointee.h) { return true }
+        isStale = true
+        return true
+    }
+
+    // MARK: Drawing
+
+    private func draw(
+        _ picture: any Picture, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
+    ) -> Bool {
+        let isDirect = Self.isBGRA(surface)
+        if placement.rotation == 0, isDirect {
+            return converter.convert(picture, to: Self.target(surface, placement.rect))
+        }
+        let turned = placement.unrotatedSize
+        guard let staging = stagingSurface(of: placement.rotation == 0 ? placement.rect.size : turned) else {
+            return false
+        }
+        let whole = PixelRect(x: 0, y: 0, width: Int(staging.pointee.w), height: Int(staging.pointee.h))
+        guard converter.convert(picture, to: Self.target(staging, whole)) else { return false }
+        if isDirect {
+            let target = Self.target(surface, placement.rect)
+            staging.pointee.pixels.withMemoryRebound(to: UInt32.self, capacity: 1) { source in
+                PixelRotation.copy(
+                    from: source, stride: Int(staging.pointee.pitch) / 4, size: turned, turned: placement.rotation,
+                    to: target.base.assumingMemoryBound(to: UInt32.self), stride: target.stride / 4)
+            }
+            return true
+        }
+        // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
+        var rect = SDL_Rect(
+            x: Int32(placement.rect.x), y: Int32(placement.rect.y), w: Int32(placement.rect.width),
+            h: Int32(placement.rect.height))
+        return SDL_UpperBlitScaled(staging, nil, surface, &rect) == 0
+    }
+
+    private func stagingSurface(of size: PixelSize) -> UnsafeMutablePointer<SDL_Surface>? {
+        if let staging, Int(staging.pointee.w) == size.width, Int(staging.pointee.h) == size.height { return staging }
+        if let staging { SDL_FreeSurface(staging) }
+        staging = SDL_CreateRGBSurfaceWithFormat(
+            0, Int32(size.width), Int32(size.height), 32, UInt32(SDL_PIXELFORMAT_RGB888.rawValue))
+        return staging
+    }
+
+    private func blend(_ overlay: Overlay, on surface: UnsafeMutablePointer<SDL_Surface>) {
+        guard Self.isBGRA(surface) else { return }
+        let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        let visible = overlay.rect.intersection(whole)
+        guard !visible.isEmpty else { return }
+        let target = Self.target(surface, visible)
+        overlay.pixels.withUnsafeBufferPointer { pixels in
+            for row in 0..<visible.height {
+                let start = ((visible.y - overlay.rect.y + row) * overlay.rect.width + visible.x - overlay.rect.x) * 4
+                let line = target.base.assumingMemoryBound(to: UInt8.self) + row * target.stride
+                for column in 0..<visible.width {
+                    let alpha = Int32(pixels[start + column * 4 + 3])
+                    if alpha == 0 { continue }
+                    for channel in 0..<3 {
+                        let under = Int32(line[column * 4 + channel])
+                        let over = Int32(pixels[start + column * 4 + channel])
+                        line[column * 4 + channel] = UInt8(truncatingIfNeeded: under + (over - under) * alpha / 255)
+                    }
+                }
+            }
+        }
+    }
+
+    /// 32-bit words with blue in the lowest byte: what nearly every X screen has.
+    private static func isBGRA(_ surface: UnsafeMutablePointer<SDL_Surface>) -> Bool {
+        let format = surface.pointee.format.pointee.format
+        return format == UInt32(SDL_PIXELFORMAT_RGB888.rawValue)
+            || format == UInt32(SDL_PIXELFORMAT_ARGB8888.rawValue)
+    }
+
+    private static func target(_ surface: UnsafeMutablePointer<SDL_Surface>, _ rect: PixelRect) -> PixelTarget {
+        let pitch = Int(surface.pointee.pitch)
+        return PixelTarget(base: surface.pointee.pixels + rect.y * pitch + rect.x * 4, stride: pitch, size: rect.size)
+    }
+}

@@ -1,0 +1,197 @@
+internal import CSDL
+internal import Glibc
+internal import MediaCore
+internal import SyncRendering
+
+/// Hands the planes of a picture to the graphics processor as they are, and lets it convert, scale and turn them.
+final class TexturePresenter: PicturePresenter {
+    let description: String
+    /// Whether "graphics processor" turned out to be this processor.
+    let isSoftware: Bool
+    private let window: OpaquePointer
+    private let renderer: OpaquePointer
+    private let converter: any PictureConverter
+    private var texture: OpaquePointer?
+    private var textureShape: Shape?
+    private var overlayTexture: OpaquePointer?
+    private var overlayNumber: UInt64?
+    private let isPaced: Bool
+    private let nominalPeriod: Duration
+    private let flips: FlipCounter?
+    private var estimator: RefreshEstimator
+    private var lastCount = HostInstant(nanoseconds: 0)
+
+    private struct Shape: Equatable {
+        var format: UInt32
+        var size: PixelSize
+    }
+
+    init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
+        self.window = window
+        self.converter = converter
+        SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
+        let flags = SDL_RENDERER_ACCELERATED.rawValue | SDL_RENDERER_PRESENTVSYNC.rawValue
+        guard let renderer = SDL_CreateRenderer(window, -1, flags) else {
+            throw OutputError(.unavailable, "no graphics processor can be used: \(sdlError())")
+        }
+        self.renderer = renderer
+        var info = SDL_RendererInfo()
+        SDL_GetRendererInfo(renderer, &info)
+        let name = info.name.map { String(cString: $0) } ?? "unknown"
+        let context = GraphicsProcessor.contextName
+        description = context.map { "\($0) (\(name))" } ?? name
+        isSoftware = name == "software" || context.map(GraphicsProcessor.isSoftware) == true
+        var mode = SDL_DisplayMode()
+        let hasMode = SDL_GetCurrentDisplayMode(SDL_GetWindowDisplayIndex(window), &mode) == 0 && mode.refresh_rate > 0
+        nominalPeriod = .nanoseconds(1_000_000_000 / Int64(hasMode ? mode.refresh_rate : 60))
+        isPaced = info.flags & SDL_RENDERER_PRESENTVSYNC.rawValue != 0 && !isSoftware && hasMode
+        estimator = RefreshEstimator(nominal: nominalPeriod)
+        flips = isPaced ? FlipCounter() : nil
+    }
+
+    deinit {
+        if let texture { SDL_DestroyTexture(texture) }
+        if let overlayTexture { SDL_DestroyTexture(overlayTexture) }
+        SDL_DestroyRenderer(renderer)
+    }
+
+    var area: PixelSize {
+        var (width, height): (Int32, Int32) = (1, 1)
+        SDL_GetRendererOutputSize(renderer, &width, &height)
+        return PixelSize(width: Int(max(1, width)), height: Int(max(1, height)))
+    }
+
+    func invalidate() { estimator.forget() }
+
+    var refresh: RefreshEvidence {
+        guard isPaced else { return .immediate }
+        if let estimate = estimator.estimate { return .observed(period: estimate.period, phase: estimate.phase) }
+        return .someTime(period: nominalPeriod)
+    }
+
+    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool {
+        SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
+        SDL_RenderClear(renderer)
+        var isShown = true
+        if let picture { isShown = draw(picture) }
+        if let overlay { draw(overlay) }
+        // Sends the upload and the drawing off now; only the flip is left.
+        SDL_RenderFlush(renderer)
+        return isShown
+    }
+
+    func present() -> HostInstant {
+        let called = HostInstant.now
+        SDL_RenderPresent(renderer)
+        let returned = HostInstant.now
+        guard isPaced else { return returned }
+        if let flips {
+            // A refresh counter is asked a few times a second; that is a round trip to the server.
+            if returned - lastCount > .milliseconds(200) || estimator.estimate == nil, let flip = flips.read() {
+                estimator.addFlip(number: flip.number, at: flip.at)
+                lastCount = returned
+            }
+        } else {
+            estimator.addPresent(called: called, returned: returned)
+        }
+        guard let estimate = estimator.estimate else { return returned }
+        // What was handed over becomes light at the first flip after the call.
+        let period = max(1, estimate.period.wholeNanoseconds)
+        let since = called.nanoseconds - estimate.phase.nanoseconds
+        let count = since / period + (since >= 0 ? 1 : 0)
+        return HostInstant(nanoseconds: estimate.phase.nanoseconds + count * period)
+    }
+
+    // MARK: Drawing
+
+    private func draw(_ picture: any Picture) -> Bool {
+        let placement = PicturePlacement(
+            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, in: area)
+        guard upload(picture, placement), let texture else { return false }
+        let rect = placement.rect
+        let upright = placement.unrotatedSize
+        // SDL turns around the middle of the rectangle as it is before the turn.
+        var target = SDL_FRect(
+            x: Float(rect.x) + Float(rect.width - upright.width) / 2,
+            y: Float(rect.y) + Float(rect.height - upright.height) / 2, w: Float(upright.width),
+            h: Float(upright.height))
+        return SDL_RenderCopyExF(
+            renderer, texture, nil, &target, Double(placement.rotation), nil, SDL_FLIP_NONE) == 0
+    }
+
+    private func upload(_ picture: any Picture, _ placement: PicturePlacement) -> Bool {
+        if let mode = Self.conversionMode(of: picture) {
+            switch picture.pixelFormat {
+            case .yuv420p:
+                SDL_SetYUVConversionMode(mode)
+                guard let texture = texture(SDL_PIXELFORMAT_IYUV, picture.size) else { return false }
+                return picture.withPlanes { planes in
+                    SDL_UpdateYUVTexture(
+                        texture, nil, planes.bases.0, Int32(planes.strides.0), planes.bases.1,
+                        Int32(planes.strides.1), planes.bases.2, Int32(planes.strides.2)) == 0
+                }
+            case .nv12:
+                SDL_SetYUVConversionMode(mode)
+                guard let texture = texture(SDL_PIXELFORMAT_NV12, picture.size) else { return false }
+                return picture.withPlanes { planes in
+                    SDL_UpdateNVTexture(
+                        texture, nil, planes.bases.0, Int32(planes.strides.0), planes.bases.1,
+                        Int32(planes.strides.1)) == 0
+                }
+            default: break
+            }
+        }
+        // Not larger than it is shown: a 4K film in a small window is made small on the way.
+        let shown = placement.unrotatedSize
+        let isReduced = shown.width < picture.size.width && shown.height < picture.size.height
+        let size = isReduced ? shown : picture.size
+        guard let texture = texture(SDL_PIXELFORMAT_ARGB8888, size) else { return false }
+        var pixels: UnsafeMutableRawPointer?
+        var pitch: Int32 = 0
+        guard SDL_LockTexture(texture, nil, &pixels, &pitch) == 0, let pixels else { return false }
+        defer { SDL_UnlockTexture(texture) }
+        return converter.convert(picture, to: PixelTarget(base: pixels, stride: Int(pitch), size: size))
+    }
+
+    /// How SDL 2.26 would convert this picture; nil when it has no such matrix and range, so that the converter must.
+    private static func conversionMode(of picture: any Picture) -> SDL_YUV_CONVERSION_MODE? {
+        guard picture.bitDepth == 8 else { return nil }
+        switch (picture.color.matrix(forHeight: picture.size.height), picture.color.isFullRange) {
+        case (.bt601, false): return SDL_YUV_CONVERSION_BT601
+        case (.bt601, true): return SDL_YUV_CONVERSION_JPEG
+        case (.bt709, false): return SDL_YUV_CONVERSION_BT709
+        default: return nil
+        }
+    }
+
+    private func texture(_ format: SDL_PixelFormatEnum, _ size: PixelSize) -> OpaquePointer? {
+        let shape = Shape(format: UInt32(format.rawValue), size: size)
+        if let texture, textureShape == shape { return texture }
+        if let texture { SDL_DestroyTexture(texture) }
+        texture = SDL_CreateTexture(
+            renderer, shape.format, Int32(SDL_TEXTUREACCESS_STREAMING.rawValue), Int32(clamping: size.width),
+            Int32(clamping: size.height))
+        textureShape = texture == nil ? nil : shape
+        // The film may carry an alpha that means nothing here.
+        if let texture { SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_NONE) }
+        return texture
+    }
+
+    private func draw(_ overlay: Overlay) {
+        if overlayNumber != overlay.number {
+            if let overlayTexture { SDL_DestroyTexture(overlayTexture) }
+            overlayTexture = SDL_CreateTexture(
+                renderer, UInt32(SDL_PIXELFORMAT_ARGB8888.rawValue), Int32(SDL_TEXTUREACCESS_STATIC.rawValue),
+                Int32(overlay.rect.width), Int32(overlay.rect.height))
+            guard let overlayTexture else { return }
+            SDL_SetTextureBlendMode(overlayTexture, SDL_BLENDMODE_BLEND)
+            SDL_UpdateTexture(overlayTexture, nil, overlay.pixels, Int32(overlay.rect.width * 4))
+            overlayNumber = overlay.number
+        }
+        guard let overlayTexture else { return }
+        var rect = SDL_Rect(
+            x: Int32(overlay.rect.x), y: Int32(overlay.rect.y), w: Int32(overlay.rect.width),
+            h: Int32(overlay.rect.height))
+        SDL_RenderCopy(renderer, overlayTexture, nil, &rect)
+    }
+}

@@ -1,0 +1,31 @@
+internal import MediaCore
+
+/// The PTP instances of this process, one for each local address, shared by all speakers reached from it.
+public final class PTPDirectory: Sendable {
+    private struct Entry {
+        weak var instance: PTPInstance?
+    }
+
+    public let identity: ClockIdentity
+    private let eventPort: UInt16
+    private let generalPort: UInt16
+    private let entries = Lock<[IPv4Address: Entry]>([:])
+
+    /// - Parameter identity: the same for every address; speakers in one group must see one grandmaster.
+    public init(identity: ClockIdentity, eventPort: UInt16 = 319, generalPort: UInt16 = 320) {
+        self.identity = identity
+        self.eventPort = eventPort
+        self.generalPort = generalPort
+    }
+
+    /// The instance on a local address, started when there is none. It serves for as long as somebody keeps it.
+    public func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
+        try entries.withLock { (entries) throws(PTPError) -> PTPInstance in
+            if let running = entries[address]?.instance { return running }
+            let started = try PTPInstance(
+                address: address, identity: identity, eventPort: eventPort, generalPort: generalPort)
+            entries[address] = Entry(instance: started)
+            return started
+        }
+    }
+}

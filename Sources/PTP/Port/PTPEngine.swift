@@ -1,0 +1,182 @@
+internal import CSockets
+internal import Glibc
+internal import MediaCore
+internal import Synchronization
+
+/// The work of a PTP instance: two sockets, one thread.
+///
+/// The thread neither allocates nor waits for anything but its sockets and its timer once it runs; the lock it
+/// shares with callers guards copies of small values only.
+final class PTPEngine: Sendable {
+    struct Shared {
+        var peers: [PTPPeer] = []
+        /// Those that have had their first messages.
+        var greeted: [IPv4Address] = []
+    }
+
+    static let syncInterval: Duration = .milliseconds(125)
+    /// One Announce and one Signaling for eight Syncs.
+    static let syncsPerAnnounce = 8
+
+    let shared = Lock(Shared())
+    private let event: PTPSocket
+    private let general: PTPSocket
+    private let eventPort: UInt16
+    private let generalPort: UInt16
+    private let identity: ClockIdentity
+    private let wakeDescriptor: Int32
+    private let stopping = Atomic<Bool>(false)
+
+    init(
+        address: IPv4Address, identity: ClockIdentity, eventPort: UInt16, generalPort: UInt16
+    ) throws(PTPError) {
+        event = try PTPSocket(address: address, port: eventPort)
+        general = try PTPSocket(address: address, port: generalPort)
+        self.eventPort = eventPort
+        self.generalPort = generalPort
+        self.identity = identity
+        wakeDescriptor = csock_open_event_counter()
+        guard wakeDescriptor >= 0 else {
+            throw PTPError(.unavailable, "The system refuses an event counter (error \(errno)); close some programs.")
+        }
+    }
+
+    deinit { close(wakeDescriptor) }
+
+    func wake() {
+        var one: UInt64 = 1
+        write(wakeDescriptor, &one, 8)
+    }
+
+    func requestStop() {
+        stopping.store(true, ordering: .releasing)
+        wake()
+    }
+
+    func change(_ address: IPv4Address, _ body: (inout PTPPeer) -> Void) {
+        shared.withLock { shared in
+            if let index = shared.peers.firstIndex(where: { $0.address == address }) { body(&shared.peers[index]) }
+        }
+    }
+
+    func run() {
+        var round = PTPRound(identity: identity)
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var nextSync = HostInstant.now
+        while !stopping.load(ordering: .acquiring) {
+            greetNewcomers(&round)
+            if HostInstant.now >= nextSync {
+                serve(&round)
+                nextSync = nextSync.advanced(by: Self.syncInterval)
+                // After a stall the beat starts anew; a burst of old beats would help nobody.
+                if HostInstant.now >= nextSync { nextSync = HostInstant.now.advanced(by: Self.syncInterval) }
+            }
+            wait(until: nextSync)
+            while let datagram = event.receive(into: &buffer) { handle(datagram, buffer, &round) }
+            while let datagram = general.receive(into: &buffer) { handle(datagram, buffer, &round) }
+        }
+    }
+
+    private func wait(until deadline: HostInstant) {
+        var descriptors = (
+            pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: general.descriptor, events: Int16(POLLIN), revents: 0)
+        )
+        let rest = max(0, (deadline - .now).wholeNanoseconds)
+        withUnsafeMutablePointer(to: &descriptors) {
+            $0.withMemoryRebound(to: pollfd.self, capacity: 3) { _ = csock_poll($0, 3, rest) }
+        }
+        if descriptors.0.revents != 0 {
+            var count: UInt64 = 0
+            read(wakeDescriptor, &count, 8)
+        }
+    }
+
+    private func greetNewcomers(_ round: inout PTPRound) {
+        let newcomers = shared.withLock { shared in
+            let fresh = shared.peers.filter { !shared.greeted.contains($0.address) }
+            shared.greeted.append(contentsOf: fresh.map(\.address))
+            return fresh
+        }
+        for peer in newcomers {
+            announce(to: peer, &round)
+            sync(to: peer, &round)
+        }
+    }
+
+    private func serve(_ round: inout PTPRound) {
+        let peers = shared.withLock { $0.peers }
+        let announcing = round.beat % Self.syncsPerAnnounce == 0
+        round.beat &+= 1
+        for peer in peers {
+            if announcing { announce(to: peer, &round) }
+            sync(to: peer, &round)
+        }
+    }
+
+    private func announce(to peer: PTPPeer, _ round: inout PTPRound) {
+        round.announceSequence &+= 1
+        round.writer.announce(.sender(identity), sequence: round.announceSequence)
+        general.send(round.writer.bytes, to: peer.address, port: generalPort)
+        round.signalingSequence &+= 1
+        round.writer.signaling(sequence: round.signalingSequence)
+        general.send(round.writer.bytes, to: peer.address, port: generalPort)
+    }
+
+    private func sync(to peer: PTPPeer, _ round: inout PTPRound) {
+        round.syncSequence &+= 1
+        round.writer.sync(sequence: round.syncSequence)
+        event.send(round.writer.bytes, to: peer.address, port: eventPort)
+        let sent = PTPInstant(nanoseconds: HostInstant.now.nanoseconds)
+        let correction = peer.readiness.probes == 0 ? peer.pathCorrection.wholeNanoseconds << 16 : 0
+        round.writer.followUp(origin: PTPTimestamp(sent), sequence: round.syncSequence, correction: correction)
+        general.send(round.writer.bytes, to: peer.address, port: generalPort)
+    }
+
+    /// Answers a speaker that is served. Strangers get nothing: whoever is served has been introduced.
+    private func handle(_ datagram: PTPSocket.Datagram, _ buffer: [UInt8], _ round: inout PTPRound) {
+        guard let message = PTPMessage(buffer[..<datagram.count]), message.header.source.clock != identity,
+            shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } })
+        else { return }
+        let received = PTPTimestamp(PTPInstant(nanoseconds: datagram.received.nanoseconds))
+        let requester = message.header.source
+        let sequence = message.header.sequence
+        switch message.content {
+        case .delayRequest:
+            round.writer.delayResponse(received: received, requester: requester, sequence: sequence)
+            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
+            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
+        case .peerDelayRequest:
+            round.writer.peerDelayResponse(received: received, requester: requester, sequence: sequence)
+            event.send(round.writer.bytes, to: datagram.source, port: eventPort)
+            let sent = PTPTimestamp(PTPInstant(nanoseconds: HostInstant.now.nanoseconds))
+            round.writer.peerDelayResponseFollowUp(origin: sent, requester: requester, sequence: sequence)
+            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
+            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
+        case .announce(let quality, _):
+            change(datagram.source) { peer in
+                peer.announcements &+= 1
+                peer.announced = quality
+            }
+        case .sync: change(datagram.source) { $0.syncs &+= 1 }
+        case .signaling(_, let requests):
+            guard !requests.isEmpty else { return }
+            round.signalingSequence &+= 1
+            round.writer.grant(requests, to: requester, sequence: round.signalingSequence)
+            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
+        case .followUp, .delayResponse, .peerDelayResponse, .peerDelayResponseFollowUp: break
+        }
+    }
+}
+
+/// What the thread alone owns: the sequence numbers and the message under construction.
+struct PTPRound {
+    var writer: PTPMessageWriter
+    var announceSequence: UInt16 = 0
+    var syncSequence: UInt16 = 0
+    var signalingSequence: UInt16 = 0
+    var beat = 0
+
+    init(identity: ClockIdentity) { writer = PTPMessageWriter(identity: identity) }
+}

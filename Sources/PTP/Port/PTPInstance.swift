@@ -1,0 +1,106 @@
+internal import MediaCore
+
+/// This computer's part in PTP on one of its addresses: the grandmaster that serves `CLOCK_MONOTONIC` to speakers.
+///
+/// It announces itself, sends Sync and Follow_Up to each speaker eight times a second and answers every question
+/// about the time. Being outbid by an Announce does not move it: one receiver sends such messages only to wake a
+/// master, and giving way to them would silence the session.
+///
+/// A thread of its own, real-time when permitted, does the work; all methods may be called from any thread and
+/// return at once, except `stop`. Releasing the last reference stops it.
+public final class PTPInstance: Sendable {
+    /// The most speakers served at a time.
+    public static let peerLimit = 32
+
+    public let address: IPv4Address
+    public let identity: ClockIdentity
+    private let engine: PTPEngine
+    private let thread: WorkerThread
+
+    /// Binds the two ports on one local address and begins to serve.
+    ///
+    /// - Parameters:
+    ///   - address: a local address; the one that requests to the speakers leave from, because receivers drop
+    ///     time that comes from another.
+    ///   - eventPort, generalPort: 319 and 320; tests that may not bind those take others. Messages go to the same
+    ///     ports of the speaker.
+    public init(
+        address: IPv4Address, identity: ClockIdentity, eventPort: UInt16 = 319, generalPort: UInt16 = 320
+    ) throws(PTPError) {
+        self.address = address
+        self.identity = identity
+        let engine = try PTPEngine(
+            address: address, identity: identity, eventPort: eventPort, generalPort: generalPort)
+        self.engine = engine
+        thread = WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
+    }
+
+    deinit { stop() }
+
+    /// Ends serving and waits for the thread, a few milliseconds.
+    public func stop() {
+        engine.requestStop()
+        thread.join()
+    }
+
+    /// Begins to serve a speaker, at once; a speaker already served starts a new session.
+    ///
+    /// - Returns: false when `peerLimit` speakers are served already.
+    @discardableResult
+    public func add(_ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness()) -> Bool {
+        let added = engine.shared.withLock { shared in
+            if let index = shared.peers.firstIndex(where: { $0.address == peer }) {
+                shared.peers[index] = PTPPeer(address: peer, readiness: readiness)
+            } else {
+                guard shared.peers.count < Self.peerLimit else { return false }
+                shared.peers.append(PTPPeer(address: peer, readiness: readiness))
+            }
+            shared.greeted.removeAll { $0 == peer }
+            return true
+        }
+        if added { engine.wake() }
+        return added
+    }
+
+    /// Stops serving a speaker.
+    public func remove(_ peer: IPv4Address) {
+        engine.shared.withLock { shared in
+            shared.peers.removeAll { $0.address == peer }
+            shared.greeted.removeAll { $0 == peer }
+        }
+    }
+
+    /// The speaker has answered its stream's SETUP: from now on its silence counts.
+    public func noteStreamSetUp(_ peer: IPv4Address) {
+        let now = HostInstant.now
+        engine.change(peer) { $0.readiness.noteStreamSetUp(at: now) }
+        // Its clock may only now listen to us: let it hear at once who serves.
+        engine.shared.withLock { shared in shared.greeted.removeAll { $0 == peer } }
+        engine.wake()
+    }
+
+    /// What the speaker shall add to our time, bounded to 50 ms each way; ignored by speakers that ask us
+    /// themselves, because those measure the path.
+    public func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
+        let bounded = max(.milliseconds(-50), min(.milliseconds(50), correction))
+        engine.change(peer) { $0.pathCorrection = bounded }
+    }
+
+    /// What is known about a speaker; nil when it is not served.
+    public func peer(_ address: IPv4Address) -> PTPPeer? {
+        engine.shared.withLock { shared in shared.peers.first { $0.address == address } }
+    }
+
+    /// How far a speaker is with our clock.
+    public func readiness(of peer: IPv4Address) -> ClockReadiness {
+        self.peer(peer)?.readiness.state(at: .now) ?? .cold
+    }
+
+    /// The timeline that a speaker's anchors are written on. While we are its grandmaster, this computer's own.
+    public func timeline(for peer: IPv4Address) -> PTPTimeline {
+        let now = HostInstant.now
+        return PTPTimeline(
+            grandmaster: identity,
+            mapping: ClockMapping(sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: now.nanoseconds)))
+    }
+}

@@ -1,0 +1,95 @@
+internal import CSockets
+internal import Glibc
+internal import MediaCore
+
+/// One UDP socket of a PTP instance, bound to one local address, with the kernel's receive times.
+///
+/// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
+/// computer with the same ports, and a second socket on ours would steal datagrams without a word.
+final class PTPSocket: Sendable {
+    let descriptor: Int32
+
+    init(address: IPv4Address, port: UInt16) throws(PTPError) {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else {
+            throw PTPError(.unavailable, "The system refuses a socket (error \(errno)); close some programs.")
+        }
+        var on: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
+        // Expedited forwarding, for Wi-Fi's voice queue (RFC 8325, section 4.1): jitter here is error there.
+        var service: Int32 = 46 << 2
+        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &service, socklen_t(MemoryLayout<Int32>.size))
+        var local = address.socketAddress(port: port)
+        let code = withUnsafePointer(to: &local) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else {
+            let cause = errno
+            close(socket)
+            throw Self.refusal(cause, address: address, port: port)
+        }
+        descriptor = socket
+    }
+
+    deinit { close(descriptor) }
+
+    private static func refusal(_ cause: Int32, address: IPv4Address, port: UInt16) -> PTPError {
+        switch cause {
+        case EACCES, EPERM:
+            PTPError(
+                .notPermitted,
+                "Timing speakers needs UDP port \(port); grant it with"
+                    + " `sudo setcap cap_net_bind_service,cap_sys_nice+ep` on the program's file.")
+        case EADDRINUSE:
+            PTPError(
+                .portsBusy,
+                "Another program holds UDP port \(port) on \(address); `ss -ulpn sport = :\(port)` names it: stop it.")
+        default:
+            PTPError(.unavailable, "UDP port \(port) on \(address) cannot be bound (error \(cause)).")
+        }
+    }
+
+    /// Sends without waiting; a datagram that does not fit is lost like any other.
+    func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {
+        var target = address.socketAddress(port: port)
+        _ = withUnsafePointer(to: &target) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(
+                    descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT), $0,
+                    socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    struct Datagram {
+        let count: Int
+        let source: IPv4Address
+        let sourcePort: UInt16
+        /// When the kernel received it.
+        let received: HostInstant
+    }
+
+    /// The next datagram, or nil when there is none. A message larger than the buffer is cut.
+    func receive(into buffer: inout [UInt8]) -> Datagram? {
+        var from = sockaddr_in()
+        var stamp: Int64 = 0
+        let count = csock_receive_stamped(descriptor, &buffer, buffer.count, &from, &stamp)
+        guard count >= 0 else { return nil }
+        return Datagram(
+            count: count, source: IPv4Address(from), sourcePort: UInt16(bigEndian: from.sin_port),
+            received: Self.monotonic(realtime: stamp))
+    }
+
+    /// The kernel stamps with CLOCK_REALTIME; both clocks read back to back bring it over before any step can.
+    private static func monotonic(realtime stamp: Int64) -> HostInstant {
+        var real = timespec()
+        clock_gettime(CLOCK_REALTIME, &real)
+        let now = HostInstant.now
+        let elapsed = Int64(real.tv_sec) &* 1_000_000_000 &+ Int64(real.tv_nsec) &- stamp
+        // Without a stamp, or when the clock was set in between, the present moment is the best there is.
+        guard stamp > 0, (0...1_000_000_000).contains(elapsed) else { return now }
+        return HostInstant(nanoseconds: now.nanoseconds - elapsed)
+    }
+}

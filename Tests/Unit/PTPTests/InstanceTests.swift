@@ -1,0 +1,176 @@
+import MediaCore
+import Testing
+
+@testable import PTP
+
+/// A speaker's place in a test: two sockets on another loopback address with the same ports.
+private struct Listener {
+    let address: IPv4Address
+    let event: PTPSocket
+    let general: PTPSocket
+    let ports: (event: UInt16, general: UInt16)
+
+    init(_ address: IPv4Address, ports: (event: UInt16, general: UInt16)) throws {
+        self.address = address
+        self.ports = ports
+        event = try PTPSocket(address: address, port: ports.event)
+        general = try PTPSocket(address: address, port: ports.general)
+    }
+
+    /// The next message for which `select` gives a value; nil after two seconds.
+    func next<Result>(
+        on socket: PTPSocket, _ select: (PTPMessage, PTPSocket.Datagram) -> Result?
+    ) -> Result? {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        let deadline = HostInstant.now.advanced(by: .seconds(2))
+        while HostInstant.now < deadline {
+            guard let datagram = socket.receive(into: &buffer) else {
+                HostInstant.now.advanced(by: .milliseconds(1)).sleep()
+                continue
+            }
+            if let message = PTPMessage(buffer[..<datagram.count]), let result = select(message, datagram) {
+                return result
+            }
+        }
+        return nil
+    }
+}
+
+@Suite(.serialized) struct PTPInstanceTests {
+    private let master = IPv4Address("127.0.0.1")!
+    private let speaker = IPv4Address("127.0.0.2")!
+    private let clock = ClockIdentity(rawValue: 0x1122_3344_5566_7788)
+
+    private func start(_ ports: (UInt16, UInt16)) throws -> PTPInstance {
+        try PTPInstance(address: master, identity: clock, eventPort: ports.0, generalPort: ports.1)
+    }
+
+    @Test func aNewSpeakerIsToldWhoServesAndWhatTimeItIs() throws {
+        let ports: (UInt16, UInt16) = (32319, 32320)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        let added = HostInstant.now
+        instance.add(speaker)
+        let announced = listener.next(on: listener.general) { message, datagram in
+            if case .announce(let quality, _) = message.content { return (quality, datagram) }
+            return nil
+        }
+        #expect(announced?.0 == .sender(clock))
+        #expect(announced?.1.sourcePort == ports.1, "receivers drop time whose source port is not the same")
+        let sync = listener.next(on: listener.event) { message, datagram in
+            message.content == .sync ? (message.header.sequence, datagram) : nil
+        }
+        let followUp = listener.next(on: listener.general) { message, _ -> PTPTimestamp? in
+            guard case .followUp(let origin) = message.content, message.header.sequence == sync?.0 else { return nil }
+            return origin
+        }
+        let origin = try #require(followUp?.instant)
+        #expect(origin.nanoseconds >= added.nanoseconds && origin.nanoseconds <= HostInstant.now.nanoseconds)
+        #expect(sync?.1.sourcePort == ports.0)
+    }
+
+    @Test func questionsAreAnsweredWithTheirTimeOfReceiptAndCounted() throws {
+        let ports: (UInt16, UInt16) = (32321, 32322)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 99))
+        writer.request(.delayRequest, sequence: 41)
+        let asked = HostInstant.now
+        listener.event.send(writer.bytes, to: master, port: ports.0)
+        let answer = listener.next(on: listener.general) { message, _ -> (PTPTimestamp, PortIdentity)? in
+            guard case .delayResponse(let received, let requester) = message.content, message.header.sequence == 41
+            else { return nil }
+            return (received, requester)
+        }
+        let received = try #require(answer?.0.instant)
+        #expect(answer?.1.clock.rawValue == 99)
+        // 1 ms of grace: the kernel's stamp comes from another clock, read a moment apart.
+        #expect(received.nanoseconds >= asked.nanoseconds - 1_000_000)
+        #expect(received.nanoseconds <= HostInstant.now.nanoseconds + 1_000_000)
+        writer.request(.peerDelayRequest, sequence: 42)
+        listener.event.send(writer.bytes, to: master, port: ports.0)
+        let peerAnswer = listener.next(on: listener.event) { message, _ in
+            if case .peerDelayResponse = message.content { return message.header.sequence }
+            return nil
+        }
+        #expect(peerAnswer == 42)
+        #expect(instance.peer(speaker)?.readiness.probes == 2)
+        #expect(instance.readiness(of: speaker) == .probing)
+    }
+
+    @Test func aBetterAnnouncementAloneDoesNotSilenceTheMaster() throws {
+        let ports: (UInt16, UInt16) = (32323, 32324)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 7))
+        var better = GrandmasterQuality.sender(ClockIdentity(rawValue: 7))
+        better.priority1 = 1
+        writer.announce(better, sequence: 1)
+        listener.general.send(writer.bytes, to: master, port: ports.1)
+        let announcedAfter = listener.next(on: listener.general) { message, _ -> Bool? in
+            guard instance.peer(speaker)?.announcements == 1, case .announce = message.content else { return nil }
+            return true
+        }
+        #expect(announcedAfter == true)
+        #expect(instance.peer(speaker)?.announced?.priority1 == 1)
+        #expect(instance.timeline(for: speaker).grandmaster == clock)
+    }
+
+    @Test func aPathCorrectionReachesSpeakersThatDoNotAsk() throws {
+        let ports: (UInt16, UInt16) = (32325, 32326)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        instance.setPathCorrection(.seconds(1), for: speaker)
+        let correction = listener.next(on: listener.general) { message, _ -> Int64? in
+            guard case .followUp = message.content, message.header.correction != 0 else { return nil }
+            return message.header.correction
+        }
+        #expect(correction == 50_000_000 << 16)
+    }
+
+    @Test func strangersGetNoAnswer() throws {
+        let ports: (UInt16, UInt16) = (32327, 32328)
+        let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 99))
+        writer.request(.delayRequest, sequence: 1)
+        stranger.event.send(writer.bytes, to: master, port: ports.0)
+        // The known speaker asks after the stranger did; its answer shows that both questions were read.
+        listener.event.send(writer.bytes, to: master, port: ports.0)
+        let answered = listener.next(on: listener.general) { message, _ -> Bool? in
+            if case .delayResponse = message.content { return true }
+            return nil
+        }
+        #expect(answered == true)
+        var buffer = [UInt8](repeating: 0, count: 64)
+        #expect(stranger.general.receive(into: &buffer) == nil)
+    }
+
+    @Test func aSecondHolderOfThePortsIsToldSo() throws {
+        let ports: (UInt16, UInt16) = (32329, 32330)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        let error = #expect(throws: PTPError.self) { try start(ports) }
+        #expect(error?.code == .portsBusy)
+        let other = try PTPInstance(address: speaker, identity: clock, eventPort: ports.0, generalPort: ports.1)
+        other.stop()
+    }
+
+    @Test func oneAddressHasOneInstanceForAsLongAsSomebodyKeepsIt() throws {
+        let directory = PTPDirectory(identity: clock, eventPort: 32331, generalPort: 32332)
+        var first: PTPInstance? = try directory.instance(on: master)
+        #expect(try directory.instance(on: master) === first)
+        first = nil
+        _ = try directory.instance(on: master)
+    }
+}
