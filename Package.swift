@@ -14,9 +14,12 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A folder of behaviour tests under Tests/<kind>.
-func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency]) -> Target {
+func tests(
+    _ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -54,6 +57,7 @@ let package = Package(
         module("Talkie", ["SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
+        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
         // Tests
         .executableTarget(
@@ -63,5 +67,8 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
     ]
 )
