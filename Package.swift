@@ -25,6 +25,12 @@ func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
 func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
+func tests(
+    _ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
+        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -75,6 +81,7 @@ let package = Package(
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
         module("TalkieTestKit", ["SyncRendering"]),
+        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
         // Tests
         .executableTarget(
@@ -102,5 +109,8 @@ let package = Package(
         fuzz("PlaylistFuzz", ["Talkie"]),
         fuzz("TimelineFuzz", ["Talkie"]),
         tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
     ]
 )
