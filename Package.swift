@@ -20,17 +20,9 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
-/// A fuzz target under Tests/Fuzz; Tools/fuzz links it.
-func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
-func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
-func tests(
-    _ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []
-) -> Target {
-    .testTarget(
-        name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
-        swiftSettings: settings)
 }
 
 /// A system library: a module map, one header, no code.
@@ -80,7 +72,6 @@ let package = Package(
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
-        module("TalkieTestKit", ["SyncRendering"]),
         module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
         // Tests
@@ -93,24 +84,22 @@ let package = Package(
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
         tests(
             "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
-        tests(
-            "MediaCodecsTests", in: "Unit",
-            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
 
-        // Fuzz targets, one per parser
-        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
-        // Fuzzing
-        fuzz("PlaylistFuzz", ["Talkie"]),
-        fuzz("TimelineFuzz", ["Talkie"]),
         tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+
+        // Fuzz targets, one per parser
+        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("PlaylistFuzz", ["Talkie"]),
+        fuzzing("TimelineFuzz", ["Talkie"]),
     ]
 )
