@@ -21,7 +21,7 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
 }
 
 /// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
-func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
 
@@ -63,7 +63,7 @@ let package = Package(
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
         module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
@@ -71,7 +71,8 @@ let package = Package(
                 "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
-        module("TalkieTestKit", ["SyncRendering"]),
+        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
         // Tests
         .executableTarget(
@@ -81,15 +82,24 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests(
+            "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
 
-        // Fuzzing
-        fuzz("PlaylistFuzz", ["Talkie"]),
-        fuzz("TimelineFuzz", ["Talkie"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+
+        // Fuzz targets, one per parser
+        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("PlaylistFuzz", ["Talkie"]),
+        fuzzing("TimelineFuzz", ["Talkie"]),
     ]
 )
