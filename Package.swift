@@ -64,7 +64,7 @@ let package = Package(
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
