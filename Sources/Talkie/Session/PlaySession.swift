@@ -34,7 +34,8 @@ public enum PlaySession {
             arguments.options.playsVideo
             ? ScreenLoop(options: screenOptions, converter: SoftwarePictureConverter()) : nil
         let ending = Ending(screen: loop?.control)
-        let output: (any AudioOutput)? = nil
+        let output: (any AudioOutput)? =
+            arguments.options.playsAudio ? SoundCard(device: arguments.options.audioDevice ?? "default") : nil
         let player = Player(parts: .film(audioOutput: output), options: arguments.options, events: events) { news in
             switch news {
             case .phase(.ended): ending.end(ExitStatus.done)
