@@ -64,7 +64,7 @@ let package = Package(
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CShim"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [

@@ -15,11 +15,7 @@ public enum PlaySession {
         for file in arguments.files {
             if let objection = InputCheck.objection(to: file) { throw objection }
         }
-        for case .named(let name) in arguments.speakers {
-            throw PlayerFailure(
-                exitStatus: ExitStatus.unavailable,
-                message: "the speaker '\(name)' cannot be driven yet; leave --speaker out or say --speaker local")
-        }
+        let output = try AudioOutputChoice.output(for: arguments)
         var timeline: TimelineFile?
         if let path = arguments.timelinePath { timeline = try TimelineFile(creating: path) }
         let events = EventLog(clock: MonotonicClock())
@@ -34,8 +30,6 @@ public enum PlaySession {
             arguments.options.playsVideo
             ? ScreenLoop(options: screenOptions, converter: SoftwarePictureConverter()) : nil
         let ending = Ending(screen: loop?.control)
-        let output: (any AudioOutput)? =
-            arguments.options.playsAudio ? SoundCard(device: arguments.options.audioDevice ?? "default") : nil
         let player = Player(parts: .film(audioOutput: output), options: arguments.options, events: events) { news in
             switch news {
             case .phase(.ended): ending.end(ExitStatus.done)
