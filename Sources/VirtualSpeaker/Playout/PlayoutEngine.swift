@@ -20,7 +20,7 @@ final class PlayoutEngine: Sendable {
     struct Setup: Sendable {
         var kind: StreamKind
         /// The format that SETUP named; packets of a buffered stream name their own.
-        var format: StreamFormat
+        var format: SpeakerFormat
         /// Bytes of packets held on a buffered stream.
         var capacity: Int
         /// Where a recording goes; none: nowhere.
@@ -315,7 +315,7 @@ final class PlayoutEngine: Sendable {
     private func decode(_ packet: StoredPacket, _ decoder: SoundDecoder) -> [DecodedSound] {
         var format = setup.format
         if setup.kind == .buffered {
-            guard let named = AirPlayWire.AudioFormat.all.first(where: { $0.synchronizationSource == packet.source })
+            guard let named = StreamFormat.all.first(where: { $0.synchronizationSource == packet.source })
             else {
                 record.note(.damaged(reason: "unknown format \(String(packet.source, radix: 16))"))
                 return []

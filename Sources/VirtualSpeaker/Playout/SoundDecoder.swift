@@ -3,8 +3,8 @@ internal import MediaCore
 internal import SyncRendering
 
 /// What the packets of a stream hold.
-enum StreamFormat: Hashable, Sendable {
-    case wire(AirPlayWire.AudioFormat)
+enum SpeakerFormat: Hashable, Sendable {
+    case wire(StreamFormat)
     /// 16-bit stereo, most significant byte first, as pyatv sends it.
     case pcm44100
 
@@ -38,7 +38,7 @@ struct DecodedSound: Sendable {
 /// Uncompressed sound needs no codec; ALAC and AAC go through the codecs that were lent.
 final class SoundDecoder {
     private let codecs: (any AudioCodecs)?
-    private var format: StreamFormat?
+    private var format: SpeakerFormat?
     private var converter: (any PCMConverter)?
     private var mediaFormat: MediaCore.AudioFormat?
     private var block: PCMBlock?
@@ -56,7 +56,7 @@ final class SoundDecoder {
     }
 
     /// - Throws: one sentence; the next packet may be good.
-    func decode(_ packet: StoredPacket, format: StreamFormat) throws(MediaError) -> [DecodedSound] {
+    func decode(_ packet: StoredPacket, format: SpeakerFormat) throws(MediaError) -> [DecodedSound] {
         if format != self.format {
             self.format = format
             converter = nil
@@ -93,7 +93,7 @@ final class SoundDecoder {
     }
 
     private func convert(
-        _ packet: StoredPacket, _ wire: AirPlayWire.AudioFormat, isContinuous: Bool
+        _ packet: StoredPacket, _ wire: StreamFormat, isContinuous: Bool
     ) throws(MediaError) -> [DecodedSound] {
         guard let codecs else {
             throw MediaError(.unsupported, "This speaker was built without codecs and takes uncompressed sound only.")
@@ -134,7 +134,7 @@ final class SoundDecoder {
         return sounds
     }
 
-    private static func mediaFormat(of wire: AirPlayWire.AudioFormat) -> MediaCore.AudioFormat {
+    private static func mediaFormat(of wire: StreamFormat) -> MediaCore.AudioFormat {
         let parameters: CodecParameters
         switch wire.coding {
         case .appleLossless:
@@ -160,7 +160,7 @@ final class SoundDecoder {
 
 extension LosslessEscape {
     /// The samples of a frame that is not compressed; nil for one that is, or for anything else.
-    static func samples(in frame: [UInt8], _ format: AirPlayWire.AudioFormat) -> [Float]? {
+    static func samples(in frame: [UInt8], _ format: StreamFormat) -> [Float]? {
         var bits = BitReader(frame)
         // Channel pair, instance, unused, size flag, shift, escape flag.
         guard bits.read(3) == 1, bits.read(4) != nil, bits.read(12) != nil, let hasSize = bits.read(1),
