@@ -27,7 +27,7 @@ enum CommandLineRunner {
             try command.run()
             return Outcome(status: ExitStatus.done)
         } catch let failure as PlayerFailure {
-            return Outcome(status: failure.exitStatus, complaint: "talkie: \(sentence(failure.message))\n")
+            return Outcome(status: failure.exitStatus, complaint: "talkie: \(TerminalText.sentence(failure.message))\n")
         } catch let finished as Finished {
             return Outcome(status: finished.status)
         } catch {
@@ -39,14 +39,8 @@ enum CommandLineRunner {
             let message = TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error"
             return Outcome(
                 status: ExitStatus.usage,
-                complaint: "talkie: \(sentence(String(message)))\n\(usageLine(for: words))\n")
+                complaint: "talkie: \(TerminalText.sentence(String(message)))\n\(usageLine(for: words))\n")
         }
-    }
-
-    /// One sentence with its full stop.
-    static func sentence(_ message: String) -> String {
-        let line = TerminalText.printable(message)
-        return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
     }
 
     private static func usageLine(for words: [String]) -> String {

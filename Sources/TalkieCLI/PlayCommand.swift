@@ -51,6 +51,6 @@ struct PlayCommand: ParsableCommand, UsageLine {
     }
 
     func run() throws {
-        throw Finished(status: try PlaySession.run(arguments) { StandardStream.error.write("talkie: \($0)\n") })
+        throw Finished(status: try PlaySession.run(arguments))
     }
 }

@@ -109,6 +109,9 @@ public final class Player: Sendable {
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
 
+    /// How often this film, and each after it, is played again.
+    public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.post { $0.setLoop(loop) } }
+
     /// Stops, gives devices back, ends all threads. Blocks until done; the player cannot be used again.
     public func shutDown() {
         cancellation.withLock { $0?.cancel() }

@@ -28,6 +28,7 @@ extension PlayerCore {
             return fail("“\(state.title)” \(what); check the file and the options.", status: 66)
         }
         state.hasVideo = video != nil
+        state.pictureFormat = video == nil ? nil : film.summary.track(.video, number: options.videoTrack)?.videoFormat
         state.hasAudio = audio != nil
         state.audioRoute = audio == nil ? nil : renderer?.routeName
         begin(at: resolvedStart, exact: true)
@@ -47,6 +48,7 @@ extension PlayerCore {
         layer.flush()
         source = nil
         state.hasVideo = false
+        state.pictureFormat = nil
         state.hasAudio = false
         state.duration = nil
     }
@@ -132,13 +134,19 @@ extension PlayerCore {
     func seek(to time: MediaTime, exact: Bool) {
         guard source != nil, state.phase != .failed else { return }
         guard source?.summary.isSeekable == true else { return news(.message("This film cannot be wound.")) }
-        var target = max(.zero, time < .zero ? resolve(time) : time)
+        var target = max(.zero, time)
         if let duration = state.duration { target = min(target, duration) }
         begin(at: target, exact: exact)
     }
 
     func seek(by distance: MediaTime, exact: Bool) {
         seek(to: max(.zero, (jump?.target ?? synchronizer.currentTime) + distance), exact: exact)
+    }
+
+    /// For this film and the next ones.
+    func setLoop(_ loop: PlayerOptions.Loop) {
+        options.loopFile = loop
+        loopsLeft = loop
     }
 
     func stepForward() {

@@ -131,7 +131,13 @@ final class PlayerCore {
 
     /// Where the film ends, as far as known now: the later of both tracks' ends, or the end asked for.
     private var filmEnd: MediaTime? {
-        if let end = options.end { return resolve(end) }
+        let asked = options.end?.moment(in: state.duration)
+        guard let end = ownEnd else { return asked }
+        return min(end, asked ?? end)
+    }
+
+    /// Where both tracks have ended.
+    private var ownEnd: MediaTime? {
         var end: MediaTime?
         if let renderer, audio != nil, !soundIsLost {
             guard renderer.status.isDrained else { return nil }
@@ -158,14 +164,8 @@ final class PlayerCore {
         }
     }
 
-    /// A position that may count from the end, as a film position.
-    func resolve(_ time: MediaTime) -> MediaTime {
-        guard time < .zero else { return time }
-        guard let duration = state.duration else { return .zero }
-        return max(.zero, duration + time)
-    }
-
-    var resolvedStart: MediaTime { options.start.map(resolve) ?? .zero }
+    /// A place that nobody knows without the film's duration is its start.
+    var resolvedStart: MediaTime { options.start?.moment(in: state.duration) ?? .zero }
 
     func enter(_ phase: PlayerState.Phase) {
         guard state.phase != phase else { return }

@@ -11,9 +11,9 @@ public struct PlayerOptions: Sendable {
         case forever
     }
 
-    /// Film position to begin at, and to stop at. Negative counts from the end.
-    public var start: MediaTime?
-    public var end: MediaTime?
+    /// Where each film begins, and where it stops.
+    public var start: FilmPosition?
+    public var end: FilmPosition?
     /// Film seconds per second, 0.5…2.
     public var speed: Double = 1
     public var startsPaused = false

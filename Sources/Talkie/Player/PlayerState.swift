@@ -29,6 +29,8 @@ public struct PlayerState: Sendable {
     public var isMuted = false
     public var audioDelay: Duration = .zero
     public var hasVideo = false
+    /// What the picture track holds, so that a screen can get ready; nil without one.
+    public var pictureFormat: VideoFormat?
     public var hasAudio = false
     /// Where the sound goes: `"default"`, `"Kitchen"`.
     public var audioRoute: String?

@@ -23,6 +23,8 @@ struct PlaylistLoader {
     private(set) var items: [Item] = []
     /// What was left out, for people.
     private(set) var warnings: [String] = []
+    /// Words that name nothing that can be opened, among others that do.
+    private(set) var failures: [PlayerFailure] = []
     private var playlists = 0
 
     /// - Throws: status 66 when a file named cannot be opened, when a playlist contains itself, or when nothing is
@@ -33,7 +35,7 @@ struct PlaylistLoader {
             if let objection = InputCheck.objection(to: path ?? word) {
                 // One bad name among several costs only itself.
                 if words.count == 1 { throw objection }
-                warnings.append(objection.message)
+                failures.append(objection)
                 continue
             }
             if let path, try load(path, ancestors: []) { continue }

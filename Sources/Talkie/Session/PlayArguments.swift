@@ -4,11 +4,8 @@ public import MediaCore
 public struct PlayArguments: Sendable {
     /// Films, addresses and playlists, in order. `-` is standard input.
     public var files: [String]
-    /// What every film's player is told. `start` and `end` below come on top.
+    /// What every film's player is told.
     public var options = PlayerOptions()
-    /// Where each film begins and stops.
-    public var start: FilmPosition?
-    public var end: FilmPosition?
     /// Where the sound goes, all at once; empty is the local card.
     public var speakers: [SpeakerChoice] = []
     public var isFullScreen = false

@@ -1,74 +1,89 @@
+internal import Glibc
 internal import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
 internal import SyncRendering
 
-/// Everything between the words of `talkie play` and its exit status. Runs on the main thread and returns when the
-/// last film has ended or the user has had enough.
+/// Everything between the words of `talkie play` and its exit status. Runs on the main thread, which SDL wants, and
+/// returns when the last film has ended or the user has had enough.
 public enum PlaySession {
-    /// - Parameter say: tells a person one sentence. Any thread.
-    /// - Returns: the exit status.
-    /// - Throws: what kept the films from being played, with its exit status; nothing is left open.
-    public static func run(_ arguments: PlayArguments, say: @escaping @Sendable (String) -> Void)
-        throws(PlayerFailure) -> Int32
-    {
-        for file in arguments.files {
-            if let objection = InputCheck.objection(to: file) { throw objection }
-        }
-        let output = try AudioOutputChoice.output(for: arguments)
-        var timeline: TimelineFile?
-        if let path = arguments.timelinePath { timeline = try TimelineFile(creating: path) }
+    /// - Returns: the exit status; what failed has been told on the terminal.
+    /// - Throws: what kept the session from beginning, with its exit status; nothing is left open.
+    public static func run(_ arguments: PlayArguments) throws(PlayerFailure) -> Int32 {
+        // First the input, then the outputs.
+        let list = try PlaylistLoader(arguments.files)
+        let route = try SoundRoute.output(for: arguments)
+        let timeline = try timelineFile(arguments, films: list.items)
+        let mailbox = SessionMailbox()
+        // Before any other thread: all inherit the blocked signals.
+        let signals = SignalWatch { mailbox.post(.request($0)) }
+        defer { signals.stop() }
+        let terminal = Terminal()
+        defer { terminal.leaveStatus() }
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
-        distributor.start(recordingTo: timeline) { say($0) }
+        distributor.start(recordingTo: timeline) { mailbox.post(.remark(.warning, $0)) }
         defer { distributor.stop() }
+        let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
+        defer { keys?.stop() }
 
-        var screenOptions = ScreenOptions()
-        screenOptions.isFullScreen = arguments.isFullScreen
-        if let size = arguments.windowSize { screenOptions.size = PixelSize(width: size.width, height: size.height) }
-        let loop =
-            arguments.options.playsVideo
-            ? ScreenLoop(options: screenOptions, converter: SoftwarePictureConverter()) : nil
-        let ending = Ending(screen: loop?.control)
-        let player = Player(parts: .film(audioOutput: output), options: arguments.options, events: events) { news in
-            switch news {
-            case .phase(.ended): ending.end(ExitStatus.done)
-            case .phase(.failed): ending.end(nil)
-            case .message(let text): say(text)
-            case .phase, .sought: break
+        let player = Player(parts: .film(audioOutput: route), options: arguments.options, events: events) {
+            mailbox.post(.player($0))
+        }
+        let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
+        if let screen = loop?.control {
+            Task.detached { for await input in screen.inputs { mailbox.post(.screen(input)) } }
+        }
+        let director = SessionDirector(
+            stage: SessionDirector.Stage(
+                player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
+                route: route),
+            arguments: arguments, list: list, mailbox: mailbox)
+        director.start()
+        loop?.run()
+        let status = director.join()
+        // The speaker is released before the program ends, whatever the status.
+        player.shutDown()
+        return status
+    }
+
+    /// Creates the flight recorder's file, unless that would destroy a film.
+    private static func timelineFile(
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item]
+    ) throws(PlayerFailure) -> TimelineFile? {
+        guard let path = arguments.timelinePath else { return nil }
+        var target = stat()
+        if stat(path, &target) == 0, target.st_mode & S_IFMT == S_IFREG {
+            for film in films {
+                var status = stat()
+                guard stat(film.address, &status) == 0, status.st_ino == target.st_ino, status.st_dev == target.st_dev
+                else { continue }
+                throw PlayerFailure(
+                    exitStatus: ExitStatus.usage,
+                    message: "--timeline would write over the film '\(film.address)'; name another file")
             }
         }
-        loop?.control.attach(player.layer, timebase: player.synchronizer.timebase, events: events)
-        player.open(arguments.files[0])
-        loop?.run()
-        ending.wait()
-        let failure = player.state.failure
-        player.shutDown()
-        if let failure { throw failure }
-        return ending.status ?? ExitStatus.failed
+        return try TimelineFile(creating: path)
     }
-}
 
-/// How the session ends: whoever knows first says so.
-final class Ending: Sendable {
-    private let state = Lock<(isOver: Bool, status: Int32?)>((false, nil))
-    private let signal = Signal()
-    private let screen: ScreenControl?
+    /// Nil when the terminal is not ours to read: a film comes from there, or nobody sits at it.
+    private static func terminalKeys(
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item], mailbox: SessionMailbox
+    ) -> TerminalKeys? {
+        guard !films.contains(where: { $0.address == "-" }) else { return nil }
+        let keys = TerminalKeys { mailbox.post(.terminalKey($0)) }
+        return keys.start() ? keys : nil
+    }
 
-    init(screen: ScreenControl?) { self.screen = screen }
-
-    /// Ends the session; only the first status counts. Any thread.
-    func end(_ status: Int32?) {
-        let first = state.withLock { state -> Bool in
-            defer { state.isOver = true }
-            if !state.isOver { state.status = status }
-            return !state.isOver
+    private static func screenLoop(_ arguments: PlayArguments) -> ScreenLoop {
+        var options = ScreenOptions()
+        options.isFullScreen = arguments.isFullScreen
+        if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
+        switch arguments.screen {
+        case .number(let index)?: options.display = .index(index)
+        case .named(let name)?: options.display = .name(name)
+        case nil: break
         }
-        guard first else { return }
-        screen?.stop()
-        signal.raise()
+        return ScreenLoop(options: options, converter: SoftwarePictureConverter())
     }
-
-    func wait() { signal.wait() }
-    var status: Int32? { state.withLock { $0.status } }
 }

@@ -9,6 +9,12 @@ public enum TerminalText {
         return String(scalars)
     }
 
+    /// Printable, on one line, with its full stop.
+    public static func sentence(_ text: String) -> String {
+        let line = printable(text)
+        return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
+    }
+
     private static func isHazard(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: return true

@@ -55,8 +55,8 @@ struct FilmOptions: ParsableArguments {
     var alang: [String] = []
 
     func apply(to arguments: inout PlayArguments) {
-        arguments.start = start
-        arguments.end = end
+        arguments.options.start = start
+        arguments.options.end = end
         arguments.options.speed = speed
         arguments.options.startsPaused = pause
         arguments.options.loopFile = loopFile

@@ -26,7 +26,7 @@ import Testing
     @Test func silenceMeansTheDefaults() throws {
         let arguments = try arguments("film.mp4")
         #expect(arguments.files == ["film.mp4"])
-        #expect(arguments.start == nil && arguments.end == nil)
+        #expect(arguments.options.start == nil && arguments.options.end == nil)
         #expect(arguments.speakers.isEmpty)
         #expect(!arguments.isFullScreen && arguments.screen == nil && arguments.windowSize == nil)
         #expect(arguments.loopPlaylist == .times(0))
@@ -48,8 +48,8 @@ import Testing
             "--log-level", "debug", "b.mkv")
         #expect(arguments.files == ["a.mkv", "b.mkv"])
         #expect(arguments.speakers == [.local, .named("airplay://10.0.0.2:7000")])
-        #expect(arguments.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
-        #expect(arguments.end == .fraction(0.5))
+        #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
+        #expect(arguments.options.end == .fraction(0.5))
         #expect(arguments.loopPlaylist == .times(3))
         #expect(arguments.isFullScreen)
         #expect(arguments.screen == .number(1))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func aNegativeTimeIsAValueAndNotAnOption() throws {
-        #expect(try arguments("a", "--start=-10").start == .fromEnd(MediaTime(value: 10, timescale: 1)))
+        #expect(try arguments("a", "--start=-10").options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(try arguments("a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
     }
 

@@ -113,12 +113,25 @@ import Testing
 
     @Test func startAndEndCutTheFilmToTheirPicture() {
         var options = PlayerOptions()
-        options.start = frame * 100
-        options.end = frame * 150
+        options.start = .fromStart(frame * 100)
+        options.end = .fromStart(frame * 150)
         let cinema = VirtualCinema(film: film(seconds: 60), options: options)
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(cinema.shown.first == 100)
         #expect((149...150).contains(cinema.shown.last!))
+    }
+
+    @Test func anEndBehindTheFilmsOwnChangesNothingAndPlacesMayCountFromTheEnd() {
+        var options = PlayerOptions()
+        options.start = .fromEnd(MediaTime(value: 2, timescale: 1))
+        options.end = .fromStart(MediaTime(value: 100, timescale: 1))
+        let cinema = VirtualCinema(film: film(seconds: 10), options: options)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(5)))
+        options = PlayerOptions()
+        options.start = .fraction(0.5)
+        let half = VirtualCinema(film: film(seconds: 10), options: options)
+        half.run(for: .seconds(1))
+        #expect((119...121).contains(half.shown.first ?? 0))
     }
 
     @Test func anAudioDelayMovesTheSoundAndNotThePicture() throws {

@@ -73,7 +73,7 @@ import Testing
         let film = folder.write("x", to: "a.mp4")
         let loader = try PlaylistLoader([folder.path("missing"), film])
         #expect(loader.items.map(\.address) == [film])
-        #expect(loader.warnings.count == 1)
+        #expect(loader.failures.map(\.exitStatus) == [66])
         #expect(refusal(folder.path("missing")).contains("there is no file"))
         #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
         #expect(refusal(folder.path).contains("is a folder"))

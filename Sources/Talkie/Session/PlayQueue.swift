@@ -1,0 +1,58 @@
+/// The films of a session in order, and where it is among them.
+struct PlayQueue {
+    typealias Item = PlaylistLoader.Item
+
+    private let items: [Item]
+    private var index = 0
+    private var passesLeft: PlayerOptions.Loop
+    /// Whether anything of this pass could be played; a list of nothing but failures is not repeated.
+    private var hasPlayed = false
+
+    /// - Parameter items: at least one.
+    init(_ items: [Item], loop: PlayerOptions.Loop) {
+        self.items = items
+        passesLeft = loop
+    }
+
+    var current: Item { items[index] }
+    var count: Int { items.count }
+    /// 1 for the first.
+    var number: Int { index + 1 }
+
+    /// Whether the current film was opened well.
+    private(set) var hasBegun = false
+
+    /// The current film is open.
+    mutating func noteBegun() {
+        hasBegun = true
+        hasPlayed = true
+    }
+
+    /// Goes on after the current film has ended or failed; false when the list is over.
+    mutating func advance() -> Bool {
+        hasBegun = false
+        if index + 1 < items.count {
+            index += 1
+            return true
+        }
+        guard hasPlayed else { return false }
+        switch passesLeft {
+        case .forever: break
+        case .times(let count):
+            guard count > 0 else { return false }
+            passesLeft = .times(count - 1)
+        }
+        index = 0
+        hasPlayed = false
+        return true
+    }
+
+    /// Goes to the next or the one before because a person wants it; false at the ends of the list.
+    mutating func step(by distance: Int) -> Bool {
+        let target = index + distance
+        guard items.indices.contains(target) else { return false }
+        index = target
+        hasBegun = false
+        return true
+    }
+}

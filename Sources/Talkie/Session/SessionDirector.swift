@@ -1,0 +1,272 @@
+internal import Glibc
+internal import LocalOutput
+internal import MediaCore
+internal import SyncRendering
+
+/// Runs a session: turns keys into commands, plays the list, tells people what happens. One thread, "session".
+///
+/// `@unchecked Sendable`: made by one thread, then used by the session's thread alone; `join` hands the result back.
+final class SessionDirector: @unchecked Sendable {
+    /// What the director directs.
+    struct Stage: Sendable {
+        var player: Player
+        /// Nil without a picture.
+        var screen: ScreenControl?
+        var terminal: Terminal
+        var keys: TerminalKeys?
+        var distributor: EventDistributor
+        var route: (any AudioOutput)?
+    }
+
+    let stage: Stage
+    let arguments: PlayArguments
+    let mailbox: SessionMailbox
+    var queue: PlayQueue
+    var settings: SessionSettings
+    /// Commands to open a film whose beginning the player has not reported yet; what it reports until then is about
+    /// the film before.
+    private var opensUnderWay = 0
+    /// The exit status, once the session is over.
+    private var result: Int32?
+    /// The status of the first thing that failed; the exit status when the list is over.
+    private var firstFailure: Int32?
+    private var isScreenAttached = false
+    private var hasShownPicture = false
+    private var halt: (deadline: HostInstant, resumes: Bool)?
+    private var showsNextJump = false
+    private var thread: WorkerThread?
+
+    /// How often the status line is written anew: a person cannot read faster.
+    private static let statusInterval = Duration.milliseconds(200)
+    /// How long a halt waits for the sound to stop.
+    private static let haltPatience = Duration.milliseconds(500)
+
+    init(stage: Stage, arguments: PlayArguments, list: PlaylistLoader, mailbox: SessionMailbox) {
+        self.stage = stage
+        self.arguments = arguments
+        self.mailbox = mailbox
+        queue = PlayQueue(list.items, loop: arguments.loopPlaylist)
+        settings = SessionSettings(arguments.options)
+        for failure in list.failures { tell(failure) }
+        for warning in list.warnings { say(.warning, warning) }
+    }
+
+    /// Opens the first film and takes charge.
+    func start() { thread = WorkerThread.start(name: "session") { [self] in run() } }
+
+    /// Waits for the end and returns the exit status. What failed has been told.
+    func join() -> Int32 {
+        thread?.join()
+        return result ?? ExitStatus.failed
+    }
+
+    private func run() {
+        openCurrent()
+        while result == nil {
+            for event in mailbox.take(until: nextDeadline) {
+                handle(event)
+                if result != nil { break }
+            }
+            haltIfReady()
+            showStatus()
+        }
+        stage.screen?.stop()
+    }
+
+    private var nextDeadline: HostInstant {
+        if let halt { return halt.deadline }
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
+            return .now.advanced(by: .seconds(3600))
+        }
+        return .now.advanced(by: Self.statusInterval)
+    }
+
+    func end(_ status: Int32) { if result == nil { result = status } }
+
+    private func handle(_ event: SessionEvent) {
+        switch event {
+        case .player(let news): take(news)
+        case .screen(let input): take(input)
+        case .terminalKey(let key): if let action = KeyBindings.action(for: key) { perform(action) }
+        case .request(.end(let status)): end(status)
+        case .request(.halt):
+            let resumes = stage.player.state.phase != .paused
+            stage.player.pause()
+            halt = (.now.advanced(by: Self.haltPatience), resumes)
+        case .remark(let level, let text): say(level, text)
+        case .done(let text):
+            show(text)
+            say(.info, text)
+        }
+    }
+
+    // MARK: Films
+
+    func openCurrent() {
+        opensUnderWay += 1
+        stage.distributor.note(.film(queue.current.title ?? queue.current.address))
+        stage.player.open(queue.current.address)
+    }
+
+    /// Another film because a person wants it.
+    func step(by distance: Int) {
+        guard queue.step(by: distance) else {
+            return show(distance > 0 ? "This is the last film" : "This is the first film")
+        }
+        openCurrent()
+    }
+
+    private func goOn() { if queue.advance() { openCurrent() } else { end(firstFailure ?? ExitStatus.done) } }
+
+    private func take(_ news: PlayerNews) {
+        switch news {
+        case .phase(.opening):
+            opensUnderWay = max(0, opensUnderWay - 1)
+            if opensUnderWay == 0 { stage.distributor.note(.phase(.opening)) }
+        case .phase(let phase):
+            guard opensUnderWay == 0 else { return }
+            stage.distributor.note(.phase(phase))
+            take(phase)
+        case .message(let text): tell(text)
+        case .sought:
+            guard showsNextJump else { return }
+            showsNextJump = false
+            show(StatusText.position(stage.player.state))
+        }
+    }
+
+    private func take(_ phase: PlayerState.Phase) {
+        switch phase {
+        case .buffering: if !queue.hasBegun { prepareFilm() }
+        case .playing: noteScreen()
+        case .ended: goOn()
+        case .failed:
+            let failure =
+                stage.player.state.failure
+                ?? PlayerFailure(exitStatus: ExitStatus.failed, message: "the film cannot be played")
+            fail(failure)
+        case .idle, .opening, .paused: break
+        }
+    }
+
+    /// The film is open and about to collect what it needs.
+    private func prepareFilm() {
+        queue.noteBegun()
+        let state = stage.player.state
+        let title = queue.current.title ?? state.title
+        if let screen = stage.screen {
+            screen.setTitle("\(title) – Talkie")
+            // Only a film with a picture needs a screen, and only then is it missed.
+            if state.hasVideo, !isScreenAttached {
+                isScreenAttached = true
+                // The window opens while the first pictures are read.
+                if let format = state.pictureFormat { screen.open(for: format) }
+                screen.attach(
+                    stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
+            }
+        }
+        if queue.count > 1 { say(.info, "playing '\(title)' (\(queue.number) of \(queue.count))") }
+        if let route = stage.route, state.hasAudio {
+            stage.distributor.note(.route(index: 0, name: state.audioRoute ?? route.name, kind: route.kind.rawValue))
+        }
+    }
+
+    private func noteScreen() {
+        guard let status = stage.screen?.status, status.isVisible, !hasShownPicture else { return }
+        hasShownPicture = true
+        stage.distributor.note(.screen(status.summary))
+    }
+
+    /// The current film cannot be played: that is told, and the list goes on.
+    private func fail(_ failure: PlayerFailure) {
+        tell(failure)
+        goOn()
+    }
+
+    private func tell(_ failure: PlayerFailure) {
+        if firstFailure == nil { firstFailure = failure.exitStatus }
+        say(.error, failure.message)
+    }
+
+    // MARK: The window
+
+    private func take(_ input: ScreenInput) {
+        switch input {
+        case .key(let key, let isRepeat):
+            guard let action = KeyBindings.action(for: key), !isRepeat || action.repeats else { return }
+            perform(action)
+        case .close: end(ExitStatus.done)
+        case .notice(let text): say(.warning, text)
+        case .lost(let error): lose(error)
+        case .visible: noteScreen()
+        case .resized, .fullScreen: break
+        }
+    }
+
+    private func lose(_ error: OutputError) {
+        let failure = PlayerFailure(
+            exitStatus: error.code == .notPermitted ? ExitStatus.notPermitted : ExitStatus.unavailable,
+            message: error.message)
+        // A screen that was asked for is the user's will; and without sound nothing would be left.
+        if (arguments.screen != nil && !hasShownPicture) || !stage.player.state.hasAudio {
+            tell(failure)
+            end(failure.exitStatus)
+        } else {
+            say(.warning, error.message)
+        }
+    }
+
+    // MARK: Halting
+
+    private func haltIfReady() {
+        guard let halt, stage.player.state.phase == .paused || halt.deadline <= .now else { return }
+        self.halt = nil
+        stage.keys?.suspend()
+        stage.terminal.leaveStatus()
+        // Sent to this thread, so that it does not run on past this line before the whole process has stopped.
+        pthread_kill(pthread_self(), SIGSTOP)
+        // Somebody let us go on.
+        stage.keys?.resume()
+        if halt.resumes { stage.player.play() }
+    }
+
+    // MARK: Telling
+
+    func say(_ level: LogLevel, _ text: String) {
+        let limit = arguments.isReallyQuiet ? LogLevel.error : arguments.logLevel
+        if level <= limit { stage.terminal.say("talkie: " + TerminalText.sentence(text)) }
+    }
+
+    /// On the picture.
+    func show(_ text: String) { stage.screen?.show(ScreenMessage(text)) }
+
+    private func tell(_ text: String) {
+        show(text)
+        say(.warning, text)
+    }
+
+    /// The position is shown where the jump that was asked for leads.
+    func showJump() { showsNextJump = true }
+
+    private func showStatus() {
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
+        var state = stage.player.state
+        let statistics = stage.distributor.statistics
+        state.offset = statistics.offset
+        state.droppedFrames = statistics.droppedFrames
+        state.underruns = statistics.underruns
+        stage.terminal.show(status: StatusText.line(state, columns: stage.terminal.columns))
+    }
+}
+
+extension ScreenControl.Status {
+    /// For the record: how pictures are paced and how they reach the glass.
+    fileprivate var summary: String {
+        let pace =
+            switch refresh {
+            case .unpaced: "unpaced"
+            case .fixed(let period, _): "fixed \(Decimals.text(1 / max(1e-9, period.inSeconds), 3)) Hz"
+            }
+        return presentation.isEmpty ? pace : "\(pace), \(presentation)"
+    }
+}
