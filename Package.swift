@@ -70,7 +70,8 @@ let package = Package(
 
         // Tests
         .executableTarget(
-            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
+            path: "Tests/Support/screen-probe",
             swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
@@ -81,6 +82,8 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
     ]
 )
