@@ -39,12 +39,10 @@ final class VirtualDisplay {
 
     func stop() {
         guard server.isRunning else { return }
-        // Foundation starts processes with SIGTERM blocked, so asking would be in vain.
+        // Foundation starts processes with SIGTERM blocked, so asking would be in vain. The next server on this number
+        // finds the lock of a dead process and takes it over.
         kill(server.processIdentifier, SIGKILL)
         server.waitUntilExit()
-        // What it would have tidied up.
-        try? FileManager.default.removeItem(atPath: "/tmp/.X\(name.dropFirst())-lock")
-        try? FileManager.default.removeItem(atPath: "/tmp/.X11-unix/X\(name.dropFirst())")
     }
 
     /// What is on the display now. The file is a window dump as X11/XWDFile.h describes it: 25 big-endian words, a
