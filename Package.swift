@@ -76,7 +76,8 @@ let package = Package(
 
         // Tests
         .executableTarget(
-            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
+            name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
+            path: "Tests/Support/screen-probe",
             swiftSettings: settings),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
@@ -89,6 +90,8 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
+        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),

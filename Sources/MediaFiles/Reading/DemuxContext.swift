@@ -7,8 +7,16 @@ final class DemuxContext {
     let waiting: BlockingGuard
     private let options: ReadOptions
     private var context: UnsafeMutablePointer<AVFormatContext>?
-    /// Packets read ahead while looking for the start of the film; handed out before anything else.
-    private var primed: [UnsafeMutablePointer<AVPacket>?] = []
+    /// Packets read ahead while looking for a place to begin; handed out before anything else.
+    private var primed: [Primed] = []
+    private struct Primed {
+        var packet: UnsafeMutablePointer<AVPacket>?
+        var shift: MediaTime
+    }
+    /// Follows jumping stamps, in containers that may have such.
+    var follower: JumpFollower?
+    /// How far the stamps of the packet last given are to be moved.
+    private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
     private var consecutiveFailures = 0
     /// Packets that libavformat could not make sense of.
@@ -47,7 +55,7 @@ final class DemuxContext {
     }
 
     deinit {
-        for index in primed.indices { av_packet_free(&primed[index]) }
+        for index in primed.indices { av_packet_free(&primed[index].packet) }
         av_packet_free(&packet)
         avformat_close_input(&context)
     }
@@ -150,7 +158,9 @@ final class DemuxContext {
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         if !primed.isEmpty {
             av_packet_free(&packet)
-            packet = primed.removeFirst()
+            let first = primed.removeFirst()
+            packet = first.packet
+            shift = first.shift
             return packet
         }
         return try readPacket()
@@ -160,7 +170,7 @@ final class DemuxContext {
     func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard let kept = av_packet_alloc() else { return }
         av_packet_move_ref(kept, packet)
-        primed.insert(kept, at: 0)
+        primed.insert(Primed(packet: kept, shift: shift), at: 0)
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
@@ -171,6 +181,7 @@ final class DemuxContext {
             let code = av_read_frame(context, packet)
             if code >= 0 {
                 consecutiveFailures = 0
+                shift = follower?.shift(of: packet) ?? .zero
                 return packet
             }
             if waiting.isCancelled || waiting.isPastDeadline || code == cff_error_exit {
@@ -197,20 +208,49 @@ final class DemuxContext {
         while primed.count < 500, bytes < 8 << 20 {
             guard let read = try readPacket(), let kept = av_packet_alloc() else { return }
             av_packet_move_ref(kept, read)
-            primed.append(kept)
+            primed.append(Primed(packet: kept, shift: shift))
             bytes += Int(kept.pointee.size)
             if body(kept) { return }
         }
     }
 
     /// Jumps near a raw stamp of one stream, at or before it as far as the container can.
-    func seek(stream index: Int32, to raw: Int64, flags: Int32) throws(MediaError) {
+    ///
+    /// - Parameter time: the film time that the stamp stands for.
+    func seek(stream index: Int32, to raw: Int64, at time: MediaTime, flags: Int32) throws(MediaError) {
+        try jump { context in av_seek_frame(context, index, raw, flags) }
+        follower?.jumped(near: bytePosition, expecting: time)
+    }
+
+    /// Jumps to a byte; `time` is the film time expected near it.
+    func seek(toByte position: Int64, at time: MediaTime) throws(MediaError) {
+        try jump { context in av_seek_frame(context, -1, position, AVSEEK_FLAG_BYTE) }
+        follower?.jumped(near: position, expecting: time)
+    }
+
+    private func jump(_ body: (UnsafeMutablePointer<AVFormatContext>) -> Int32) throws(MediaError) {
         guard let context else { return }
-        for index in primed.indices { av_packet_free(&primed[index]) }
+        for index in primed.indices { av_packet_free(&primed[index].packet) }
         primed.removeAll(keepingCapacity: true)
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
-        let code = av_seek_frame(context, index, raw, flags)
+        let code = body(context)
         if code < 0 { throw ReadingErrors.reading(code, address, waiting) }
+    }
+
+    /// Where in the input reading is, roughly.
+    private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }
+
+    /// How many bytes the input has; nil when it does not say.
+    var byteCount: Int64? {
+        guard let input = context?.pointee.pb else { return nil }
+        let size = avio_size(input)
+        return size > 0 ? size : nil
+    }
+
+    /// Whether the container's stamps may jump: transport streams that were joined or restarted.
+    var stampsMayJump: Bool {
+        guard let format = context?.pointee.iformat else { return false }
+        return format.pointee.flags & AVFMT_TS_DISCONT != 0
     }
 }

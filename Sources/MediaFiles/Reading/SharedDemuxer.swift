@@ -32,14 +32,16 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private let context: DemuxContext
+    private let jumps: StampJumps
     private let state: Lock<State>
     /// One per lane, raised when something for it may have changed.
     private let news: [Signal]
     private let windowBytes: Int
     private let stop = Cancellation()
 
-    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, options: ReadOptions) {
+    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, jumps: StampJumps, options: ReadOptions) {
         self.context = context
+        self.jumps = jumps
         windowBytes = max(1 << 20, options.windowBytes)
         var initial = State()
         for track in tracks {
@@ -130,7 +132,7 @@ final class SharedDemuxer: @unchecked Sendable {
             if let packet {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream && $0.isActive }) {
-                    state.lanes[lane].add(packet)
+                    state.lanes[lane].add(packet, shift: context.shift)
                 }
             } else {
                 state.failure = failure
@@ -194,9 +196,7 @@ final class SharedDemuxer: @unchecked Sendable {
                 throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
             }
             let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
-            landed = try plan.run(on: context, clock: leader.packager.clock, epoch: leader.epoch) {
-                leader.packager.filmTime(of: $0)
-            }
+            landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)
         } catch { failure = error }
         state.withLock { state in
             state.jumps += 1

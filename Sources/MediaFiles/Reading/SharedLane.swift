@@ -29,9 +29,9 @@ struct SharedLane {
         self.packager = packager
     }
 
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>) {
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         if let found = packager.epoch(of: packet) { epoch = found }
-        packager.add(packet)
+        packager.add(packet, shift: shift)
         collect()
     }
 
