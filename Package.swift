@@ -20,6 +20,11 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
+/// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main.
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
+}
+
 /// A system library: a module map, one header, no code.
 func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
     .systemLibrary(name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig)
@@ -81,6 +86,16 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
-        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
+        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+
+        // Fuzzing: see Tests/Fuzz/run
+        fuzzer("FuzzPropertyList", ["AirPlayWire"]),
+        fuzzer("FuzzTLV8", ["AirPlayWire"]),
+        fuzzer("FuzzPairing", ["AirPlayWire"]),
+        fuzzer("FuzzRTSP", ["AirPlayWire"]),
+        fuzzer("FuzzFrames", ["AirPlayWire"]),
+        fuzzer("FuzzDatagrams", ["AirPlayWire"]),
+        fuzzer("FuzzPTP", ["PTP"]),
     ]
 )
