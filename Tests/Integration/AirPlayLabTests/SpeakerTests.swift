@@ -32,7 +32,8 @@ extension SpeakerLabTests {
                 let batch = PacketBatch()
                 for (index, unit) in units.enumerated() {
                     let time = MediaTime(value: Int64(index - 1) * 1024, timescale: 48000)
-                    guard time.advanced(by: .milliseconds(22)) > start else { continue }
+                    // One unit more than holds the start: a decoder needs the one before to give a whole one.
+                    guard time.advanced(by: .milliseconds(43)) > start else { continue }
                     unit.withUnsafeBytes {
                         batch.append(
                             $0, as: .init(presentationTime: time, duration: MediaTime(value: 1024, timescale: 48000)))
