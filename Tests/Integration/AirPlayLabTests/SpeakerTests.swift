@@ -131,5 +131,89 @@ extension SpeakerLabTests {
             while let entry = feeder.context.events.take() { notes.append(entry.event) }
             #expect(notes.count == 3, "one line for each start: \(notes)")
         }
+
+        @Test(.timeLimit(.minutes(3))) func aNetworkAwayForTwentySecondsIsNotHeardAndControlsWorkAgain() throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 60, rate: 48000)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1",
+                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            defer { speaker.close() }
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+            let recording = try Lab.Recording(lab, seconds: 42)
+            let line = synchronizer.setRate(
+                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+            ).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(3500))
+            _ = try lab.run("impair", ["1", "cut", "20"])
+            // Within ten seconds the connection has recovered by itself.
+            play(for: .seconds(10))
+            let stopped = HostInstant.now
+            synchronizer.setRate(0)
+            try recording.wait()
+            speaker.close()
+            let heard = try lab.beeps(in: recording.file)
+            let errors = heard.map { instant -> Double in
+                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
+                return milliseconds - (milliseconds / 1000).rounded() * 1000
+            }
+            print("errors in ms: \(errors)")
+            let seconds = Int((stopped - line.hostAnchor).inSeconds)
+            #expect(heard.count >= seconds && heard.count <= seconds + 2, "\(seconds) s were played")
+            #expect(errors.allSatisfy { abs($0) < 5 }, "\(errors)")
+            let last = try #require(heard.last)
+            #expect(last < stopped.nanoseconds + 200_000_000, "it went on after the pause")
+            var notes: [RenderEvent] = []
+            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            #expect(!notes.contains { if case .outputLost = $0 { true } else { false } })
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsIsRejoinedInSyncWithoutHelp() throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 30, rate: 48000)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1",
+                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            defer { speaker.close() }
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+            let line = synchronizer.setRate(
+                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+            ).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(2500))
+            _ = try lab.run("restart", ["1"])
+            let back = HostInstant.now
+            let recording = try Lab.Recording(lab, seconds: 10)
+            try recording.wait()
+            speaker.close()
+            let heard = try lab.beeps(in: recording.file)
+            let first = try #require(heard.first, "nothing is heard after the restart")
+            print("first beep \(Double(first - back.nanoseconds) / 1e6) ms after the speaker came back")
+            let errors = heard.map { instant -> Double in
+                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
+                return milliseconds - (milliseconds / 1000).rounded() * 1000
+            }
+            print("errors in ms: \(errors)")
+            #expect(errors.count >= 6)
+            // A receiver that joins a running line draws level within a few seconds.
+            #expect(errors.suffix(3).allSatisfy { abs($0) < 5 }, "\(errors)")
+            var notes: [RenderEvent] = []
+            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            #expect(notes.contains { if case .outputLost = $0 { true } else { false } })
+            #expect(notes.contains { if case .outputRestored = $0 { true } else { false } })
+        }
     }
 }
