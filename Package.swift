@@ -22,6 +22,8 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
 
 /// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
 func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main.
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
 
@@ -105,5 +107,16 @@ let package = Package(
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),
         fuzzing("TimelineFuzz", ["Talkie"]),
+        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+
+        // Fuzzing: see Tests/Fuzz/run
+        fuzzer("FuzzPropertyList", ["AirPlayWire"]),
+        fuzzer("FuzzTLV8", ["AirPlayWire"]),
+        fuzzer("FuzzPairing", ["AirPlayWire"]),
+        fuzzer("FuzzRTSP", ["AirPlayWire"]),
+        fuzzer("FuzzFrames", ["AirPlayWire"]),
+        fuzzer("FuzzDatagrams", ["AirPlayWire"]),
+        fuzzer("FuzzPTP", ["PTP"]),
     ]
 )
