@@ -7,6 +7,8 @@ final class DemuxContext {
     let waiting: BlockingGuard
     private let options: ReadOptions
     private var context: UnsafeMutablePointer<AVFormatContext>?
+    /// The bytes of a pipe, kept as long as the context that reads them.
+    private var pipe: PipeInput?
     /// Packets read ahead while looking for a place to begin; handed out before anything else.
     private var primed: [Primed] = []
     private struct Primed {
@@ -37,15 +39,21 @@ final class DemuxContext {
         }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
+        context = fresh
+        if address.kind == .pipe {
+            pipe = try PipeInput(address, waiting: waiting)
+            fresh.pointee.pb = pipe?.context
+            fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        }
         var settings = Self.settings(for: address, options)
         defer { av_dict_free(&settings) }
         waiting.allow(address.kind == .network ? options.openTimeout : nil)
         defer { waiting.allow(nil) }
-        context = fresh
         // On failure libavformat frees the context and sets the pointer to nil.
         let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
         guard code >= 0 else { throw ReadingErrors.opening(code, address, waiting) }
         if !headerSaysEverything {
+            noteOversizedPictures()
             let code = avformat_find_stream_info(context, nil)
             if code < 0, waiting.isCancelled || waiting.isPastDeadline {
                 throw ReadingErrors.opening(cff_error_exit, address, waiting)
@@ -102,6 +110,21 @@ final class DemuxContext {
             playable += 1
         }
         return playable > 0
+    }
+
+    /// Sizes that the header claims and libavformat forgets as soon as it finds them impossible, by stream.
+    private(set) var oversizedPictures: [Int32: (width: Int32, height: Int32)] = [:]
+
+    private func noteOversizedPictures() {
+        for stream in streams {
+            let parameters = stream.pointee.codecpar.pointee
+            guard parameters.codec_type == AVMEDIA_TYPE_VIDEO,
+                !FormatReading.isSensible(width: parameters.width, height: parameters.height)
+            else { continue }
+            oversizedPictures[stream.pointee.index] = (parameters.width, parameters.height)
+            // Nobody will look at it.
+            stream.pointee.discard = AVDISCARD_ALL
+        }
     }
 
     // MARK: What was found

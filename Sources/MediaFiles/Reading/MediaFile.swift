@@ -134,10 +134,9 @@ public final class MediaFile: MediaSource {
 
     private static func nothingToPlay(_ address: InputAddress, _ inspection: TrackInspection) -> MediaError {
         let name = "\"\(address.text)\""
-        guard let problem = inspection.problems.first else {
+        guard let problem = inspection.problems.first, let code = inspection.firstCode else {
             return MediaError(.notMedia, "\(name) holds neither sound nor pictures; try another file")
         }
-        let code: MediaError.Code = inspection.exceedsLimits ? .limitExceeded : .unsupported
         return MediaError(code, "cannot play \(name): \(problem); try another file")
     }
 }
