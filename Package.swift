@@ -20,8 +20,8 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
-/// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main.
-func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
+func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
 
@@ -63,15 +63,16 @@ let package = Package(
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
                 "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
-        module("TalkieTestKit", ["SyncRendering"]),
+        module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
+        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
         // Tests
         .executableTarget(
@@ -81,6 +82,8 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests(
+            "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
@@ -88,14 +91,22 @@ let package = Package(
             exclude: ["Snapshots"]),
         tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
 
-        // Fuzzing: see Tests/Fuzz/run
-        fuzzer("FuzzPropertyList", ["AirPlayWire"]),
-        fuzzer("FuzzTLV8", ["AirPlayWire"]),
-        fuzzer("FuzzPairing", ["AirPlayWire"]),
-        fuzzer("FuzzRTSP", ["AirPlayWire"]),
-        fuzzer("FuzzFrames", ["AirPlayWire"]),
-        fuzzer("FuzzDatagrams", ["AirPlayWire"]),
-        fuzzer("FuzzPTP", ["PTP"]),
+        // Fuzz targets, one per parser
+        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("PlaylistFuzz", ["Talkie"]),
+        fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("PropertyListFuzz", ["AirPlayWire"]),
+        fuzzing("TLV8Fuzz", ["AirPlayWire"]),
+        fuzzing("PairingFuzz", ["AirPlayWire"]),
+        fuzzing("RTSPFuzz", ["AirPlayWire"]),
+        fuzzing("FramesFuzz", ["AirPlayWire"]),
+        fuzzing("DatagramsFuzz", ["AirPlayWire"]),
+        fuzzing("PTPFuzz", ["PTP"]),
     ]
 )

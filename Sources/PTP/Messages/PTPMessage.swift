@@ -44,6 +44,19 @@ public struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
     public var identity: ClockIdentity
     public var timeSource: UInt8
 
+    public init(
+        priority1: UInt8, clockClass: UInt8, accuracy: UInt8, variance: UInt16, priority2: UInt8,
+        identity: ClockIdentity, timeSource: UInt8
+    ) {
+        self.priority1 = priority1
+        self.clockClass = clockClass
+        self.accuracy = accuracy
+        self.variance = variance
+        self.priority2 = priority2
+        self.identity = identity
+        self.timeSource = timeSource
+    }
+
     /// As an iOS sender announces itself: better than every receiver that was met.
     public static func sender(_ identity: ClockIdentity) -> GrandmasterQuality {
         GrandmasterQuality(

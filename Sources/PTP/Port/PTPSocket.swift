@@ -1,15 +1,15 @@
 internal import CSockets
 internal import Glibc
-internal import MediaCore
+package import MediaCore
 
 /// One UDP socket of a PTP instance, bound to one local address, with the kernel's receive times.
 ///
 /// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
 /// computer with the same ports, and a second socket on ours would steal datagrams without a word.
-final class PTPSocket: Sendable {
-    let descriptor: Int32
+package final class PTPSocket: Sendable {
+    package let descriptor: Int32
 
-    init(address: IPv4Address, port: UInt16) throws(PTPError) {
+    package init(address: IPv4Address, port: UInt16) throws(PTPError) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
             throw PTPError(.unavailable, "The system refuses a socket (error \(errno)); close some programs.")
@@ -52,7 +52,7 @@ final class PTPSocket: Sendable {
     }
 
     /// Sends without waiting; a datagram that does not fit is lost like any other.
-    func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {
+    package func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {
         var target = address.socketAddress(port: port)
         _ = withUnsafePointer(to: &target) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -63,16 +63,16 @@ final class PTPSocket: Sendable {
         }
     }
 
-    struct Datagram {
-        let count: Int
-        let source: IPv4Address
-        let sourcePort: UInt16
+    package struct Datagram {
+        package let count: Int
+        package let source: IPv4Address
+        package let sourcePort: UInt16
         /// When the kernel received it.
-        let received: HostInstant
+        package let received: HostInstant
     }
 
     /// The next datagram, or nil when there is none. A message larger than the buffer is cut.
-    func receive(into buffer: inout [UInt8]) -> Datagram? {
+    package func receive(into buffer: inout [UInt8]) -> Datagram? {
         var from = sockaddr_in()
         var stamp: Int64 = 0
         let count = csock_receive_stamped(descriptor, &buffer, buffer.count, &from, &stamp)

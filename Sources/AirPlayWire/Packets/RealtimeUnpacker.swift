@@ -1,0 +1,118 @@
+public import MediaCore
+
+/// Takes the packets of a realtime stream apart again, for speakers in software.
+public struct RealtimeUnpacker: Sendable {
+    public struct Packet: Hashable, Sendable {
+        public let sequence: UInt16
+        public let timestamp: RTPTimestamp
+        /// The first after a start or a flush.
+        public let isMarked: Bool
+        public let sound: [UInt8]
+    }
+
+    private let key: SecretBytes
+
+    public init(key: SecretBytes) { self.key = key }
+
+    /// The packet of a datagram; nil for anything that is not one or fails its check.
+    public func open(_ datagram: ArraySlice<UInt8>) -> Packet? {
+        var reader = ByteReader(datagram)
+        // Header 12, tag 16, nonce 8, and at least one byte of sound.
+        guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
+            type & 0x7F == 96, let sequence = reader.integer(UInt16.self), let time = reader.integer(UInt32.self),
+            reader.skip(4), let sealed = reader.take(datagram.count - 20),
+            let nonce = ChaChaPoly.NonceTail(reader.takeRest())
+        else { return nil }
+        let header = Array(datagram[(datagram.startIndex + 4)..<(datagram.startIndex + 12)])
+        var sound: [UInt8] = []
+        let authentic = Array(sealed).withUnsafeBufferPointer { sealed in
+            header.withUnsafeBufferPointer { header in
+                ChaChaPoly.open(sealed, additionalData: header, nonce: nonce, key: key, into: &sound)
+            }
+        }
+        guard authentic else { return nil }
+        return Packet(
+            sequence: sequence, timestamp: RTPTimestamp(rawValue: time), isMarked: type & 0x80 != 0, sound: sound)
+    }
+}
+
+/// What arrives on the control port of a realtime receiver.
+public enum RealtimeControl: Hashable, Sendable {
+    /// The frame `position` is heard at `instant`, as far as the protocol alone says: with PTP timing the
+    /// instant is the grandmaster's, with NTP timing the sender's clock in nanoseconds since its origin.
+    case sync(position: RTPTimestamp, instant: PTPInstant, clock: UInt64?, isFirst: Bool)
+    /// A packet that was asked for, with its RTP header.
+    case resent([UInt8])
+
+    /// Frames between F4 of an NTP sync packet and the frame heard at its time: 0.25 s of 44.1 kHz.
+    public static let networkTimePrecedence: Int64 = 11025
+
+    /// Reads a datagram; nil for anything else.
+    public init?(_ datagram: ArraySlice<UInt8>) {
+        var reader = ByteReader(datagram)
+        guard let first = reader.integer(UInt8.self), first & 0xEF == 0x80, let type = reader.integer(UInt8.self),
+            reader.skip(2)
+        else { return nil }
+        switch type {
+        case 0xD7:
+            guard let position = reader.integer(UInt32.self), let time = reader.integer(Int64.self), reader.skip(4),
+                let clock = reader.integer(UInt64.self)
+            else { return nil }
+            let heard = RTPTimestamp(rawValue: position).advanced(byFrames: -SyncPacket.precedence)
+            self = .sync(
+                position: heard, instant: PTPInstant(nanoseconds: time), clock: clock, isFirst: first & 0x10 != 0)
+        case 0xD4:
+            guard let position = reader.integer(UInt32.self), let time = reader.integer(UInt64.self) else {
+                return nil
+            }
+            let heard = RTPTimestamp(rawValue: position).advanced(byFrames: -Self.networkTimePrecedence)
+            self = .sync(
+                position: heard, instant: PTPInstant(networkTime: time), clock: nil, isFirst: first & 0x10 != 0)
+        case 0xD6: self = .resent(Array(reader.takeRest()))
+        default: return nil
+        }
+    }
+}
+
+extension PTPInstant {
+    /// A moment from an NTP 32.32 fixed-point time, to the nanosecond below.
+    public init(networkTime time: UInt64) {
+        let seconds = Int64(time >> 32)
+        let fraction = Int64(((time & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
+        self.init(nanoseconds: seconds * 1_000_000_000 + fraction)
+    }
+}
+
+extension ResendRequest {
+    /// The request itself, 8 bytes.
+    public static func bytes(sequence: UInt16, firstMissing: UInt16, count: UInt16) -> [UInt8] {
+        var out: [UInt8] = [0x80, 0xD5]
+        out.append(bigEndian: sequence)
+        out.append(bigEndian: firstMissing)
+        out.append(bigEndian: count)
+        return out
+    }
+}
+
+/// The receiver's half of NTP timing (32 bytes each way).
+public enum TimingExchange {
+    /// The question, carrying when it was sent on the receiver's own clock.
+    public static func request(sent: UInt64) -> [UInt8] {
+        var out: [UInt8] = [0x80, 0xD2, 0x00, 0x07]
+        out.append(bigEndian: UInt32(0))
+        out.append(bigEndian: UInt64(0))
+        out.append(bigEndian: UInt64(0))
+        out.append(bigEndian: sent)
+        return out
+    }
+
+    /// Reads an answer: when its question was sent (our clock), when it came and when the answer left (theirs).
+    public static func answer(_ bytes: ArraySlice<UInt8>) -> (origin: UInt64, received: UInt64, sent: UInt64)? {
+        var reader = ByteReader(bytes)
+        guard bytes.count >= 32, reader.integer(UInt16.self) == 0x80D3, reader.skip(6),
+            let origin = reader.integer(UInt64.self), let received = reader.integer(UInt64.self),
+            let sent = reader.integer(UInt64.self)
+        else { return nil }
+        return (origin, received, sent)
+    }
+}

@@ -1,0 +1,116 @@
+/// The speaker's side of pair-setup, for speakers in software: one object for one connection.
+///
+/// Messages come from strangers. A message out of turn, a wrong proof or bytes that are no message are answered with
+/// a refusal and leave the attempt where it began.
+public struct PairSetupResponder: Sendable {
+    /// How a speaker lets senders in.
+    public enum Admission: Hashable, Sendable {
+        /// Everybody, by transient pairing with the password everybody knows.
+        case open
+        /// Whoever knows this password, by transient pairing.
+        case password(String)
+        /// Whoever reads this PIN from the speaker; the pairing is kept. Transient pairing is turned away.
+        case pin(String)
+
+        var secret: String {
+            switch self {
+            case .open: PairSetup.transientPassword
+            case .password(let text), .pin(let text): text
+            }
+        }
+    }
+
+    /// What to answer and what came of it.
+    public struct Reply: Sendable {
+        public let body: [UInt8]
+        /// The sender must pair by PIN: HTTP status 470 instead of 200.
+        public var needsPIN = false
+        /// The secret of this connection: everything after this answer is encrypted.
+        public var transientSecret: SecretBytes?
+        /// A sender that may verify itself from now on.
+        public var paired: PairedAccessory?
+    }
+
+    private enum Stage {
+        case idle
+        case challenged(SRPServer, transient: Bool)
+        case proven(SecretBytes)
+    }
+
+    private let admission: Admission
+    private let identity: PairingIdentity
+    private var stage = Stage.idle
+
+    public init(admission: Admission, identity: PairingIdentity) {
+        self.admission = admission
+        self.identity = identity
+    }
+
+    /// Answers one message of a sender. M1 and M3 take about 10 ms of calculation.
+    public mutating func respond(to body: [UInt8]) -> Reply {
+        guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
+            stage = .idle
+            return Self.refusal(.unknown, state: 2)
+        }
+        let current = stage
+        stage = .idle
+        switch (state, current) {
+        case (1, _): return challenge(message)
+        case (3, .challenged(let server, let transient)): return prove(message, server, transient)
+        case (5, .proven(let secret)): return exchange(message, secret)
+        default: return Self.refusal(.unknown, state: state &+ 1)
+        }
+    }
+
+    private static func refusal(_ error: PairingError, state: UInt8) -> Reply {
+        Reply(body: TLV8([.init(.state, [state]), .init(.error, [error.rawValue])]).encoded())
+    }
+
+    private mutating func challenge(_ message: TLV8) -> Reply {
+        let transient = (message[.flags]?.first ?? 0) & 0x10 != 0
+        if case .pin = admission, transient {
+            var reply = Self.refusal(.authentication, state: 2)
+            reply.needsPIN = true
+            return reply
+        }
+        let server = SRPServer(password: admission.secret)
+        stage = .challenged(server, transient: transient)
+        return Reply(
+            body: TLV8([.init(.state, [2]), .init(.salt, server.salt), .init(.publicKey, server.publicKey)]).encoded())
+    }
+
+    private mutating func prove(_ message: TLV8, _ server: SRPServer, _ transient: Bool) -> Reply {
+        guard let key = message[.publicKey], let proof = message[.proof], !key.isEmpty,
+            let accepted = try? server.accept(senderKey: key, proof: proof)
+        else { return Self.refusal(.authentication, state: 4) }
+        var reply = Reply(body: TLV8([.init(.state, [4]), .init(.proof, accepted.proof)]).encoded())
+        if transient { reply.transientSecret = accepted.key } else { stage = .proven(accepted.key) }
+        return reply
+    }
+
+    private func exchange(_ message: TLV8, _ secret: SecretBytes) -> Reply {
+        let key = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Encrypt-Salt", info: "Pair-Setup-Encrypt-Info")
+        let signing = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Controller-Sign-Salt", info: "Pair-Setup-Controller-Sign-Info")
+        guard let sealed = message[.encryptedData], let plain = ChaChaPoly.open(sealed, label: "PS-Msg05", key: key),
+            let inner = try? TLV8(decoding: plain), let name = inner[.identifier], (1...255).contains(name.count),
+            let publicKey = inner[.publicKey], let signature = inner[.signature],
+            PairingIdentity.verify(signature, of: signing.withBytes { Array($0) } + name + publicKey, by: publicKey)
+        else { return Self.refusal(.authentication, state: 6) }
+        let own = Array(identity.identifier.utf8)
+        let accessory = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Accessory-Sign-Salt", info: "Pair-Setup-Accessory-Sign-Info")
+        let signed = accessory.withBytes { Array($0) } + own + identity.publicKey
+        let answer = TLV8([
+            .init(.identifier, own), .init(.publicKey, identity.publicKey), .init(.signature, identity.sign(signed)),
+        ])
+        var reply = Reply(
+            body: TLV8([
+                .init(.state, [6]),
+                .init(.encryptedData, ChaChaPoly.seal(answer.encoded(), label: "PS-Msg06", key: key)),
+            ]).encoded())
+        reply.paired = PairedAccessory(identifier: name, publicKey: publicKey)
+        return reply
+    }
+}

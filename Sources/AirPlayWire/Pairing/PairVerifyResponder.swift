@@ -1,0 +1,78 @@
+internal import CSodium
+
+/// The speaker's side of pair-verify, for speakers in software: one object for one connection.
+public struct PairVerifyResponder: Sendable {
+    /// What to answer and, at the end, the secret of this connection.
+    public struct Reply: Sendable {
+        public let body: [UInt8]
+        /// Everything after this answer is encrypted with keys from this.
+        public var secret: SecretBytes?
+    }
+
+    private struct Exchange {
+        let shared: SecretBytes
+        let key: SecretBytes
+        let own: [UInt8]
+        let theirs: [UInt8]
+    }
+
+    private let identity: PairingIdentity
+    private var exchange: Exchange?
+
+    public init(identity: PairingIdentity) { self.identity = identity }
+
+    /// Answers one message of a sender.
+    ///
+    /// - Parameter paired: the public key of a sender that was paired under this name.
+    public mutating func respond(to body: [UInt8], paired: ([UInt8]) -> [UInt8]?) -> Reply {
+        let current = exchange
+        exchange = nil
+        guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
+            return Self.refusal(state: 2)
+        }
+        switch state {
+        case 1: return begin(message)
+        case 3:
+            guard let current else { return Self.refusal(state: 4) }
+            return finish(message, current, paired)
+        default: return Self.refusal(state: state &+ 1)
+        }
+    }
+
+    private static func refusal(state: UInt8) -> Reply {
+        Reply(body: TLV8([.init(.state, [state]), .init(.error, [PairingError.authentication.rawValue])]).encoded())
+    }
+
+    private mutating func begin(_ message: TLV8) -> Reply {
+        guard let theirs = message[.publicKey], theirs.count == 32 else { return Self.refusal(state: 2) }
+        let privateKey = SecretBytes.random(count: 32)
+        var own = [UInt8](repeating: 0, count: 32)
+        var agreed = true
+        let shared = SecretBytes(count: 32) { result in
+            privateKey.withBytes {
+                crypto_scalarmult_curve25519_base(&own, $0.baseAddress!)
+                agreed = crypto_scalarmult_curve25519(result.baseAddress!, $0.baseAddress!, theirs) == 0
+            }
+        }
+        guard agreed else { return Self.refusal(state: 2) }
+        let key = KeyDerivation.key(from: shared, salt: "Pair-Verify-Encrypt-Salt", info: "Pair-Verify-Encrypt-Info")
+        let name = Array(identity.identifier.utf8)
+        let inner = TLV8([.init(.identifier, name), .init(.signature, identity.sign(own + name + theirs))])
+        exchange = Exchange(shared: shared, key: key, own: own, theirs: theirs)
+        return Reply(
+            body: TLV8([
+                .init(.state, [2]), .init(.publicKey, own),
+                .init(.encryptedData, ChaChaPoly.seal(inner.encoded(), label: "PV-Msg02", key: key)),
+            ]).encoded())
+    }
+
+    private func finish(_ message: TLV8, _ exchange: Exchange, _ paired: ([UInt8]) -> [UInt8]?) -> Reply {
+        guard let sealed = message[.encryptedData],
+            let plain = ChaChaPoly.open(sealed, label: "PV-Msg03", key: exchange.key),
+            let inner = try? TLV8(decoding: plain), let name = inner[.identifier], let signature = inner[.signature],
+            let publicKey = paired(name),
+            PairingIdentity.verify(signature, of: exchange.theirs + name + exchange.own, by: publicKey)
+        else { return Self.refusal(state: 4) }
+        return Reply(body: TLV8([.init(.state, [4])]).encoded(), secret: exchange.shared)
+    }
+}

@@ -1,0 +1,102 @@
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// One sender's connection and the thread that serves it.
+final class ControlConnection: Sendable {
+    /// A connection that says nothing for this long is closed, as shairport-sync does.
+    private static let idleLimit: Duration = .seconds(60)
+    private static let sendLimit: Duration = .seconds(5)
+    /// How often the quirks and the clock of silence are looked at.
+    private static let beat: Duration = .milliseconds(100)
+
+    private let stream: TCPStream
+    private let core: SpeakerCore
+    private let server: ControlServer
+    private let wakeup: Wakeup
+    private let endReason = Lock<String?>(nil)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    init(stream: TCPStream, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
+        (self.stream, self.core, self.server) = (stream, core, server)
+        wakeup = try Wakeup()
+    }
+
+    func start() {
+        // The lock is held meanwhile, so that the thread finds its own handle when it ends at once.
+        thread.withLock { $0 = WorkerThread.start(name: "speaker-control") { [self] in run() } }
+    }
+
+    /// Asks the connection to end; returns at once.
+    func end(_ reason: String) {
+        endReason.withLock { if $0 == nil { $0 = reason } }
+        wakeup.raise()
+    }
+
+    func join() { thread.withLock { $0 }?.join() }
+
+    private func run() {
+        let from = stream.peer.description
+        core.record.note(.connected(from: from))
+        let stage = SpeakerStage(core: core, sender: stream.peer) { [self] in server.acquire(self) }
+        let reason = serve(stage)
+        let breaking = core.isDead
+        if breaking { stream.breakOff() }
+        stage.end(breaking: breaking)
+        if !breaking { stream.shutdown() }
+        core.record.note(.disconnected(from: from, reason: reason))
+        server.finished(self, thread: thread.withLock { $0 })
+    }
+
+    /// Answers requests until the connection ends; why it did.
+    private func serve(_ stage: SpeakerStage) -> String {
+        var conversation = ControlConversation(backend: stage)
+        var buffer = [UInt8](repeating: 0, count: 32 << 10)
+        var lastHeard = HostInstant.now
+        while true {
+            let now = HostInstant.now
+            _ = Poller.wait(
+                reading: [wakeup.descriptor, stream.descriptor], until: now.advanced(by: Self.beat))
+            if let reason = endReason.withLock({ $0 }) { return reason }
+            if let reason = strike(stage) { return reason }
+            switch stream.receive(into: &buffer, limit: buffer.count) {
+            case .ended: return "the sender closed the connection"
+            case .nothing:
+                if HostInstant.now - lastHeard > Self.idleLimit { return "the sender fell silent" }
+                if stage.isAbandoned { return "the sender left an event unanswered" }
+            case .bytes(let count):
+                lastHeard = .now
+                for step in conversation.receive(buffer[..<count]) {
+                    switch step {
+                    case .send(let bytes):
+                        guard stream.send(bytes, until: .now.advanced(by: Self.sendLimit)) else {
+                            return "the sender takes no replies"
+                        }
+                    case .wait(let duration):
+                        _ = Poller.wait(reading: [wakeup.descriptor], until: .now.advanced(by: duration))
+                    case .close: return conversation.ending ?? "ended"
+                    }
+                }
+            }
+        }
+    }
+
+    /// The quirks that end a session in the middle.
+    private func strike(_ stage: SpeakerStage) -> String? {
+        let quirks = core.configuration.quirks
+        if core.isDead { return "the speaker died" }
+        guard quirks.diesAfter != nil || quirks.takenOver != nil, let playing = stage.playingFor else { return nil }
+        if let limit = quirks.diesAfter, playing >= limit {
+            core.isDead = true
+            core.record.note(.died)
+            return "the speaker died"
+        }
+        if let (after, busyFor) = quirks.takenOver, playing >= after, !core.isTaken {
+            core.take(for: busyFor)
+            core.record.note(.takenOver)
+            stage.sendRemoteCommand("paus")
+            return "another sender took over"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,90 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// Bytes in, bytes out: the framing, encryption and faults of one connection around its session. No sockets.
+struct ControlConversation {
+    /// What the connection should do, in this order.
+    enum Step {
+        case send([UInt8])
+        case wait(Duration)
+        case close
+    }
+
+    private(set) var session: SpeakerSession
+    private var parser = RTSPParser()
+    private var opener: HAPFrameOpener?
+    private var sealer: HAPFrameSealer?
+    private let faults: [String: SpeakerQuirks.ReplyFault]
+    /// Why the connection ends, once it does.
+    private(set) var ending: String?
+
+    init(backend: any SessionBackend) {
+        session = SpeakerSession(backend: backend)
+        faults = backend.configuration.quirks.replyFaults
+    }
+
+    /// Takes bytes as they came. After a step says `close`, nothing more is understood.
+    mutating func receive(_ bytes: some Collection<UInt8>) -> [Step] {
+        guard ending == nil else { return [.close] }
+        var steps: [Step] = []
+        do throws(WireError) {
+            if opener != nil {
+                parser.append(try opener?.open(bytes) ?? [])
+            } else {
+                parser.append(bytes)
+            }
+            while ending == nil, let message = try parser.next() {
+                guard case .request(let request) = message else {
+                    throw WireError(.malformed, "The sender answered where it should ask.")
+                }
+                try answer(request, &steps)
+            }
+        } catch {
+            ending = error.message
+            steps.append(.close)
+        }
+        return steps
+    }
+
+    private mutating func answer(_ request: RTSPRequest, _ steps: inout [Step]) throws(WireError) {
+        let reply = session.handle(request)
+        let path = String(request.target.prefix { $0 != "?" })
+        let bytes = reply.response.encoded()
+        switch faults[request.method] ?? faults[path] {
+        case nil: steps.append(.send(sealed(bytes)))
+        case .slow(let delay):
+            steps.append(.wait(delay))
+            steps.append(.send(sealed(bytes)))
+        case .garbage: steps.append(.send(sealed((0..<200).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 5) })))
+        case .truncated:
+            let whole = sealed(bytes)
+            steps.append(.send(Array(whole.prefix(whole.count / 2))))
+            steps.append(.close)
+            ending = "the reply was cut on purpose"
+        case .silence: break
+        case .absurdlyLong:
+            let head =
+                "RTSP/1.0 200 OK\r\nCSeq: \(request.headers["CSeq"] ?? "0")\r\nContent-Length: 99999999999\r\n\r\n"
+            steps.append(.send(sealed(Array(head.utf8))))
+        case .status(let status):
+            var response = RTSPResponse(status: status, reason: SpeakerSession.reason(status), version: request.version)
+            if let sequence = request.headers["CSeq"] { response.headers.append("CSeq", sequence) }
+            response.headers.append("Content-Length", "0")
+            steps.append(.send(sealed(response.encoded())))
+        }
+        if let secret = reply.secret {
+            guard parser.heldBytes == 0 else {
+                throw WireError(.malformed, "The sender went on before pairing was answered.")
+            }
+            let keys = ChannelKeys.control(from: secret).reversed
+            opener = HAPFrameOpener(key: keys.read)
+            sealer = HAPFrameSealer(key: keys.write)
+        }
+        if reply.closes {
+            ending = "the sender ended the session"
+            steps.append(.close)
+        }
+    }
+
+    private mutating func sealed(_ bytes: [UInt8]) -> [UInt8] { sealer?.seal(bytes) ?? bytes }
+}

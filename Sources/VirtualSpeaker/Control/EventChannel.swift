@@ -1,0 +1,122 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// The channel on which the speaker asks and the sender answers. The sender connects to it.
+///
+/// Right after the connection it sends what it knows about itself, as real receivers do. A sender that leaves an
+/// event unanswered for long loses its session. The owner must call `stop`: the thread keeps this object alive
+/// until then.
+final class EventChannel: Sendable {
+    /// An unanswered event ends the session after this (25 to 30 s on tvOS, measured by others).
+    private static let answerLimit: Duration = .seconds(25)
+    /// Requests that wait to be sent; more are dropped.
+    private static let queueLimit = 256
+
+    private let listener: TCPListener
+    private let sender: IPv4Address
+    private let secret: SecretBytes
+    private let wakeup: Wakeup
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+    private let connected = Atomic<Bool>(false)
+    private let connection = Signal()
+    private let outgoing = Lock<[PropertyList]>([])
+    private let unanswered = Lock<HostInstant?>(nil)
+
+    var port: UInt16 { listener.port }
+
+    init(address: IPv4Address, sender: IPv4Address, secret: SecretBytes, greeting: PropertyList) throws(SpeakerError) {
+        listener = try TCPListener(address: address)
+        wakeup = try Wakeup()
+        self.sender = sender
+        self.secret = secret
+        outgoing.withLock { $0 = [["type": "updateInfo", "value": greeting]] }
+        let worker = WorkerThread.start(name: "speaker-events") { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        wakeup.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    /// Whether the sender has connected; waits until a moment for it.
+    func isConnected(waitingUntil deadline: HostInstant) -> Bool {
+        while !connected.load(ordering: .acquiring) {
+            if !connection.wait(until: deadline) { return connected.load(ordering: .acquiring) }
+        }
+        return true
+    }
+
+    /// Sends a request to the sender when there is a connection.
+    func send(_ body: PropertyList) {
+        outgoing.withLock { if $0.count < Self.queueLimit { $0.append(body) } }
+        wakeup.raise()
+    }
+
+    /// Whether the sender has left an event unanswered for too long.
+    var isAbandoned: Bool { unanswered.withLock { $0.map { HostInstant.now - $0 > Self.answerLimit } ?? false } }
+
+    private func run() {
+        guard let stream = accept() else { return }
+        connected.store(true, ordering: .releasing)
+        connection.raise()
+        let keys = ChannelKeys.events(from: secret).reversed
+        var opener = HAPFrameOpener(key: keys.read)
+        var sealer = HAPFrameSealer(key: keys.write)
+        var parser = RTSPParser()
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        var sequence = 0
+        var waiting = false
+        while !stopping.load(ordering: .acquiring) {
+            // One request at a time: the next goes out when the last was answered.
+            if !waiting, let body = takeNext() {
+                let request = RTSPRequest(
+                    "POST", "/command",
+                    headers: ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"],
+                    body: body.binary())
+                sequence += 1
+                let deadline = HostInstant.now.advanced(by: .seconds(2))
+                guard stream.send(sealer.seal(request.encoded()), until: deadline) else { return }
+                waiting = true
+                unanswered.withLock { $0 = .now }
+            }
+            _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: nil)
+            wakeup.clear()
+            switch stream.receive(into: &buffer, limit: buffer.count) {
+            case .nothing: continue
+            case .ended: return
+            case .bytes(let count):
+                do {
+                    parser.append(try opener.open(buffer[..<count]))
+                    while try parser.next() != nil {
+                        waiting = false
+                        unanswered.withLock { $0 = nil }
+                    }
+                } catch { return }
+            }
+        }
+        // What is still to be said at the end is said, if that takes no time.
+        if !waiting, let body = takeNext() {
+            let request = RTSPRequest(
+                "POST", "/command",
+                headers: ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"],
+                body: body.binary())
+            _ = stream.send(sealer.seal(request.encoded()), until: .now.advanced(by: .milliseconds(100)))
+        }
+    }
+
+    private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+
+    private func accept() -> TCPStream? {
+        while !stopping.load(ordering: .acquiring) {
+            _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
+            wakeup.clear()
+            if let stream = listener.accept(), stream.peer == sender { return stream }
+        }
+        return nil
+    }
+}

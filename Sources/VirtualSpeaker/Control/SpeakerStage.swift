@@ -1,0 +1,169 @@
+internal import AirPlayWire
+internal import Glibc
+internal import MediaCore
+internal import PTP
+
+/// The sockets, clocks and sound of one connection's session. Its connection's thread alone uses it.
+final class SpeakerStage: SessionBackend {
+    private let core: SpeakerCore
+    private let sender: IPv4Address
+    /// Ends another sender's session; false when that is not allowed.
+    private let acquire: () -> Bool
+    private var timing: SessionTiming?
+    private var events: EventChannel?
+    private var clock: (any SenderClock)?
+    private var engine: PlayoutEngine?
+    private var buffered: BufferedReceiver?
+    private var realtime: RealtimeReceiver?
+
+    init(core: SpeakerCore, sender: IPv4Address, acquire: @escaping () -> Bool) {
+        self.core = core
+        self.sender = sender
+        self.acquire = acquire
+    }
+
+    var configuration: SpeakerConfiguration { core.configuration }
+    var identity: SpeakerIdentity { core.identity }
+    var offersPTP: Bool { core.ptp != nil }
+    var senderAddress: String { sender.description }
+    var isBusy: Bool { core.isBusy }
+
+    var volume: Double {
+        get { core.volume }
+        set {
+            core.volume = newValue
+            engine?.setGain(Self.gain(newValue))
+            core.record.note(.volume(newValue))
+        }
+    }
+
+    private static func gain(_ decibels: Double) -> Float { decibels <= -144 ? 0 : Float(pow(10, decibels / 20)) }
+
+    func pairedKey(of sender: [UInt8]) -> [UInt8]? { core.pairedKey(of: sender) }
+    func keep(_ paired: PairedAccessory) { core.keep(paired) }
+    func note(_ event: SpeakerEvent) { core.record.note(event) }
+
+    func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16 {
+        guard !core.isTaken, acquire() else { throw .busy }
+        do {
+            let channel = try EventChannel(
+                address: configuration.address, sender: sender, secret: secret,
+                greeting: SpeakerDescription(self).propertyList)
+            events = channel
+            self.timing = timing
+            core.noteSession(true)
+            return channel.port
+        } catch {
+            throw .failed
+        }
+    }
+
+    func hasEventConnection() -> Bool {
+        events?.isConnected(waitingUntil: .now.advanced(by: .milliseconds(500))) ?? false
+    }
+
+    func open(_ request: StreamRequest) throws(SessionRefusal) -> StreamAnswer {
+        closeStream()
+        do {
+            let clock = try startClock()
+            let size = configuration.quirks.bufferSize ?? SpeakerIdentity.usualBufferSize
+            let engine = try PlayoutEngine(
+                setup: PlayoutEngine.Setup(
+                    kind: request.kind, format: request.format, capacity: size, recording: core.nextRecording()),
+                clock: clock, gain: Self.gain(core.volume), codecs: core.codecs, record: core.record)
+            self.engine = engine
+            switch request.kind {
+            case .buffered:
+                let receiver = try BufferedReceiver(
+                    address: configuration.address, sender: sender, key: request.key, engine: engine,
+                    quirks: configuration.quirks, record: core.record)
+                buffered = receiver
+                return StreamAnswer(dataPort: receiver.port, controlPort: receiver.port, bufferSize: size)
+            case .realtime:
+                let receiver = try RealtimeReceiver(
+                    address: configuration.address, sender: sender, key: request.key, engine: engine, clock: clock,
+                    quirks: configuration.quirks, record: core.record)
+                realtime = receiver
+                return StreamAnswer(dataPort: receiver.dataPort, controlPort: receiver.controlPort)
+            }
+        } catch {
+            note(.damaged(reason: error.message))
+            closeStream()
+            throw .failed
+        }
+    }
+
+    /// nqptp listens from the stream's SETUP on; so does this.
+    private func startClock() throws(SpeakerError) -> any SenderClock {
+        if let clock { return clock }
+        let clock: any SenderClock
+        switch timing {
+        case .ntp(let port):
+            clock = try NTPClient(
+                address: configuration.address, sender: sender, port: port, oscillator: core.oscillator,
+                quirks: configuration.quirks, record: core.record)
+        default:
+            guard let sockets = core.ptp else {
+                throw SpeakerError(.noClock, "This speaker has no PTP ports; the sender must use NTP timing.")
+            }
+            clock = try PTPFollower(
+                sockets: sockets, sender: sender, oscillator: core.oscillator, quirks: configuration.quirks,
+                identity: identity.clock, record: core.record)
+        }
+        self.clock = clock
+        return clock
+    }
+
+    var stream: (kind: StreamKind, sampleRate: Int)? {
+        engine.map { ($0.setup.kind, $0.setup.format.sampleRate) }
+    }
+
+    var isClockLocked: Bool { clock?.isLocked ?? false }
+
+    func play(_ anchor: PlayoutAnchor) { engine?.setAnchor(anchor) }
+    func pause() { engine?.pause() }
+
+    func flushBuffered(from: UInt32?, until: UInt32) {
+        if let from {
+            engine?.flushBuffered(from: from, until: until)
+        } else {
+            engine?.flushBuffered(until: until)
+        }
+    }
+
+    func flushRealtime(until: RTPTimestamp) { engine?.flushRealtime(until: until) }
+
+    func closeStream() { closeStream(breaking: false) }
+
+    private func closeStream(breaking: Bool) {
+        realtime?.stop()
+        buffered?.stop(breaking: breaking)
+        engine?.stop()
+        (realtime, buffered, engine) = (nil, nil, nil)
+    }
+
+    // MARK: What the connection looks after
+
+    /// How long sound has been playing; nil while there is none.
+    var playingFor: Duration? {
+        guard let since = engine?.playingSince else { return nil }
+        return max(.zero, .now - since)
+    }
+
+    /// The sender has stopped answering events.
+    var isAbandoned: Bool { events?.isAbandoned ?? false }
+
+    /// Says on the event channel what a person pressed at the speaker.
+    func sendRemoteCommand(_ command: String) {
+        events?.send(["type": "sendMediaRemoteCommand", "value": .string(command)])
+    }
+
+    /// Ends the session and gives everything back.
+    func end(breaking: Bool = false) {
+        closeStream(breaking: breaking)
+        events?.stop()
+        clock?.stop()
+        if timing != nil { core.noteSession(false) }
+        (events, clock, timing) = (nil, nil, nil)
+    }
+}

@@ -1,0 +1,205 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import SyncRendering
+
+/// What the packets of a stream hold.
+enum SpeakerFormat: Hashable, Sendable {
+    case wire(StreamFormat)
+    /// 16-bit stereo, most significant byte first, as pyatv sends it.
+    case pcm44100
+
+    var sampleRate: Int {
+        switch self {
+        case .wire(let format): format.sampleRate
+        case .pcm44100: 44100
+        }
+    }
+
+    var name: String {
+        switch self {
+        case .pcm44100: "PCM 44.1/16"
+        case .wire(let format):
+            (format.coding == .aacLC ? "AAC-LC " : "ALAC ") + (format.sampleRate == 48000 ? "48" : "44.1")
+                + (format.bitsPerSample > 0 ? "/\(format.bitsPerSample)" : "")
+        }
+    }
+}
+
+/// Sound with its place in the stream, interleaved stereo.
+struct DecodedSound: Sendable {
+    let position: RTPTimestamp
+    var samples: [Float]
+
+    var frames: Int { samples.count / 2 }
+}
+
+/// Decodes the packets of one stream in order. The playout thread alone uses it.
+///
+/// Uncompressed sound needs no codec; ALAC and AAC go through the codecs that were lent.
+final class SoundDecoder {
+    private let codecs: (any AudioCodecs)?
+    private var format: SpeakerFormat?
+    private var converter: (any PCMConverter)?
+    private var mediaFormat: MediaCore.AudioFormat?
+    private var block: PCMBlock?
+    /// The stream position at film time zero of the converter.
+    private var base = RTPTimestamp(rawValue: 0)
+    private var next: RTPTimestamp?
+    private var mutesNext = false
+
+    init(codecs: (any AudioCodecs)?) { self.codecs = codecs }
+
+    /// What came before does not lead to what comes now.
+    func reset() {
+        next = nil
+        converter?.reset()
+    }
+
+    /// - Throws: one sentence; the next packet may be good.
+    func decode(_ packet: StoredPacket, format: SpeakerFormat) throws(MediaError) -> [DecodedSound] {
+        if format != self.format {
+            self.format = format
+            converter = nil
+            next = nil
+        }
+        let isContinuous = next == packet.timestamp
+        switch format {
+        case .pcm44100:
+            next = packet.timestamp.advanced(byFrames: Int64(packet.sound.count / 4))
+            return [DecodedSound(position: packet.timestamp, samples: Self.bigEndianSamples(packet.sound))]
+        case .wire(let wire):
+            if wire.coding == .appleLossless, let samples = LosslessEscape.samples(in: packet.sound, wire) {
+                next = packet.timestamp.advanced(byFrames: Int64(samples.count / 2))
+                return [DecodedSound(position: packet.timestamp, samples: samples)]
+            }
+            let sounds = try convert(packet, wire, isContinuous: isContinuous)
+            next = packet.timestamp.advanced(byFrames: Int64(wire.framesPerPacket))
+            return sounds
+        }
+    }
+
+    private static func bigEndianSamples(_ bytes: [UInt8]) -> [Float] {
+        var samples: [Float] = []
+        samples.reserveCapacity(bytes.count / 2)
+        var index = 0
+        while index + 3 < bytes.count {
+            for offset in [0, 2] {
+                let word = UInt16(bytes[index + offset]) << 8 | UInt16(bytes[index + offset + 1])
+                samples.append(Float(Int16(bitPattern: word)) / 32768)
+            }
+            index += 4
+        }
+        return samples
+    }
+
+    private func convert(
+        _ packet: StoredPacket, _ wire: StreamFormat, isContinuous: Bool
+    ) throws(MediaError) -> [DecodedSound] {
+        guard let codecs else {
+            throw MediaError(.unsupported, "This speaker was built without codecs and takes uncompressed sound only.")
+        }
+        if converter == nil {
+            let input = Self.mediaFormat(of: wire)
+            let output = PCMFormat(sampleRate: wire.sampleRate, layout: .stereo)
+            converter = try codecs.converter(from: input, to: output, speed: 1)
+            mediaFormat = input
+            block = PCMBlock(format: output, capacity: 4096)
+        }
+        guard let converter, let mediaFormat, let block else { return [] }
+        if !isContinuous {
+            converter.reset()
+            base = packet.timestamp
+            // The first unit after a seam lacks the half that overlaps: shairport-sync mutes it, and so do we.
+            mutesNext = wire.coding == .aacLC
+        }
+        let time = MediaTime(
+            value: Int64(base.distance(to: packet.timestamp)), timescale: Int32(wire.sampleRate))
+        let length = MediaTime(value: Int64(wire.framesPerPacket), timescale: Int32(wire.sampleRate))
+        let batch = PacketBatch(reservingBytes: packet.sound.count, packets: 1)
+        packet.sound.withUnsafeBytes {
+            batch.append($0, as: PacketBatch.Packet(presentationTime: time, duration: length))
+        }
+        try converter.send(
+            SampleBuffer(payload: .encodedAudio(mediaFormat, batch), presentationTime: time, duration: length))
+        var sounds: [DecodedSound] = []
+        while try converter.receive(into: block) {
+            let start = block.start.rescaled(to: Int32(wire.sampleRate))
+            var samples = Array(UnsafeBufferPointer(start: block.samples, count: block.frames * 2))
+            if mutesNext {
+                samples = samples.map { _ in 0 }
+                mutesNext = false
+            }
+            sounds.append(DecodedSound(position: base.advanced(byFrames: start), samples: samples))
+        }
+        return sounds
+    }
+
+    private static func mediaFormat(of wire: StreamFormat) -> MediaCore.AudioFormat {
+        let parameters: CodecParameters
+        switch wire.coding {
+        case .appleLossless:
+            let config = LosslessEscape.configuration(
+                framesPerPacket: UInt32(wire.framesPerPacket), bitsPerSample: UInt8(wire.bitsPerSample),
+                sampleRate: UInt32(wire.sampleRate))
+            // The "alac" box as MP4 has it: length, name, version and flags, configuration.
+            let cookie: [UInt8] = [0, 0, 0, 36] + Array("alac".utf8) + [0, 0, 0, 0] + config
+            parameters = CodecParameters(
+                codec: "alac", configuration: cookie, bitsPerRawSample: Int32(wire.bitsPerSample),
+                framesPerPacket: Int32(wire.framesPerPacket))
+        case .aacLC:
+            // AudioSpecificConfig (ISO/IEC 14496-3, section 1.6.2.1): AAC LC, rate index 4 or 3, two channels.
+            let index: UInt16 = wire.sampleRate == 48000 ? 3 : 4
+            let config = 2 << 11 | index << 7 | 2 << 3
+            parameters = CodecParameters(
+                codec: "aac", configuration: [UInt8(config >> 8), UInt8(config & 0xFF)], profile: 1,
+                framesPerPacket: 1024)
+        }
+        return MediaCore.AudioFormat(parameters: parameters, sampleRate: wire.sampleRate, layout: .stereo)
+    }
+}
+
+extension LosslessEscape {
+    /// The samples of a frame that is not compressed; nil for one that is, or for anything else.
+    static func samples(in frame: [UInt8], _ format: StreamFormat) -> [Float]? {
+        var bits = BitReader(frame)
+        // Channel pair, instance, unused, size flag, shift, escape flag.
+        guard bits.read(3) == 1, bits.read(4) != nil, bits.read(12) != nil, let hasSize = bits.read(1),
+            bits.read(2) == 0, bits.read(1) == 1
+        else { return nil }
+        var frames = format.framesPerPacket
+        if hasSize == 1 {
+            guard let high = bits.read(16), let low = bits.read(16), high == 0, low <= format.framesPerPacket else {
+                return nil
+            }
+            frames = Int(low)
+        }
+        let width = format.bitsPerSample
+        let scale = Float(1 << (width - 1))
+        var samples: [Float] = []
+        samples.reserveCapacity(frames * 2)
+        for _ in 0..<(frames * 2) {
+            guard let value = bits.read(width) else { return nil }
+            let signed = Int32(bitPattern: value << UInt32(32 - width)) >> Int32(32 - width)
+            samples.append(Float(signed) / scale)
+        }
+        return samples
+    }
+
+    private struct BitReader {
+        private let bytes: [UInt8]
+        private var position = 0
+
+        init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func read(_ count: Int) -> UInt32? {
+            guard position + count <= bytes.count * 8 else { return nil }
+            var value: UInt32 = 0
+            for _ in 0..<count {
+                let bit = bytes[position / 8] >> UInt8(7 - position % 8) & 1
+                value = value << 1 | UInt32(bit)
+                position += 1
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,129 @@
+public import MediaCore
+
+/// What a speaker in software sounded and when, and what happened to it.
+///
+/// It is bounded: of spans and events the newest are kept. All methods may be called from any thread.
+public final class SpeakerRecord: Sendable {
+    /// A moment and what happened then.
+    public struct Entry: Hashable, Sendable {
+        public let instant: HostInstant
+        public let event: SpeakerEvent
+    }
+
+    /// Spans and events that are kept.
+    public static let limit = 20_000
+
+    fileprivate struct State {
+        var spans: [HeardSpan] = []
+        var entries: [Entry] = []
+        /// Spans already in the journal.
+        var journalled = 0
+    }
+
+    private let state = Lock(State())
+    private let journal: RecordJournal?
+    private let changed = Signal()
+
+    /// - Parameter journal: where everything is written as JSON lines too.
+    init(journal: RecordJournal? = nil) { self.journal = journal }
+
+    /// Sound in the order it was placed.
+    public var spans: [HeardSpan] { state.withLock { $0.spans } }
+
+    /// What happened, oldest first.
+    public var entries: [Entry] { state.withLock { $0.entries } }
+
+    public var events: [SpeakerEvent] { entries.map(\.event) }
+
+    /// When a frame was heard, or will be within the next moments; the last time when it was heard several times.
+    /// Nil: it was not.
+    public func instant(of frame: RTPTimestamp) -> HostInstant? {
+        state.withLock { state in
+            for span in state.spans.reversed() {
+                if let instant = span.instant(of: frame) { return instant }
+            }
+            return nil
+        }
+    }
+
+    /// Waits until something in the record satisfies the condition; false when the moment passed first.
+    /// For one waiter at a time; blocks the calling thread.
+    public func wait(until deadline: HostInstant, for condition: (SpeakerRecord) -> Bool) -> Bool {
+        while !condition(self) {
+            if !changed.wait(until: deadline) { return condition(self) }
+        }
+        return true
+    }
+
+    func note(_ event: SpeakerEvent) {
+        let now = HostInstant.now
+        state.withLock { state in
+            state.entries.append(Entry(instant: now, event: event))
+            if state.entries.count > Self.limit { state.entries.removeFirst(Self.limit / 4) }
+        }
+        journal?.write(event, at: now)
+        changed.raise()
+    }
+
+    /// Adds sound; what follows on from the last span without a seam makes it longer.
+    func add(_ span: HeardSpan) {
+        guard span.frames > 0 else { return }
+        let finished: [HeardSpan] = state.withLock { state in
+            // Spans begin on a device frame and ends are rounded: a microsecond is no seam.
+            if var last = state.spans.last, last.sampleRate == span.sampleRate,
+                abs((last.end - span.instant).wholeNanoseconds) < 1000,
+                last.position.advanced(byFrames: Int64(last.frames)) == span.position,
+                // A minute a span: a journal that is cut off still tells nearly everything.
+                last.frames < 60 * last.sampleRate
+            {
+                last.frames += span.frames
+                state.spans[state.spans.count - 1] = last
+                return []
+            }
+            state.spans.append(span)
+            return state.takeFinished()
+        }
+        for span in finished { journal?.write(span) }
+        changed.raise()
+    }
+
+    /// Takes back what was placed after a moment and was therefore never heard.
+    func cut(at instant: HostInstant) {
+        state.withLock { state in
+            while var last = state.spans.last, last.end > instant {
+                let heard = Int64((instant - last.instant).inSeconds * Double(last.sampleRate))
+                if heard <= 0 {
+                    state.spans.removeLast()
+                    state.journalled = min(state.journalled, state.spans.count)
+                    continue
+                }
+                last.frames = min(last.frames, Int(heard))
+                state.spans[state.spans.count - 1] = last
+                break
+            }
+        }
+    }
+
+    /// Writes what is not yet in the journal.
+    func finish() {
+        let rest = state.withLock { state in
+            let rest = Array(state.spans[min(state.journalled, state.spans.count)...])
+            state.journalled = state.spans.count
+            return rest
+        }
+        for span in rest { journal?.write(span) }
+    }
+}
+
+extension SpeakerRecord.State {
+    /// Every span but the last, which may still grow.
+    fileprivate mutating func takeFinished() -> [HeardSpan] {
+        let finished = Array(spans[min(journalled, spans.count - 1)..<(spans.count - 1)])
+        journalled = spans.count - 1
+        if spans.count > SpeakerRecord.limit {
+            spans.removeFirst(SpeakerRecord.limit / 4)
+            journalled = max(0, journalled - SpeakerRecord.limit / 4)
+        }
+        return finished
+    }
+}

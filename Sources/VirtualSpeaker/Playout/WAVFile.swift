@@ -1,0 +1,112 @@
+internal import Glibc
+internal import MediaCore
+
+/// A recording of what a speaker sounded: 16-bit stereo, with a JSON file beside it that says when each second began.
+///
+/// Silence is never written: the file is sparse there. One thread uses it at a time.
+final class WAVFile: Sendable {
+    /// RIFF counts in 32 bits; a recording ends there (6.7 hours at 44.1 kHz).
+    private static let largestFrame: Int64 = (1 << 32 - 1 - 44) / 4
+    private static let headerSize: Int64 = 44
+
+    private let path: String
+    private let sampleRate: Int
+    private let descriptor: Int32
+
+    init(path: String, sampleRate: Int) throws(SpeakerError) {
+        self.path = path
+        self.sampleRate = sampleRate
+        descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw SpeakerError(.cannotWrite, "Cannot write \(path) (error \(errno)); choose another place.")
+        }
+        writeHeader(frames: 0)
+    }
+
+    deinit { close(descriptor) }
+
+    private func writeHeader(frames: Int64) {
+        var header: [UInt8] = Array("RIFF".utf8)
+        let bytes = UInt32(clamping: frames * 4)
+        header.append(littleEndian: bytes &+ 36)
+        header += Array("WAVEfmt ".utf8)
+        header.append(littleEndian: UInt32(16))
+        header.append(littleEndian: UInt16(1))
+        header.append(littleEndian: UInt16(2))
+        header.append(littleEndian: UInt32(sampleRate))
+        header.append(littleEndian: UInt32(sampleRate * 4))
+        header.append(littleEndian: UInt16(4))
+        header.append(littleEndian: UInt16(16))
+        header += Array("data".utf8)
+        header.append(littleEndian: bytes)
+        pwrite(descriptor, header, header.count, 0)
+    }
+
+    /// Writes interleaved stereo floats; what lies before the file's start or beyond its largest size is left out.
+    func write(_ samples: ArraySlice<Float>, at frame: DeviceFrame) {
+        guard frame.index >= 0, frame.index < Self.largestFrame else { return }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(samples.count * 2)
+        for sample in samples {
+            let scaled = Int16(max(-32768, min(32767, (sample * 32768).rounded())))
+            bytes.append(UInt8(truncatingIfNeeded: scaled))
+            bytes.append(UInt8(truncatingIfNeeded: scaled >> 8))
+        }
+        pwrite(descriptor, bytes, bytes.count, Int(Self.headerSize + frame.index * 4))
+    }
+
+    func silence(from first: DeviceFrame, until end: DeviceFrame) {
+        let count = min(first.distance(to: end), Int64(sampleRate) * 60)
+        guard first.index >= 0, count > 0 else { return }
+        let zeros = [UInt8](repeating: 0, count: Int(count) * 4)
+        pwrite(descriptor, zeros, zeros.count, Int(Self.headerSize + first.index * 4))
+    }
+
+    /// Completes the file, so that it can be read; more may be written afterwards.
+    func finish(frames: DeviceFrame, origin: HostInstant) {
+        let count = max(0, min(frames.index, Self.largestFrame))
+        ftruncate(descriptor, Int(Self.headerSize + count * 4))
+        writeHeader(frames: count)
+        writeSidecar(frames: count, origin: origin)
+    }
+
+    /// The times of the recording in the form the meters read: anchors once a second, points ten times.
+    private func writeSidecar(frames: Int64, origin: HostInstant) {
+        var real = timespec()
+        clock_gettime(CLOCK_REALTIME, &real)
+        let shift = Int64(real.tv_sec) * 1_000_000_000 + Int64(real.tv_nsec) - HostInstant.now.nanoseconds
+        func moment(_ frame: Int64) -> Int64 {
+            origin.nanoseconds + Int64(clamping: Int128(frame) * 1_000_000_000 / Int128(sampleRate))
+        }
+        let rate = Int64(sampleRate)
+        let anchors = stride(from: 0, through: frames, by: sampleRate).map { frame in
+            "{\"frame\": \(frame), \"realtime_ns\": \(moment(frame) + shift), \"monotonic_ns\": \(moment(frame))}"
+        }
+        let points = stride(from: 0, through: frames, by: max(1, sampleRate / 10)).map { frame in
+            "[\(frame), \(moment(frame) + shift), \(moment(frame))]"
+        }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let text = """
+            {"wav": \(JSONLine.quoted(name)), "rate": \(rate), "sample_rate": \(rate), "channels": 2, "frames": \(frames), \
+            "first_frame_realtime_ns": \(moment(0) + shift), "first_frame_monotonic_ns": \(moment(0)), \
+            "anchors": [\(anchors.joined(separator: ", "))], "points": [\(points.joined(separator: ", "))]}
+
+            """
+        let side = open(path + ".json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard side >= 0 else { return }
+        let bytes = Array(text.utf8)
+        write(side, bytes)
+        close(side)
+    }
+
+    private func write(_ descriptor: Int32, _ bytes: [UInt8]) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBufferPointer {
+                Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
+            }
+            if count <= 0 { return }
+            offset += count
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+public import SyncRendering
+
+/// An AirPlay 2 speaker in software, for rehearsal, demonstration and tests.
+///
+/// It listens on an address of its own, takes realtime streams (type 96) with PTP or NTP timing and buffered ones
+/// (type 103) with PTP, follows the sender's clock as nqptp does, and writes down what would be heard when. Its
+/// threads run from `start` to `stop`; releasing the last reference stops it too.
+public final class SoftwareSpeaker: Sendable {
+    public let configuration: SpeakerConfiguration
+    /// What was sounded, and what happened.
+    public let record: SpeakerRecord
+    private let core: SpeakerCore
+    private let server: ControlServer
+
+    /// Begins to listen.
+    ///
+    /// - Parameter codecs: decode ALAC and AAC; without them only uncompressed sound is taken.
+    /// - Throws: `cannotListen`, `noClock` or `cannotWrite`; nothing is left behind.
+    public init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
+        self.configuration = configuration
+        var journal: RecordJournal?
+        if let path = configuration.journal { journal = try RecordJournal(path: path) }
+        record = SpeakerRecord(journal: journal)
+        core = SpeakerCore(
+            configuration: configuration, codecs: codecs, record: record, ptp: try Self.openClock(configuration))
+        server = try ControlServer(core: core)
+    }
+
+    deinit { stop() }
+
+    private static func openClock(_ configuration: SpeakerConfiguration) throws(SpeakerError) -> PTPSockets? {
+        if configuration.clock == .never { return nil }
+        do {
+            return try PTPSockets(
+                address: configuration.address, eventPort: configuration.ptpPorts.event,
+                generalPort: configuration.ptpPorts.general)
+        } catch {
+            if configuration.clock == .required { throw SpeakerError(.noClock, error.message) }
+            return nil
+        }
+    }
+
+    /// The TCP port of its requests.
+    public var port: UInt16 { server.port }
+
+    /// Whether PTP timing and with it buffered streams are offered.
+    public var offersPTP: Bool { core.ptp != nil }
+
+    /// Loudness as the sender set it, in dB; −144 is mute.
+    public var volume: Double { core.volume }
+
+    /// Falls silent, ends every connection and completes the recording. Waits for its threads.
+    public func stop() {
+        server.stop()
+        record.finish()
+    }
+}

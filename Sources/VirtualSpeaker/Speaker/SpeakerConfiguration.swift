@@ -1,0 +1,104 @@
+public import AirPlayWire
+internal import MediaCore
+public import PTP
+
+/// How a speaker in software presents itself and behaves.
+public struct SpeakerConfiguration: Sendable {
+    /// Where the sound goes.
+    public enum Output: Hashable, Sendable {
+        /// Nowhere; the record tells what would be heard.
+        case none
+        /// A recording, 16-bit stereo, with its times in a JSON file beside it. Each further stream gets a file of
+        /// its own: `name-2.wav`.
+        case file(path: String)
+    }
+
+    /// Whether PTP timing is offered, which takes UDP ports 319 and 320 on the speaker's address.
+    public enum ClockPolicy: Hashable, Sendable {
+        /// Without the ports the speaker does not start.
+        case required
+        /// Without the ports only NTP timing is offered.
+        case ifPermitted
+        /// NTP timing only.
+        case never
+    }
+
+    /// Shown to people.
+    public var name: String
+    /// The local address everything is bound to. An address of its own lets a sender run on the same computer.
+    public var address: IPv4Address
+    /// TCP port of the requests; 0 for one that the system chooses.
+    public var port: UInt16
+    public var output: Output
+    /// Where the record is written as JSON lines too.
+    public var journal: String?
+    public var clock: ClockPolicy
+    /// UDP ports of PTP; tests that may not bind 319 and 320 take others.
+    public var ptpPorts: (event: UInt16, general: UInt16)
+    public var admission: PairSetupResponder.Admission
+    /// Whether it is announced by mDNS, where there is an avahi-daemon.
+    public var isAnnounced: Bool
+    /// Loudness at the start in dB; −144 is mute.
+    public var volume: Double
+    public var quirks: SpeakerQuirks
+
+    public init(
+        name: String = "Talkie", address: IPv4Address = IPv4Address(rawValue: 0x7F00_0002), port: UInt16 = 7000,
+        output: Output = .none, journal: String? = nil, clock: ClockPolicy = .ifPermitted,
+        ptpPorts: (event: UInt16, general: UInt16) = (319, 320), admission: PairSetupResponder.Admission = .open,
+        isAnnounced: Bool = false, volume: Double = 0, quirks: SpeakerQuirks = SpeakerQuirks()
+    ) {
+        self.name = name
+        self.address = address
+        self.port = port
+        self.output = output
+        self.journal = journal
+        self.clock = clock
+        self.ptpPorts = ptpPorts
+        self.admission = admission
+        self.isAnnounced = isAnnounced
+        self.volume = volume
+        self.quirks = quirks
+    }
+}
+
+/// What follows from the configuration and stays the same for the speaker's life.
+struct SpeakerIdentity: Sendable {
+    /// shairport-sync's size (measured); what a HomePod has is not known.
+    static let usualBufferSize = 8 << 20
+    /// A source version that is late enough for buffered streams and PTP (366.0, as shairport-sync says).
+    static let sourceVersion = "366.0"
+
+    /// Six bytes, made from the name: locally administered (IEEE 802, bit 1 of the first byte).
+    let deviceID: String
+    /// The same as a clock identity (EUI-64: FF FE in the middle; IEEE 1588-2008, section 7.5.2.2.2).
+    let clock: UInt64
+    let publicID: String
+    let pairing: PairingIdentity
+
+    init(name: String) {
+        // FNV-1a, 64 bits: the same name is the same device, in every run.
+        let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        func hex(_ value: UInt64, _ digits: Int) -> String {
+            let text = String(value, radix: 16, uppercase: true)
+            return String(repeating: "0", count: max(0, digits - text.count)) + text
+        }
+        let address = (hash & 0xFCFF_FFFF_FFFF) | 0x0200_0000_0000
+        deviceID = (0..<6).map { hex(address >> UInt64(40 - 8 * $0) & 0xFF, 2) }.joined(separator: ":")
+        clock = (address >> 24) << 40 | 0xFFFE << 24 | address & 0xFF_FFFF
+        let second = hash &* 0x9E37_79B9_7F4A_7C15
+        publicID =
+            "\(hex(hash >> 32, 8))-\(hex(hash >> 16 & 0xFFFF, 4))-4\(hex(hash & 0xFFF, 3))-"
+            + "8\(hex(second & 0xFFF, 3))-\(hex(second >> 16, 12))"
+        pairing = PairingIdentity.generate(identifier: publicID)
+    }
+
+    static func features(offersPTP: Bool, admission: PairSetupResponder.Admission) -> FeatureBits {
+        var features: FeatureBits = [
+            .audio, .progress, .textMetadata, .unifiedMediaControl, .ntp, .homeKitPairing, .transientPairing,
+        ]
+        if offersPTP { features.formUnion([.ptp, .bufferedAudio, .extendedPeers]) }
+        if case .pin = admission { features.remove(.transientPairing) }
+        return features
+    }
+}

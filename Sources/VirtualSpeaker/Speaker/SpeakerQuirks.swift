@@ -1,0 +1,97 @@
+/// Manners of real speakers, networks and bad days, each switched on by itself. All are off in `SpeakerQuirks()`.
+public struct SpeakerQuirks: Sendable {
+    /// How a reply goes wrong.
+    public enum ReplyFault: Hashable, Sendable {
+        /// It comes this much later.
+        case slow(Duration)
+        /// Bytes that mean nothing come in its place, properly encrypted.
+        case garbage
+        /// It stops in the middle, and so does the connection.
+        case truncated
+        /// It never comes.
+        case silence
+        /// It announces a body larger than anybody should accept.
+        case absurdlyLong
+        /// It has this status and no body.
+        case status(Int)
+    }
+
+    /// The clock is believed this much later than its messages come.
+    public var lateClock: Duration = .zero
+    /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as Sonos and WiiM do.
+    public var refusesAnchorBeforeLock = false
+    /// Delay_Req eight times a second, as most speakers but nqptp send them.
+    public var probes = false
+    /// The speaker's oscillator against this computer's clock. Positive: it gains.
+    public var clockPartsPerMillion: Double = 0
+    /// Bytes of a buffered stream it holds, when it should be other than 8 MiB.
+    public var bufferSize: Int?
+    /// Reading of a buffered stream rests for the second duration, each time the first has passed.
+    public var readPauses: (every: Duration, lasting: Duration)?
+    /// Share of realtime packets that are lost on the way, 0…1; repeated ones too.
+    public var packetLoss: Double = 0
+    /// What goes wrong with replies, by method (`SETUP`) or path (`/feedback`).
+    public var replyFaults: [String: ReplyFault] = [:]
+    /// After this much playing another sender takes over: an event says so, the connections close, and new sessions
+    /// are refused with 453 for the second duration.
+    public var takenOver: (after: Duration, busyFor: Duration)?
+    /// A session that plays is not interrupted by a newcomer, who gets 453 instead.
+    public var refusesTakeover = false
+    /// After this much playing every connection breaks without a goodbye, and nothing is answered any more.
+    public var diesAfter: Duration?
+    /// Requests are refused with 403 unless they name a sender of version 300 or later, as Apple's speakers do.
+    public var wantsKnownSender = false
+
+    public init() {}
+
+    /// The names that `set` understands, with what each takes.
+    public static let vocabulary = [
+        "late-clock=SECONDS", "anchor-400-before-lock", "probes", "clock-ppm=PPM", "buffer=BYTES",
+        "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
+        "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
+        "busy", "dies=SECONDS", "known-sender",
+    ]
+
+    /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
+    public mutating func set(_ text: String) throws(SpeakerError) {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        let name = parts.first ?? ""
+        let values = parts.count > 1 ? parts[1].split(separator: ":").map(String.init) : []
+        func unusable() -> SpeakerError {
+            SpeakerError(
+                .badOption,
+                "\"\(text)\" is no quirk; the quirks are: " + Self.vocabulary.joined(separator: ", ") + ".")
+        }
+        func number(_ index: Int, _ range: ClosedRange<Double> = 0...86_400) throws(SpeakerError) -> Double {
+            guard index < values.count, let value = Double(values[index]), range.contains(value) else {
+                throw unusable()
+            }
+            return value
+        }
+        func seconds(_ index: Int) throws(SpeakerError) -> Duration { .seconds(try number(index)) }
+        func request() throws(SpeakerError) -> String {
+            guard let first = values.first else { throw unusable() }
+            return first
+        }
+        switch name {
+        case "late-clock": lateClock = try seconds(0)
+        case "anchor-400-before-lock": refusesAnchorBeforeLock = true
+        case "probes": probes = true
+        case "clock-ppm": clockPartsPerMillion = try number(0, -1000...1000)
+        case "buffer": bufferSize = Int(try number(0, 4096...Double(1 << 30)))
+        case "read-pauses": readPauses = (try seconds(0), try seconds(1))
+        case "loss": packetLoss = try number(0, 0...1)
+        case "slow": replyFaults[try request()] = .slow(try seconds(1))
+        case "garbage": replyFaults[try request()] = .garbage
+        case "truncated": replyFaults[try request()] = .truncated
+        case "silent": replyFaults[try request()] = .silence
+        case "endless": replyFaults[try request()] = .absurdlyLong
+        case "status": replyFaults[try request()] = .status(Int(try number(1, 100...999)))
+        case "taken-over": takenOver = (try seconds(0), try seconds(1))
+        case "busy": refusesTakeover = true
+        case "dies": diesAfter = try seconds(0)
+        case "known-sender": wantsKnownSender = true
+        default: throw unusable()
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// Takes a buffered stream from its one TCP connection, as fast as it comes and only as much as fits.
+///
+/// When the buffer is full it stops reading, and the sender's side of the connection fills up. The owner must call
+/// `stop`: the thread keeps this object alive until then.
+final class BufferedReceiver: Sendable {
+    private let listener: TCPListener
+    private let key: SecretBytes
+    private let engine: PlayoutEngine
+    private let quirks: SpeakerQuirks
+    private let record: SpeakerRecord
+    private let sender: IPv4Address
+    private let wakeup: Wakeup
+    private let stopping = Atomic<Bool>(false)
+    private let breaking = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    var port: UInt16 { listener.port }
+
+    init(
+        address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, quirks: SpeakerQuirks,
+        record: SpeakerRecord
+    ) throws(SpeakerError) {
+        listener = try TCPListener(address: address)
+        wakeup = try Wakeup()
+        (self.sender, self.key, self.engine, self.quirks, self.record) = (sender, key, engine, quirks, record)
+        let worker = WorkerThread.start(name: "speaker-data") { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// - Parameter breaking: the connection is reset instead of closed.
+    func stop(breaking: Bool = false) {
+        self.breaking.store(breaking, ordering: .releasing)
+        stopping.store(true, ordering: .releasing)
+        wakeup.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    private func run() {
+        guard let stream = accept() else { return }
+        var unpacker = BufferedUnpacker(key: key)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        var pauses = ReadPauses(quirks)
+        while !stopping.load(ordering: .acquiring) {
+            if let rest = pauses.restUntil(now: .now) {
+                _ = Poller.wait(reading: [wakeup.descriptor], until: rest)
+                continue
+            }
+            let free = engine.freeBytes
+            guard free > 0 else {
+                _ = Poller.wait(reading: [wakeup.descriptor, engine.room.descriptor], until: nil)
+                engine.room.clear()
+                continue
+            }
+            _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: pauses.next)
+            switch stream.receive(into: &buffer, limit: free) {
+            case .nothing: continue
+            case .ended: return
+            case .bytes(let count):
+                do {
+                    let packets = try unpacker.open(buffer[..<count])
+                    engine.insert(
+                        packets.map {
+                            StoredPacket(
+                                sequence: $0.sequence, timestamp: $0.timestamp, source: $0.synchronizationSource,
+                                sound: $0.sound)
+                        })
+                } catch {
+                    record.note(.damaged(reason: error.message))
+                    return
+                }
+            }
+        }
+        if breaking.load(ordering: .acquiring) { stream.breakOff() }
+    }
+
+    /// Waits for the sender's connection; strangers are shown the door.
+    private func accept() -> TCPStream? {
+        while !stopping.load(ordering: .acquiring) {
+            _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
+            if let stream = listener.accept(), stream.peer == sender { return stream }
+        }
+        return nil
+    }
+}
+
+/// When reading rests.
+private struct ReadPauses {
+    private let pattern: (every: Duration, lasting: Duration)?
+    /// When the next rest begins.
+    private(set) var next: HostInstant?
+
+    init(_ quirks: SpeakerQuirks) {
+        pattern = quirks.readPauses
+        next = pattern.map { HostInstant.now.advanced(by: $0.every) }
+    }
+
+    /// Until when to rest; nil: read on.
+    mutating func restUntil(now: HostInstant) -> HostInstant? {
+        guard let pattern, let begin = next, begin <= now else { return nil }
+        let end = begin.advanced(by: pattern.lasting)
+        if end > now { return end }
+        next = now.advanced(by: pattern.every)
+        return nil
+    }
+}

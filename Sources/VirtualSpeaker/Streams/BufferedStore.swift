@@ -1,0 +1,85 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// What a buffered stream has brought and what shall be forgotten of it.
+///
+/// Flushing goes as in shairport-sync: an immediate flush drops everything up to its end and cancels what was
+/// deferred; a deferred one begins when the packet with exactly its first number comes up to be decoded, so that one
+/// which names a packet that has gone by does nothing.
+struct BufferedStore: Sendable {
+    /// Deferred flushes that are remembered; more are ignored.
+    static let deferredLimit = 10
+
+    private struct Deferred {
+        let from: UInt32
+        let until: UInt32
+        var isActive = false
+    }
+
+    private var packets = Queue<StoredPacket>()
+    private var immediateUntil: UInt32?
+    private var deferred: [Deferred] = []
+    /// Bytes of the packets held, as they were on the wire.
+    private(set) var bytes = 0
+
+    var count: Int { packets.count }
+
+    /// How far `left` lies behind `right` on the circle of 2²³ numbers; negative when it precedes it.
+    static func distance(_ left: UInt32, from right: UInt32) -> Int32 {
+        // Shifted to the top of 32 bits, the circle of 23 bits wraps by itself.
+        Int32(bitPattern: (left &- right) << 9) >> 9
+    }
+
+    mutating func append(_ packet: StoredPacket) {
+        packets.append(packet)
+        bytes += packet.wireBytes
+        dropFlushed()
+    }
+
+    mutating func flush(until sequence: UInt32) {
+        immediateUntil = sequence
+        dropFlushed()
+    }
+
+    mutating func flush(from: UInt32, until: UInt32) {
+        guard deferred.count < Self.deferredLimit, from != until else { return }
+        deferred.append(Deferred(from: from, until: until))
+        dropFlushed()
+    }
+
+    /// The packet that comes up next.
+    var first: StoredPacket? { packets.first }
+
+    mutating func popFirst() -> StoredPacket? {
+        let packet = drop()
+        dropFlushed()
+        return packet
+    }
+
+    private mutating func drop() -> StoredPacket? {
+        guard let packet = packets.popFirst() else { return nil }
+        bytes -= packet.wireBytes
+        return packet
+    }
+
+    private mutating func dropFlushed() {
+        while let next = packets.first, isFlushed(next.sequence) { _ = drop() }
+    }
+
+    private mutating func isFlushed(_ sequence: UInt32) -> Bool {
+        var flushed = false
+        if let until = immediateUntil {
+            if Self.distance(sequence, from: until) >= 0 {
+                immediateUntil = nil
+                deferred = []
+            } else {
+                flushed = true
+            }
+        }
+        for index in deferred.indices {
+            if deferred[index].from == sequence { deferred[index].isActive = true }
+        }
+        deferred.removeAll { Self.distance(sequence, from: $0.until) >= 0 }
+        return flushed || deferred.contains { $0.isActive }
+    }
+}

@@ -1,0 +1,124 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// Takes a realtime stream from its two UDP ports and asks for what is missing.
+///
+/// The owner must call `stop`: the thread keeps this object alive until then.
+final class RealtimeReceiver: Sendable {
+    /// For this long only a sync packet that says it is the first is believed; others are left over from before.
+    private static let leftovers: Duration = .seconds(2)
+    /// How often missing packets are looked for.
+    private static let beat: Duration = .milliseconds(20)
+
+    private let data: UDPSocket
+    private let control: UDPSocket
+    private let unpacker: RealtimeUnpacker
+    private let engine: PlayoutEngine
+    private let sender: IPv4Address
+    private let clock: any SenderClock
+    private let quirks: SpeakerQuirks
+    private let record: SpeakerRecord
+    private let wakeup: Wakeup
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    var dataPort: UInt16 { data.port }
+    var controlPort: UInt16 { control.port }
+
+    init(
+        address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, clock: any SenderClock,
+        quirks: SpeakerQuirks, record: SpeakerRecord
+    ) throws(SpeakerError) {
+        data = try UDPSocket(address: address)
+        control = try UDPSocket(address: address)
+        wakeup = try Wakeup()
+        unpacker = RealtimeUnpacker(key: key)
+        (self.engine, self.sender, self.clock) = (engine, sender, clock)
+        (self.quirks, self.record) = (quirks, record)
+        let worker = WorkerThread.start(name: "speaker-data", priority: .elevated) { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        wakeup.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    private struct Progress {
+        /// Requests go where sync packets came from, as shairport-sync sends them.
+        var syncPort: UInt16?
+        var requestSequence: UInt16 = 0
+        var loss: LossDice
+        let started: HostInstant
+    }
+
+    private func run() {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var progress = Progress(loss: LossDice(share: quirks.packetLoss), started: .now)
+        var next = HostInstant.now
+        while !stopping.load(ordering: .acquiring) {
+            _ = Poller.wait(reading: [wakeup.descriptor, data.descriptor, control.descriptor], until: next)
+            while let datagram = data.receive(into: &buffer) {
+                guard datagram.from == sender else { continue }
+                keep(buffer[..<datagram.count], &progress)
+            }
+            while let datagram = control.receive(into: &buffer) {
+                guard datagram.from == sender, let message = RealtimeControl(buffer[..<datagram.count]) else {
+                    continue
+                }
+                switch message {
+                case .resent(let packet): keep(packet[...], &progress)
+                case .sync(let position, let instant, let clock, let isFirst):
+                    progress.syncPort = datagram.port
+                    guard isFirst || HostInstant.now - progress.started > Self.leftovers else { continue }
+                    engine.setAnchor(PlayoutAnchor(position: position, instant: instant, clock: clock))
+                }
+            }
+            let now = HostInstant.now
+            if now >= next {
+                next = now.advanced(by: Self.beat)
+                ask(at: now, &progress)
+            }
+        }
+    }
+
+    private func keep(_ datagram: ArraySlice<UInt8>, _ progress: inout Progress) {
+        guard !progress.loss.strikes() else { return }
+        guard let packet = unpacker.open(datagram) else {
+            record.note(.damaged(reason: "a realtime packet fails its check"))
+            return
+        }
+        engine.insert([
+            StoredPacket(
+                sequence: UInt32(packet.sequence), timestamp: packet.timestamp, source: 0, sound: packet.sound)
+        ])
+    }
+
+    private func ask(at now: HostInstant, _ progress: inout Progress) {
+        guard let port = progress.syncPort else { return }
+        for run in engine.missing(at: now) {
+            progress.requestSequence &+= 1
+            let request = ResendRequest.bytes(
+                sequence: progress.requestSequence, firstMissing: run.first, count: run.count)
+            control.send(request, to: sender, port: port)
+            record.note(.resendRequested(first: run.first, count: Int(run.count)))
+        }
+    }
+}
+
+/// Decides which packets are lost; the same in every run (a linear congruential generator, Knuth's constants).
+struct LossDice: Sendable {
+    private let threshold: UInt64
+    private var state: UInt64 = 0x5EED
+
+    /// - Parameter share: 0…1.
+    init(share: Double) { threshold = UInt64(max(0, min(1, share)) * Double(1 << 32)) }
+
+    mutating func strikes() -> Bool {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state >> 32 < threshold
+    }
+}
