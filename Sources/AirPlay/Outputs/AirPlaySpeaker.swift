@@ -53,7 +53,7 @@ public final class AirPlaySpeaker: AudioOutput {
 
     /// shairport-sync seats a start up to 9 ms late when told less than 0.4 s ahead, and within 0.3 ms when told more
     /// (measured); it then takes seconds to draw level.
-    private static let requestLead: Duration = .milliseconds(450)
+    static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
         var lead = Self.requestLead
         if let session = state.withLock({ $0.session }) {

@@ -26,6 +26,9 @@ final class SpeakerAttendance: Sendable {
     private static let retry: Duration = .milliseconds(500)
     /// How far ahead a line is given whose own anchor has passed.
     private static let lead: Duration = .milliseconds(100)
+    /// A speaker that joins a line whose first sound is nearer than this seats itself badly, so that what it gets
+    /// begins later (see `AirPlaySpeaker.requestLead`).
+    private static let seatLead: Duration = .milliseconds(400)
     /// What was sent again gets this long to reach the speaker before it is told to start.
     private static let rewindLead: Duration = .milliseconds(15)
 
@@ -75,8 +78,9 @@ final class SpeakerAttendance: Sendable {
         let now = HostInstant.now
         if let wait = Self.clockWait(core.clock, now: now) { return wait }
         let isNear = shift.map { $0 < Self.nearLine } ?? false
-        if told.hasPlayed, !isNear, !told.isRewound {
-            let moment = segment.mediaTime(at: max(segment.hostAnchor, now))
+        let seat = now.advanced(by: Self.seatLead)
+        if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
+            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: AirPlaySpeaker.requestLead)))
             guard let position = line.timestamp(of: moment, rate: segment.rate),
                 try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
             else { return nil }
