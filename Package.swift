@@ -14,9 +14,7 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A folder of behaviour tests under Tests/<kind>.
-func tests(
-    _ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []
-) -> Target {
+func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/\(kind)/\(name)", exclude: exclude,
         swiftSettings: settings)
@@ -30,7 +28,10 @@ func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
 let package = Package(
     name: "talkie",
     products: [
-        .library(name: "MediaCore", targets: ["MediaCore"])
+        .library(name: "MediaCore", targets: ["MediaCore"]),
+        .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "MediaFiles", targets: ["MediaFiles"]),
+        .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -52,14 +53,31 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
+        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
-        module("TalkieTestKit", ["SyncRendering"]),
-        module("Talkie", ["SyncRendering"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
-        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "CSockets"]),
+        module(
+            "VirtualSpeaker",
+            ["AirPlayWire", "PTP", "MediaCodecs", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
+        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering"]),
+        .executableTarget(
+            name: "TalkieCLI",
+            dependencies: [
+                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/TalkieCLI", swiftSettings: settings),
+        module("TalkieTestKit", ["SyncRendering"]),
 
         // Tests
+        .target(
+            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
+            path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
+        .target(
+            name: "SpeakerFuzz", dependencies: ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"],
+            path: "Tests/Fuzz/SpeakerFuzz", swiftSettings: settings),
         .executableTarget(
             name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
             swiftSettings: settings),
@@ -67,8 +85,17 @@ let package = Package(
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieCLITests", in: "Unit",
+            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            exclude: ["Snapshots"]),
+        tests(
+            "VirtualSpeakerTests", in: "Unit",
+            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
-            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+            "VirtualSpeakerLoopTests", in: "EndToEnd", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
     ]
 )

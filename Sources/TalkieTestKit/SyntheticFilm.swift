@@ -129,9 +129,8 @@ final class SyntheticPictures: SampleSource {
 public final class SyntheticPictureDecoder: PictureDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
-    public var discardsBefore: MediaTime?
+    private var discardsBefore: MediaTime?
     public var effort = DecodingEffort.full
-    public let skippedPictures = 0
     public let damagedPackets = 0
 
     public init(frame: MediaTime) { self.frame = frame }
@@ -143,7 +142,11 @@ public final class SyntheticPictureDecoder: PictureDecoder {
     }
     public func finish() {}
     public func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
-    public func reset() { waiting.removeAll() }
+    public func flush() {
+        waiting.removeAll()
+        discardsBefore = nil
+    }
+    public func discardPictures(before time: MediaTime) { discardsBefore = time }
 }
 
 /// Decodes synthetic sound: every sample tells its frame number.

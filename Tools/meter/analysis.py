@@ -143,9 +143,10 @@ def analyze(folder: str) -> dict:
            "stopped_by_meter": run["stopped_by_meter"]}
 
     events, clock, first_sound, holes = [], None, None, []
-    if os.path.exists(run["sound"]) and os.path.exists(run["sound"] + ".json"):
-        sound, rate = read_wav(run["sound"])
-        with open(run["sound"] + ".json") as file:
+    recording = run["sound"] or os.path.join(folder, "sound.wav")
+    if os.path.exists(recording) and os.path.exists(recording + ".json"):
+        sound, rate = read_wav(recording)
+        with open(recording + ".json") as file:
             clock = SoundClock(json.load(file))
         loud = np.flatnonzero(np.abs(sound) > 0.25 * chirps.PILOT_LEVEL)
         loud = loud[clock.heard(loud) > started]

@@ -70,16 +70,15 @@ def _correlate(block: np.ndarray, rate: int, size: int, templates) -> tuple:
 def find(sound: np.ndarray, rate: int) -> list:
     """Every chirp in the recording (mono, -1...1), in order."""
     taps = round(LENGTH * rate)
-    if len(sound) < 2 * taps:
+    if len(sound) < 2 * taps or not sound.any():
         return []
-    size = 1 << 19 if len(sound) > 1 << 19 else 1 << (len(sound) - 1).bit_length()
+    size = 1 << 16  # blocks that stay in the processor's cache
     step = size - taps
     templates = []
     for kind in range(KINDS):
         wave = waveform(kind, rate)
         templates.append(np.conj(np.fft.rfft(wave / np.sqrt(wave @ wave), size)))
-    parts = [_correlate(sound[at:at + size], rate, size, templates)
-             for at in range(0, len(sound) - taps, step) if len(sound) - at > taps]
+    parts = [_correlate(sound[at:at + size], rate, size, templates) for at in range(0, len(sound) - taps, step)]
     best, kinds, energy = (np.concatenate([p[i][:step] for p in parts]) for i in range(3))
     likeness = best / energy
     strength = np.where((likeness > LEAST_LIKENESS) & (best > 0.15 * best.max()), best, 0)

@@ -160,7 +160,8 @@ def run(plan: Plan, folder: str) -> dict:
     record = {"command": command, "clip": plan.clip, "side": side, "started_s": player.started, "ended_s": ended,
               "exit": player.status, "stopped_by_meter": stopped, "player_cpu_s": player.cpu, "x_cpu_s": x_cpu,
               "meter_cpu_s": own, "other_busy_cores": max(0.0, other), "peak_bytes": player.peak_bytes,
-              "actions": done, "recorder_exit": recorder_status, "sound": plan.sound_file or sound}
+              "actions": done, "recorder_exit": recorder_status,
+              "sound": os.path.abspath(plan.sound_file) if plan.sound_file else ""}
     with open(os.path.join(folder, "run.json"), "w") as file:
         json.dump(record, file)
     return record

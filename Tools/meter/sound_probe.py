@@ -1,10 +1,11 @@
 """Records what a PulseAudio sink plays, with the moments at which frames of the recording were heard.
 
-    sound_probe.py SERVER SINK OUT.wav [SECONDS]      until SIGTERM or for so long
+    sound_probe.py SERVER SINK OUT.wav [SECONDS [RATE [CHANNELS]]]      until SIGTERM or for so long
 
 Writes OUT.wav and OUT.wav.json: `rate` and `anchors`, each {frame, monotonic_ns}: that frame of the recording leaves
 the sink at that instant of CLOCK_MONOTONIC. The server is asked for the pair about ten times a second. The sink's
-monitor must never be rewound (null sink with norewinds=1), else a recording is not what was heard.
+monitor must never be rewound (null sink with norewinds=1), else a recording is not what was heard. RATE (48000) and
+CHANNELS (2) are the sink's own: a resampler in between would add a delay that nobody reports.
 """
 import ctypes as c
 import json
@@ -61,7 +62,7 @@ S16LE = 3
 
 class Recorder:
     def __init__(self, server: str, sink: str, rate: int = 48000, channels: int = 2, fragment: float = 0.01):
-        self.rate, self._width = rate, 2 * channels
+        self._width = 2 * channels
         self._loop = _function("pa_mainloop_new", _pointer)()
         api = _function("pa_mainloop_get_api", _pointer, _pointer)(self._loop)
         context = _function("pa_context_new", _pointer, _pointer, c.c_char_p)(api, b"meter")
@@ -130,15 +131,16 @@ def main():
         os.nice(-15)
     except OSError:
         pass
-    recorder = Recorder(server, sink)
+    rate, channels = (int(v) for v in (sys.argv[5:7] + ["48000", "2"][len(sys.argv[5:7]):]))
+    recorder = Recorder(server, sink, rate, channels)
     stopped = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end = time.monotonic() + (float(sys.argv[4]) if len(sys.argv) > 4 else 1e9)
     with wave.open(out, "wb") as file:
-        file.setnchannels(2)
+        file.setnchannels(channels)
         file.setsampwidth(2)
-        file.setframerate(recorder.rate)
+        file.setframerate(rate)
         print("ready", flush=True)
         next_question = 0.0
         while not stopped and time.monotonic() < end:
@@ -148,7 +150,7 @@ def main():
                 next_question = time.monotonic() + random.uniform(0.07, 0.13)
                 recorder.ask()
     with open(out + ".json", "w") as file:
-        json.dump({"rate": recorder.rate, "anchors": recorder.anchors}, file)
+        json.dump({"rate": rate, "anchors": recorder.anchors}, file)
 
 
 if __name__ == "__main__":

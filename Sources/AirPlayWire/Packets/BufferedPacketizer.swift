@@ -22,7 +22,7 @@ public struct BufferedPacketizer: Sendable {
     /// - Parameters:
     ///   - key: `shk` of the stream's SETUP, 32 bytes.
     ///   - firstSequence: any number; taken modulo 2²³.
-    public init(key: SecretBytes, format: AudioFormat, firstSequence: UInt32, firstNonce: UInt64 = 0) {
+    public init(key: SecretBytes, format: StreamFormat, firstSequence: UInt32, firstNonce: UInt64 = 0) {
         self.key = key
         source = format.synchronizationSource
         counter = firstNonce
@@ -33,17 +33,22 @@ public struct BufferedPacketizer: Sendable {
     ///
     /// - Returns: false, and appends nothing, when the sound is larger than `payloadLimit`.
     public mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
+        sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, to: &out) }
+    }
+
+    /// The same for sound that lies somewhere else.
+    public mutating func append(
+        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, to out: inout [UInt8]
+    ) -> Bool {
         guard sound.count <= Self.payloadLimit else { return false }
         out.append(bigEndian: UInt16(sound.count + Self.overhead))
         out.append(bigEndian: UInt32(0x8080_0000) | nextSequence)
         let authenticated: [8 of UInt8] = Self.header(timestamp: timestamp, source: source)
         for index in 0..<8 { out.append(authenticated[index]) }
-        sound.withUnsafeBufferPointer { sound in
-            withUnsafeBytes(of: authenticated) { header in
-                ChaChaPoly.seal(
-                    sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter),
-                    key: key, into: &out)
-            }
+        withUnsafeBytes(of: authenticated) { header in
+            ChaChaPoly.seal(
+                sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter),
+                key: key, into: &out)
         }
         out.append(littleEndian: counter)
         counter &+= 1

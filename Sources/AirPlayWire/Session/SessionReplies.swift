@@ -8,7 +8,7 @@ public struct ReceiverInfo: Hashable, Sendable {
     public let statusFlags: StatusFlags?
     /// dB; −144 is mute.
     public let initialVolume: Double?
-    /// Bits of `AudioFormat.bit` that buffered streams may carry; nil when the receiver does not say.
+    /// Bits of `StreamFormat.bit` that buffered streams may carry; nil when the receiver does not say.
     public let bufferedFormats: Set<Int>?
     /// The same for realtime streams.
     public let realtimeFormats: Set<Int>?

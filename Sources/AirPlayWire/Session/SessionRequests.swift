@@ -44,14 +44,14 @@ public enum SessionRequests {
     /// The second SETUP, for a buffered stream. `latencyMin` and `latencyMax` are left out: Sonos adds the latter to
     /// every anchor.
     public static func setUpBufferedStream(
-        format: AudioFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
+        format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
         stream(type: 103, format: format, key: key, controlPort: controlPort, connection: connection, extra: [:])
     }
 
     /// The second SETUP, for a realtime stream whose depth the receiver may choose between 0.25 and 2 s.
     public static func setUpRealtimeStream(
-        format: AudioFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
+        format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
         stream(
             type: 96, format: format, key: key, controlPort: controlPort, connection: connection,
@@ -59,7 +59,7 @@ public enum SessionRequests {
     }
 
     private static func stream(
-        type: Int64, format: AudioFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32,
+        type: Int64, format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32,
         extra: [String: PropertyList]
     ) -> PropertyList {
         var members: [String: PropertyList] = [

@@ -8,6 +8,7 @@
 #include <libavutil/avutil.h>
 #include <libavutil/channel_layout.h>
 #include <libavutil/dict.h>
+#include <libavutil/downmix_info.h>
 #include <libavutil/display.h>
 #include <libavutil/error.h>
 #include <libavutil/imgutils.h>
@@ -28,6 +29,13 @@ static const int cff_error_exit = AVERROR_EXIT;
 static const int cff_error_not_found_decoder = AVERROR_DECODER_NOT_FOUND;
 static const int cff_error_stream_not_found = AVERROR_STREAM_NOT_FOUND;
 static const int cff_error_http_not_found = AVERROR_HTTP_NOT_FOUND;
+static const int cff_error_http_bad_request = AVERROR_HTTP_BAD_REQUEST;
+static const int cff_error_http_unauthorized = AVERROR_HTTP_UNAUTHORIZED;
+static const int cff_error_http_forbidden = AVERROR_HTTP_FORBIDDEN;
+static const int cff_error_http_other_4xx = AVERROR_HTTP_OTHER_4XX;
+static const int cff_error_http_server = AVERROR_HTTP_SERVER_ERROR;
+static const int cff_error_protocol_not_found = AVERROR_PROTOCOL_NOT_FOUND;
+static const int cff_error_demuxer_not_found = AVERROR_DEMUXER_NOT_FOUND;
 static inline int cff_error_from_errno(int e) { return AVERROR(e); }
 
 /* av_log is variadic; quietening it is the only thing we want of it. */

@@ -1,2 +1,29 @@
 #pragma once
 #include <SDL2/SDL.h>
+#include <SDL2/SDL_syswm.h>
+
+/* What SDL_SysWMinfo holds lies in a union of structures that differ with how SDL was built. */
+
+/* SDL_VERSION is a function-like macro. */
+static inline int csdl_window_info(SDL_Window *window, SDL_SysWMinfo *info) {
+  SDL_VERSION(&info->version);
+  return SDL_GetWindowWMInfo(window, info) == SDL_TRUE;
+}
+
+/* The X11 display of a window; NULL on other window systems. */
+static inline void *csdl_x11_display(SDL_Window *window) {
+#if defined(SDL_VIDEO_DRIVER_X11)
+  SDL_SysWMinfo info;
+  if (csdl_window_info(window, &info) && info.subsystem == SDL_SYSWM_X11) return info.info.x11.display;
+#endif
+  return NULL;
+}
+
+/* The Wayland display of a window; NULL on other window systems. */
+static inline void *csdl_wayland_display(SDL_Window *window) {
+#if defined(SDL_VIDEO_DRIVER_WAYLAND)
+  SDL_SysWMinfo info;
+  if (csdl_window_info(window, &info) && info.subsystem == SDL_SYSWM_WAYLAND) return info.info.wl.display;
+#endif
+  return NULL;
+}

@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "CShim.h"
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,3 +18,30 @@ int cshim_sem_wait_monotonic(void *semaphore, int64_t deadline_ns) {
 void cshim_name_this_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int cshim_renice_this_thread(int nice) { return setpriority(PRIO_PROCESS, (id_t)gettid(), nice); }
+
+int cshim_event_descriptor(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+void cshim_event_raise(int descriptor) { eventfd_write(descriptor, 1); }
+
+void cshim_event_clear(int descriptor) {
+  eventfd_t value;
+  eventfd_read(descriptor, &value);
+}
+
+int cshim_poll_until(int first, int second, int64_t deadline_ns) {
+  struct pollfd descriptors[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
+  struct timespec now, *limit = NULL, left = {0, 0};
+  if (deadline_ns != INT64_MAX) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t wait_ns = deadline_ns - ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
+    if (wait_ns > 0) {
+      left.tv_sec = wait_ns / 1000000000;
+      left.tv_nsec = wait_ns % 1000000000;
+    }
+    limit = &left;
+  }
+  if (ppoll(descriptors, 2, limit, NULL) <= 0) return 0;
+  return (descriptors[0].revents ? 1 : 0) | (descriptors[1].revents ? 2 : 0);
+}
+
+void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }

@@ -10,20 +10,28 @@ public import SyncRendering
 /// Trouble with the window later on never throws: it is kept in `failure`, pictures are taken and dropped, and the
 /// film goes on.
 public final class Screen: VideoOutput {
-    private var options: ScreenOptions
+    private(set) var options: ScreenOptions
     private let converter: any PictureConverter
     private let owner = pthread_self()
     private(set) var window: OpaquePointer?
-    private var presenter: (any PicturePresenter)?
+    private(set) var presenter: (any PicturePresenter)?
     private var costs = RunningMedian(window: 31)
     private var isPrepared = false
 
     /// Why there is no window, or no longer one.
     public private(set) var failure: OutputError?
     /// False while the window is hidden or minimised: pictures then cost nothing.
-    public private(set) var isVisible = true
+    public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
-    var overlay: Overlay?
+    var overlay: Overlay? { didSet { if overlay !== oldValue { needsPaint = true } } }
+    /// What is on screen is not what should be; drawing anything mends it.
+    var needsPaint = false
+    /// The way to the window system; nil without a window.
+    private(set) var connection: WindowConnection?
+    /// Told once each of what a person should know, on the owner's thread.
+    var onNews: ((ScreenInput) -> Void)?
+    private var noted = NotedPicture()
+    var isSizeChosen = false
 
     /// Reaches the window system.
     ///
@@ -51,6 +59,7 @@ public final class Screen: VideoOutput {
     }
 
     deinit {
+        if connection?.isLost == true { return }
         presenter = nil
         if let window { SDL_DestroyWindow(window) }
         SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO))
@@ -86,17 +95,18 @@ public final class Screen: VideoOutput {
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         var flags = SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue
         if options.isFullScreen { flags |= SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue }
-        let wantsTexture = options.presentation == .texture
+        let wantsTexture =
+            options.presentation == .texture
             || (options.presentation == .automatic && GraphicsProcessor.isLikely)
         if wantsTexture {
             if let made = makeWindow(size, position, flags, SDL_WINDOW_OPENGL) {
                 do {
                     let texture = try TexturePresenter(window: made, converter: converter)
                     if !texture.isSoftware || options.presentation == .texture {
-                        (window, presenter) = (made, texture)
+                        adopt(made, texture)
                         return
                     }
-                } catch where options.presentation != .texture {
+                } catch  where options.presentation != .texture {
                     // The window's own memory will do.
                 } catch {
                     SDL_DestroyWindow(made)
@@ -111,12 +121,18 @@ public final class Screen: VideoOutput {
             throw OutputError(.failed, "the window does not open: \(sdlError())")
         }
         do {
-            presenter = try SurfacePresenter(window: made, converter: converter)
-            window = made
+            adopt(made, try SurfacePresenter(window: made, converter: converter))
         } catch {
             SDL_DestroyWindow(made)
             throw error
         }
+    }
+
+    private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
+        (self.window, self.presenter) = (window, presenter)
+        connection = WindowConnection(window: window)
+        isSizeChosen = options.size != nil
+        needsPaint = true
     }
 
     private func makeWindow(
@@ -134,6 +150,9 @@ public final class Screen: VideoOutput {
         let chosen = fits || wish != nil ? size : PicturePlacement.fitted(size, into: room)
         return PixelSize(width: min(16384, max(1, chosen.width)), height: min(16384, max(1, chosen.height)))
     }
+
+    func setInitialFullScreen(_ wanted: Bool) { options.isFullScreen = wanted }
+    func setInitialTitle(_ title: String) { options.title = title }
 
     // MARK: VideoOutput
 
@@ -169,8 +188,12 @@ public final class Screen: VideoOutput {
                 for: PicturePlacement.displaySize(
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation))
         }
+        for news in noted.news(of: picture) { onNews?(news) }
+        isPrepared = false
         guard isVisible, let presenter else { return }
         isPrepared = presenter.prepare(picture, overlay: overlay)
+        if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
+        needsPaint = false
     }
 
     public func present() -> HostInstant {
@@ -178,11 +201,33 @@ public final class Screen: VideoOutput {
         guard isVisible, isPrepared, let presenter else { return .now }
         let before = HostInstant.now
         let shown = presenter.present()
+        if isConnectionLost() { return shown }
         costs.add((shown - before).wholeNanoseconds)
         return shown
     }
 
-    private func checkThread() {
+    /// Black, and a message if there is one: before the first picture, or where none can be drawn.
+    func paintNothing() {
+        needsPaint = false
+        guard isVisible, let presenter, presenter.prepare(nil, overlay: overlay) else { return }
+        _ = presenter.present()
+    }
+
+    /// True when the window system went away; the window is then given up, without touching it.
+    @discardableResult
+    func isConnectionLost() -> Bool {
+        guard let connection, connection.isLost else { return false }
+        guard failure == nil else { return true }
+        // Whatever it holds belonged to the connection: freeing it would use the connection.
+        if let presenter { _ = Unmanaged.passRetained(presenter as AnyObject) }
+        (presenter, window) = (nil, nil)
+        let error = OutputError(.lost, "the display is gone; the film goes on without its picture")
+        failure = error
+        onNews?(.lost(error))
+        return true
+    }
+
+    func checkThread() {
         precondition(pthread_equal(owner, pthread_self()) != 0, "a Screen belongs to the thread that made it")
     }
 }

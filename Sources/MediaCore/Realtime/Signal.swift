@@ -1,11 +1,15 @@
 internal import CShim
 internal import Glibc
+internal import Synchronization
 
 /// A counting semaphore between two threads; raising it is wait-free and allowed on real-time threads.
 ///
-/// `@unchecked Sendable`: the only state is a `sem_t`, whose operations are thread-safe (sem_overview(7)).
+/// `@unchecked Sendable`: the state is a `sem_t`, whose operations are thread-safe (sem_overview(7)), and an atomic.
 public final class Signal: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
+    private let echoDescriptor = Atomic<Int32>(-1)
+    /// Every signal echoed to so far: a raise under way may still be about to write to its descriptor.
+    private let echoes = Lock<[PollableSignal]>([])
 
     public init() {
         semaphore = .allocate(capacity: 1)
@@ -18,7 +22,17 @@ public final class Signal: @unchecked Sendable {
     }
 
     /// Wakes one waiter, or lets the next one through.
-    public func raise() { sem_post(semaphore) }
+    public func raise() {
+        sem_post(semaphore)
+        let descriptor = echoDescriptor.load(ordering: .relaxed)
+        if descriptor >= 0 { cshim_event_raise(descriptor) }
+    }
+
+    /// Raises another signal too from now on, for a waiter that also waits for a descriptor; nil ends that.
+    public func echo(to other: PollableSignal?) {
+        if let other { echoes.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
+        echoDescriptor.store(other?.descriptor ?? -1, ordering: .relaxed)
+    }
 
     /// Waits until raised.
     public func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }

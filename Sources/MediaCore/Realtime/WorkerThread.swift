@@ -9,6 +9,8 @@ internal import Synchronization
 public final class WorkerThread: @unchecked Sendable {
     /// What the kernel's scheduler is asked for.
     public enum Priority: Sendable {
+        /// After everybody else (nice 10): records and statistics.
+        case background
         /// Like everybody else.
         case normal
         /// Before ordinary work (nice −10 when permitted).
@@ -76,6 +78,9 @@ public final class WorkerThread: @unchecked Sendable {
 
 private func requestPriority(_ priority: WorkerThread.Priority) -> WorkerThread.Grant {
     switch priority {
+    case .background:
+        cshim_renice_this_thread(10)
+        return .normal
     case .normal: return .normal
     case .elevated: break
     case .realtime(let level):

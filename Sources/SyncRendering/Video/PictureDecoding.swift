@@ -1,30 +1,37 @@
 public import MediaCore
 
-/// How much work a decoder should do; less when the machine cannot keep up.
+/// How much of the work a decoder does. Less looks worse, or jerkier, and keeps a slow machine in time.
 public enum DecodingEffort: Int, Sendable, Comparable {
-    case full
-    /// Deblocking is left out where no other picture depends on it.
-    case withoutFilters
-    /// Pictures that no other depends on are left out.
+    /// Only pictures that need no other.
+    case syncOnly
+    /// Leaves out pictures that no other one needs.
     case referencesOnly
+    /// Leaves out deblocking of pictures that no other one needs.
+    case plain
+    case full
 
     public static func < (left: DecodingEffort, right: DecodingEffort) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Turns encoded video into pictures. Owned and called by one thread.
+///
+/// Send one buffer, then receive until nil.
 public protocol PictureDecoder: AnyObject {
-    /// Hands in one buffer; receive until nil afterwards. A damaged one is skipped and counted.
+    /// Hands in one buffer. A damaged one is counted and skipped.
+    ///
+    /// - Throws: `unsupported` when the format changed to one that cannot be decoded.
     func send(_ buffer: SampleBuffer) throws(MediaError)
     /// No more buffers follow: what is inside comes out.
     func finish()
-    /// The next picture in film order, with time and duration; nil when more input is needed.
-    func receive() throws(MediaError) -> SampleBuffer?
+    /// The next picture in order of showing, with time and duration; nil when more input is needed.
+    func receive() -> SampleBuffer?
     /// Forgets everything inside, for a jump.
-    func reset()
-    /// Pictures that end at or before this film time are decoded and not returned. Nil returns all.
-    var discardsBefore: MediaTime? { get set }
+    func flush()
+    /// After an exact jump: pictures that end at or before `time` are decoded and not handed out, unless the film ends
+    /// there.
+    func discardPictures(before time: MediaTime)
+    /// May be changed between any two calls.
     var effort: DecodingEffort { get set }
-    /// Pictures left out by reduced effort, and packets that could not be decoded, since the start.
-    var skippedPictures: Int { get }
+    /// Packets that could not be decoded, since the start.
     var damagedPackets: Int { get }
 }

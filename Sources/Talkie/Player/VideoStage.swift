@@ -13,7 +13,7 @@ final class VideoStage: TrackStage {
     private let progress: ProgressGate
     private var sourceHasEnded = false
     private var failuresInARow = 0
-    private var skippedBefore = 0
+    private var lastEnd: MediaTime?
     /// Pictures in a row that came out of the decoder after their time, and in time.
     private var lateInARow = 0
     private var timelyInARow = 0
@@ -37,8 +37,9 @@ final class VideoStage: TrackStage {
         } catch  where error.code == .unsupported {
             // Goes on from where it is.
         }
-        decoder.reset()
-        decoder.discardsBefore = exact ? time : nil
+        decoder.flush()
+        if exact { decoder.discardPictures(before: time) }
+        lastEnd = nil
         sourceHasEnded = false
         lateInARow = 0
     }
@@ -46,7 +47,7 @@ final class VideoStage: TrackStage {
     func step() throws(MediaError) -> TrackStep {
         guard layer.isReadyForMoreMediaData else { return .full }
         do {
-            if let picture = try decoder.receive() {
+            if let picture = decoder.receive() {
                 adaptEffort(to: picture)
                 layer.enqueue(picture)
                 progress.report()
@@ -84,30 +85,35 @@ final class VideoStage: TrackStage {
 
     func cancel() { source.cancel() }
 
-    /// Half a second of pictures that come too late costs the loop filter, another half the disposable pictures; five
-    /// seconds in time give them back.
+    /// A dozen pictures in a row that come too late cost the loop filter, the next dozen the pictures that no other
+    /// needs, and so on; 150 in time give one step back.
     private func adaptEffort(to picture: SampleBuffer) {
-        if decoder.skippedPictures != skippedBefore {
-            let count = decoder.skippedPictures - skippedBefore
-            skippedBefore = decoder.skippedPictures
-            events.note(
-                .framesDropped(count: count, at: picture.presentationTime ?? .zero, reason: .skippedDecoding))
-        }
+        noteSkipped(before: picture)
         guard timebase.rate > 0, let end = picture.end else { return }
         if end < timebase.currentTime {
             lateInARow += 1
             timelyInARow = 0
-            if lateInARow >= 12, let less = DecodingEffort(rawValue: decoder.effort.rawValue + 1) {
+            if lateInARow >= 12, let less = DecodingEffort(rawValue: decoder.effort.rawValue - 1) {
                 decoder.effort = less
                 lateInARow = 0
             }
         } else {
             lateInARow = 0
             timelyInARow += 1
-            if timelyInARow >= 150, let more = DecodingEffort(rawValue: decoder.effort.rawValue - 1) {
+            if timelyInARow >= 150, let more = DecodingEffort(rawValue: decoder.effort.rawValue + 1) {
                 decoder.effort = more
                 timelyInARow = 0
             }
         }
+    }
+
+    /// What the decoder leaves out shows as a hole in film time.
+    private func noteSkipped(before picture: SampleBuffer) {
+        defer { lastEnd = picture.end }
+        guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime,
+            picture.duration > .zero, time > lastEnd
+        else { return }
+        let count = Int(((time - lastEnd).seconds / picture.duration.seconds).rounded())
+        if count > 0 { events.note(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

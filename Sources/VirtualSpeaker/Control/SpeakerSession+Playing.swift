@@ -113,8 +113,8 @@ struct SpeakerDescription {
             record.append(UInt8(min(255, string.utf8.count)))
             record += Array(string.utf8.prefix(255))
         }
-        let realtime = AirPlayWire.AudioFormat.lossless44100.mask | 1 << 11
-        let buffered = AirPlayWire.AudioFormat.all.reduce(0) { $0 | $1.mask }
+        let realtime = StreamFormat.lossless44100.mask | 1 << 11
+        let buffered = StreamFormat.all.reduce(0) { $0 | $1.mask }
         propertyList = [
             "name": .string(configuration.name), "deviceID": .string(identity.deviceID),
             "pi": .string(identity.publicID), "pk": .data(key), "model": "TalkieSpeaker", "manufacturer": "Talkie",

@@ -21,8 +21,10 @@ struct SpeakerSession {
     private var pairSetup: PairSetupResponder
     private var pairVerify: PairVerifyResponder
 
-    init(backend: any SessionBackend) {
+    /// - Parameter admitted: the secret of a sender that has been paired already.
+    init(backend: any SessionBackend, admitted: SecretBytes? = nil) {
         self.backend = backend
+        if let admitted { stage = .paired(admitted) }
         pairSetup = PairSetupResponder(
             admission: backend.configuration.admission, identity: backend.identity.pairing)
         pairVerify = PairVerifyResponder(identity: backend.identity.pairing)
@@ -211,15 +213,15 @@ struct SpeakerSession {
         return Self.plist(["streams": [.dictionary(members)]])
     }
 
-    private static func format(_ stream: PropertyList, _ kind: StreamKind) -> StreamFormat? {
+    private static func format(_ stream: PropertyList, _ kind: StreamKind) -> PacketFormat? {
         let mask = stream["audioFormat"]?.int64
         switch kind {
         case .realtime:
             // PCM 44.1/16 stereo is bit 11; a missing or unknown mask is taken for the format everybody sends.
             if mask == 1 << 11 || stream["ct"]?.int64 == 1 { return .pcm44100 }
-            return mask == nil || mask == AirPlayWire.AudioFormat.lossless44100.mask ? .wire(.lossless44100) : nil
+            return mask == nil || mask == StreamFormat.lossless44100.mask ? .wire(.lossless44100) : nil
         case .buffered:
-            return AirPlayWire.AudioFormat.all.first { $0.mask == mask }.map { .wire($0) }
+            return StreamFormat.all.first { $0.mask == mask }.map { .wire($0) }
         }
     }
 

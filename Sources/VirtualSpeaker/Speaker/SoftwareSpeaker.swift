@@ -1,4 +1,5 @@
 internal import AirPlayWire
+internal import MediaCodecs
 internal import MediaCore
 internal import PTP
 public import SyncRendering
@@ -17,7 +18,7 @@ public final class SoftwareSpeaker: Sendable {
 
     /// Begins to listen.
     ///
-    /// - Parameter codecs: decode ALAC and AAC; without them only uncompressed sound is taken.
+    /// - Parameter codecs: decode ALAC and AAC; this machine's FFmpeg when none are given.
     /// - Throws: `cannotListen`, `noClock` or `cannotWrite`; nothing is left behind.
     public init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
         self.configuration = configuration
@@ -25,7 +26,8 @@ public final class SoftwareSpeaker: Sendable {
         if let path = configuration.journal { journal = try RecordJournal(path: path) }
         record = SpeakerRecord(journal: journal)
         core = SpeakerCore(
-            configuration: configuration, codecs: codecs, record: record, ptp: try Self.openClock(configuration))
+            configuration: configuration, codecs: codecs ?? FilmAudioCodecs(), record: record,
+            ptp: try Self.openClock(configuration))
         server = try ControlServer(core: core)
     }
 

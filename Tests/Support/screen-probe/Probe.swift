@@ -8,6 +8,7 @@ import SyncRendering
 func runProbe() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "bench" { return bench(Array(arguments.dropFirst())) }
+    if arguments.first == "loop" { return loopBench(Array(arguments.dropFirst())) }
     var options = ScreenOptions()
     for argument in arguments {
         let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)

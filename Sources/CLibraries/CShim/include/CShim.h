@@ -1,10 +1,11 @@
 #pragma once
+/* Only fixed-width integers: a system type declared through this header would belong to this module as well as to
+ * Glibc, and which of the two Swift then asks an import of depends on the order in which modules are built. */
 #include <stdint.h>
-/* No other system header here: Swift would take its types for this module's own. */
 
 /* GNU extensions that the Glibc module map does not show to Swift (it is built without _GNU_SOURCE). */
 
-/* sem_clockwait(3) of a sem_t on CLOCK_MONOTONIC; 0 when taken, otherwise an errno value. */
+/* sem_clockwait(3) on CLOCK_MONOTONIC for a sem_t; 0 when taken, otherwise an errno value. */
 int cshim_sem_wait_monotonic(void *semaphore, int64_t deadline_ns);
 
 /* pthread_setname_np(3) for the calling thread; the kernel keeps 15 bytes. */
@@ -12,3 +13,19 @@ void cshim_name_this_thread(const char *name);
 
 /* setpriority(2) for the calling thread only; 0 when granted. */
 int cshim_renice_this_thread(int nice);
+
+/* eventfd(2), non-blocking and closed on exec; -1 when the system refuses. */
+int cshim_event_descriptor(void);
+
+/* Adds to an event descriptor; wait-free unless 2^64 adds are pending. */
+void cshim_event_raise(int descriptor);
+
+/* Takes everything that was added. */
+void cshim_event_clear(int descriptor);
+
+/* ppoll(2) until one of two descriptors can be read (-1 for none) or CLOCK_MONOTONIC reaches the deadline
+   (INT64_MAX for never). Bit 0 and 1 of the result say which can be read; 0 when the deadline passed or a signal came. */
+int cshim_poll_until(int first, int second, int64_t deadline_ns);
+
+/* PR_SET_TIMERSLACK of prctl(2) for the calling thread: how late its timers may be, to save power. */
+void cshim_set_timer_slack(int64_t ns);

@@ -1,5 +1,5 @@
 /// A form of sound that a stream can carry, under the number AirPlay has for it (bit of `audioFormat`).
-public struct AudioFormat: Hashable, Sendable {
+public struct StreamFormat: Hashable, Sendable {
     public enum Coding: Hashable, Sendable { case appleLossless, aacLC }
 
     /// The bit of the `audioFormat` mask.
@@ -23,22 +23,22 @@ public struct AudioFormat: Hashable, Sendable {
     public var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
 
     /// ALAC 44.1 kHz 16 bit. The source number is the one shairport-sync has for it; Apple's is not known.
-    public static let lossless44100 = AudioFormat(
+    public static let lossless44100 = StreamFormat(
         bit: 18, coding: .appleLossless, sampleRate: 44100, channels: 2, bitsPerSample: 16, framesPerPacket: 352,
         synchronizationSource: 0x0000_FACE)
     /// ALAC 48 kHz 24 bit.
-    public static let lossless48000 = AudioFormat(
+    public static let lossless48000 = StreamFormat(
         bit: 21, coding: .appleLossless, sampleRate: 48000, channels: 2, bitsPerSample: 24, framesPerPacket: 352,
         synchronizationSource: 0x1500_0000)
     /// AAC-LC 44.1 kHz.
-    public static let aac44100 = AudioFormat(
+    public static let aac44100 = StreamFormat(
         bit: 22, coding: .aacLC, sampleRate: 44100, channels: 2, bitsPerSample: 0, framesPerPacket: 1024,
         synchronizationSource: 0x1600_0000)
     /// AAC-LC 48 kHz.
-    public static let aac48000 = AudioFormat(
+    public static let aac48000 = StreamFormat(
         bit: 23, coding: .aacLC, sampleRate: 48000, channels: 2, bitsPerSample: 0, framesPerPacket: 1024,
         synchronizationSource: 0x1700_0000)
 
     /// Every format that can be sent.
-    public static let all: [AudioFormat] = [lossless44100, lossless48000, aac44100, aac48000]
+    public static let all: [StreamFormat] = [lossless44100, lossless48000, aac44100, aac48000]
 }

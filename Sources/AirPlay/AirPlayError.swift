@@ -1,0 +1,45 @@
+/// Why a speaker cannot be used, or cannot be used any longer.
+public struct AirPlayError: Error, Hashable, CustomStringConvertible {
+    /// An open set: later versions may add codes without breaking anyone.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Nothing answers at the address.
+        public static let unreachable = Code(rawValue: "unreachable")
+        /// An answer did not come in time; the connection may still be good.
+        public static let timedOut = Code(rawValue: "timed-out")
+        /// The connection is gone: connect anew.
+        public static let lost = Code(rawValue: "lost")
+        /// The speaker refused a request; see `status`.
+        public static let refused = Code(rawValue: "refused")
+        /// The speaker wants a PIN or a password first.
+        public static let pairingRequired = Code(rawValue: "pairing-required")
+        /// The PIN or password is wrong, or the speaker is not the one it was.
+        public static let notAuthentic = Code(rawValue: "not-authentic")
+        /// Somebody else is playing there.
+        public static let busy = Code(rawValue: "busy")
+        /// The speaker has not measured our clock yet: try again with a later instant.
+        public static let clockNotReady = Code(rawValue: "clock-not-ready")
+        /// This computer may not or cannot serve time to speakers.
+        public static let timingUnavailable = Code(rawValue: "timing-unavailable")
+        /// The speaker answered what cannot be understood.
+        public static let protocolViolation = Code(rawValue: "protocol-violation")
+        /// A request that makes no sense in the session's present state.
+        public static let outOfOrder = Code(rawValue: "out-of-order")
+    }
+
+    public let code: Code
+    /// One sentence for a person: what is wrong and what to do.
+    public let message: String
+    /// The speaker's status code, for refusals.
+    public let status: Int?
+
+    public init(_ code: Code, _ message: String, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+    }
+
+    public var description: String { message }
+}

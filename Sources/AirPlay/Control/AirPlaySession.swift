@@ -1,0 +1,159 @@
+public import AirPlayWire
+public import MediaCore
+public import PTP
+
+/// One sender's session with one speaker: requests in order on a control thread, sound on a thread of its own.
+///
+/// `connect`, `startBuffered`, `play` and the other requests wait for the speaker's answer, each with a deadline;
+/// call them from a thread that may wait. `write` never waits. A session that was lost or ended stays so: make a new
+/// one.
+public final class AirPlaySession: Sendable {
+    /// What a session needs to know beforehand.
+    public struct Configuration: Sendable {
+        public var address: SpeakerAddress
+        public var identity: SenderIdentity
+        /// Keys from an earlier pairing by PIN; nil pairs for this session only.
+        public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        /// The speaker's password, when it has one.
+        public var password: String?
+        /// An upper-case UUID, the same for all speakers that play together.
+        public var group: String
+        /// Addresses of the other speakers that play together with this one.
+        public var otherPeers: [String] = []
+        /// What is known about the speaker's way with clocks.
+        public var readiness = PeerReadiness()
+
+        public init(address: SpeakerAddress, identity: SenderIdentity) {
+            self.address = address
+            self.identity = identity
+            group = UniqueName.uuid()
+        }
+    }
+
+    /// What a speaker tells, or what becomes of it.
+    public enum News: Sendable {
+        /// A message of the speaker's own: a button, a volume, its state.
+        case message(PropertyList)
+        /// The session cannot go on; told once. `end` it.
+        case lost(AirPlayError)
+    }
+
+    /// What came of an attempt to hand over sound.
+    public enum WriteResult: Sendable {
+        case accepted
+        /// No room at present; `room` is called when there is some.
+        case full
+        /// There is no stream, or the speaker has closed it.
+        case closed
+    }
+
+    public let configuration: Configuration
+    private let shared: SessionShared
+    let control: ControlThread
+
+    /// - Parameter clocks: this process's PTP instances; speakers of one group share it.
+    public init(_ configuration: Configuration, clocks: PTPDirectory) {
+        self.configuration = configuration
+        let shared = SessionShared()
+        self.shared = shared
+        control = ControlThread { SessionCore(configuration: configuration, clocks: clocks, shared: shared) }
+    }
+
+    deinit {
+        // Without `end` there is still no thread left behind; closing waits, so somebody else must do it.
+        let control = control
+        control.post { $0.end() }
+        control.closeWithoutWaiting()
+    }
+
+    /// At most 256 untold messages are kept, the newest ones. One consumer.
+    public var news: AsyncStream<News> { shared.news }
+
+    /// True once the session cannot go on.
+    public var isLost: Bool { shared.isLost }
+
+    /// Connects, pairs and sets the session up. Waits up to a few seconds.
+    public func connect() throws(AirPlayError) -> ReceiverInfo {
+        try control.perform { (core) throws(AirPlayError) in try core.connect() }
+    }
+
+    /// Sets up a buffered stream (type 103).
+    ///
+    /// - Parameter room: called on the sending thread when sound fits again after `full`; must return at once.
+    public func startBuffered(
+        _ format: StreamFormat, room: @escaping @Sendable () -> Void = {}
+    ) throws(AirPlayError) -> StreamSetup {
+        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, room: room) }
+    }
+
+    /// Queues one encoded packet. Never waits.
+    ///
+    /// - Parameter timestamp: where the packet's decoded sound begins.
+    public func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
+        switch shared.writer?.write(packet, timestamp: timestamp) {
+        case .accepted: .accepted
+        case .full: .full
+        case .closed, nil: .closed
+        }
+    }
+
+    /// The same for bytes in an array.
+    public func write(_ packet: [UInt8], timestamp: RTPTimestamp) -> WriteResult {
+        packet.withUnsafeBytes { write($0, timestamp: timestamp) }
+    }
+
+    /// Bytes of sound given to the network since the stream began.
+    public var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
+
+    /// Packets accepted and not yet given to the network.
+    public var queuedPackets: Int { shared.writer?.queuedPackets ?? 0 }
+
+    /// How far the speaker is with our clock, and since or from when on it is ready, as far as that can be said.
+    public func clock() throws(AirPlayError) -> (readiness: ClockReadiness, ready: HostInstant?) {
+        try control.perform { (core) throws(AirPlayError) in
+            guard let ptp = core.ptp, let remote = core.remote, let peer = ptp.peer(remote) else { return (.cold, nil) }
+            return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
+        }
+    }
+
+    /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
+    ///
+    /// Send at least half a second of sound first: without any, one receiver ends.
+    /// - Throws: `clockNotReady` when the speaker wants to be asked again, with a later instant.
+    @discardableResult
+    public func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) -> PTPTimeline {
+        try control.perform { (core) throws(AirPlayError) in try core.play(position, at: instant) }
+    }
+
+    /// Silences the speaker at once; it keeps what was sent, and forgets the line.
+    public func pause() throws(AirPlayError) {
+        try control.perform { (core) throws(AirPlayError) in try core.pause() }
+    }
+
+    /// Drops everything that was written and not yet heard; a new `play` is needed. What is written next carries
+    /// timestamps from `next` on.
+    public func flush(next: RTPTimestamp) throws(AirPlayError) {
+        let shared = shared
+        try control.perform { (core) throws(AirPlayError) in
+            guard let writer = shared.writer else { return }
+            try core.flush(untilSequence: writer.dropQueued(), timestamp: next)
+        }
+    }
+
+    /// Loudness in dB: −144 is mute, −30…0 otherwise.
+    public func setVolume(decibels: Double) throws(AirPlayError) {
+        try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
+    }
+
+    /// The title to show; some speakers are silent until they have seen one.
+    public func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
+        try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
+    }
+
+    /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
+    public func end() {
+        control.post { $0.end() }
+        control.close()
+        shared.finish()
+    }
+}

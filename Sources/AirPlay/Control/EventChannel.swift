@@ -1,0 +1,53 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// The connection on which a speaker tells its news. Each message is answered at once, on a thread of its own:
+/// some speakers wait for the answer before they go on, others hang up after 25 s without one.
+final class EventChannel: Sendable {
+    /// What came.
+    enum Event: Sendable {
+        case message(PropertyList)
+        /// The speaker ended the session, or somebody else took over.
+        case ended
+    }
+
+    private let socket: TCPSocket
+    private let thread: WorkerThread
+
+    init(socket: TCPSocket, keys: ChannelKeys, handler: @escaping @Sendable (Event) -> Void) {
+        self.socket = socket
+        thread = WorkerThread.start(name: "airplay events") {
+            Self.run(socket, keys, handler)
+            handler(.ended)
+        }
+    }
+
+    /// Ends the channel and waits for its thread.
+    func close() {
+        socket.interrupt()
+        thread.join()
+    }
+
+    private static func run(_ socket: TCPSocket, _ keys: ChannelKeys, _ handler: (Event) -> Void) {
+        var opener = HAPFrameOpener(key: keys.read)
+        var sealer = HAPFrameSealer(key: keys.write)
+        var parser = RTSPParser()
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0,
+            let plain = try? opener.open(buffer[..<count])
+        {
+            parser.append(plain)
+            while true {
+                let message: RTSPMessage?
+                do { message = try parser.next() } catch { return }
+                guard let message else { break }
+                guard case .request(let request) = message else { continue }
+                var answer = RTSPResponse(status: 200, version: request.version)
+                if let number = request.headers["CSeq"] { answer.headers.append("CSeq", number) }
+                let deadline = HostInstant.now.advanced(by: .seconds(2))
+                guard (try? socket.sendAll(sealer.seal(answer.encoded()), deadline: deadline)) != nil else { return }
+                if let list = try? PropertyList(binary: request.body) { handler(.message(list)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// The request channel to one speaker: one request in flight, each with a deadline, encrypted once there are keys.
+///
+/// Used by one thread. After an error other than `timedOut` while waiting for an answer it is broken for good.
+final class RTSPConnection {
+    let socket: TCPSocket
+    private let identity: SenderIdentity
+    private let activeRemote = UInt32.random(in: 1 ... .max)
+    private var sequence = 0
+    private var sealer: HAPFrameSealer?
+    private var opener: HAPFrameOpener?
+    private var parser = RTSPParser()
+    private var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    private(set) var isBroken = false
+
+    /// Receivers refuse an agent below about 300, and one changes its latency rule below 371.
+    static let userAgent = "AirPlay/670.6.2"
+
+    init(socket: TCPSocket, identity: SenderIdentity) {
+        self.socket = socket
+        self.identity = identity
+    }
+
+    /// From the next byte on everything is encrypted, in both directions.
+    func encrypt(with keys: ChannelKeys) {
+        sealer = HAPFrameSealer(key: keys.write)
+        opener = HAPFrameOpener(key: keys.read)
+    }
+
+    /// Sends a request and waits for its answer, whatever its status.
+    func exchange(
+        _ method: String, _ target: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
+    ) throws(AirPlayError) -> RTSPResponse {
+        guard !isBroken else { throw Self.gone }
+        let deadline = HostInstant.now.advanced(by: timeout)
+        sequence += 1
+        var all: RTSPHeaders = [
+            "CSeq": String(sequence), "User-Agent": Self.userAgent, "DACP-ID": identity.remoteControlID,
+            "Active-Remote": String(activeRemote), "Client-Instance": identity.remoteControlID,
+            "X-Apple-Client-Name": identity.name,
+        ]
+        for field in headers.fields { all.append(field.name, field.value) }
+        var wire = RTSPRequest(method, target, headers: all, body: body).encoded()
+        if let sealed = sealer?.seal(wire) { wire = sealed }
+        do {
+            try socket.sendAll(wire, deadline: deadline)
+        } catch {
+            // Part of it may be out: the speaker would read the next request as its rest.
+            isBroken = true
+            throw error
+        }
+        return try answer(to: sequence, deadline: deadline)
+    }
+
+    private func answer(to sequence: Int, deadline: HostInstant) throws(AirPlayError) -> RTSPResponse {
+        while true {
+            while let message = try parsed({ (parser) throws(WireError) in try parser.next() }) {
+                // Late answers to requests that were given up are read and forgotten; some receivers do not number.
+                if case .response(let response) = message, response.sequence ?? sequence >= sequence {
+                    return response
+                }
+            }
+            let count: Int
+            do {
+                count = try socket.receive(into: &buffer, deadline: deadline)
+            } catch {
+                if error.code != .timedOut { isBroken = true }
+                throw error
+            }
+            guard count > 0 else {
+                isBroken = true
+                throw Self.gone
+            }
+            let bytes = buffer[..<count]
+            let plain: [UInt8]?
+            do {
+                plain = try opener?.open(bytes)
+            } catch {
+                isBroken = true
+                throw AirPlayError(.protocolViolation, error.message)
+            }
+            if let plain { parser.append(plain) } else { parser.append(bytes) }
+        }
+    }
+
+    private func parsed<Result>(
+        _ body: (inout RTSPParser) throws(WireError) -> Result
+    ) throws(AirPlayError) -> Result {
+        do {
+            return try body(&parser)
+        } catch {
+            isBroken = true
+            throw AirPlayError(.protocolViolation, error.message)
+        }
+    }
+
+    private static let gone = AirPlayError(.lost, "The speaker has closed the connection.")
+}
+
+extension RTSPResponse {
+    /// The answer when it is a success, else what the speaker's status means for the user.
+    func accepted(_ what: String) throws(AirPlayError) -> RTSPResponse {
+        switch status {
+        case 200..<300: return self
+        case 401:
+            throw AirPlayError(.pairingRequired, "The speaker wants its password to \(what).", status: status)
+        case 403:
+            throw AirPlayError(
+                .refused, "The speaker does not let this computer \(what); open its access to everyone on the network.",
+                status: status)
+        case 453:
+            throw AirPlayError(
+                .busy, "Somebody else is playing on the speaker; stop that and try again.", status: status)
+        case 454: throw AirPlayError(.lost, "The speaker has ended the session; connect anew.", status: status)
+        case 470:
+            throw AirPlayError(.pairingRequired, "The speaker wants to be paired first: `talkie pair`.", status: status)
+        default:
+            throw AirPlayError(.refused, "The speaker refuses to \(what) (status \(status)).", status: status)
+        }
+    }
+
+    /// The body as a property list; an empty body is an empty dictionary.
+    func propertyList() throws(AirPlayError) -> PropertyList {
+        guard !body.isEmpty else { return [:] }
+        do {
+            return try PropertyList(binary: body)
+        } catch {
+            throw AirPlayError(.protocolViolation, error.message)
+        }
+    }
+}

@@ -1,0 +1,278 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+
+/// The state of one session, and the requests that change it. Lives on the control thread.
+final class SessionCore {
+    /// What must happen within how long (measured on receivers by others; see each request's own slowness).
+    enum Deadline {
+        static let connect: Duration = .seconds(3)
+        static let request: Duration = .seconds(2)
+        static let setUp: Duration = .seconds(8)
+        static let metadata: Duration = .seconds(5)
+        static let tearDown: Duration = .milliseconds(500)
+    }
+
+    /// A session without news for longer is ended by receivers.
+    private static let keepAliveInterval: Duration = .seconds(2)
+    private static let keepAlivePatience = 3
+
+    private let configuration: AirPlaySession.Configuration
+    private let clocks: PTPDirectory
+    private let shared: SessionShared
+    private var connection: RTSPConnection?
+    private var secret: SecretBytes?
+    private var url = ""
+    private let sessionNumber = UInt32.random(in: 1 ... .max)
+    private var events: EventChannel?
+    private var reservedPort: ReservedPort?
+    private(set) var ptp: PTPInstance?
+    private(set) var stream: StreamSetup?
+    private var keepAliveFailures = 0
+    private var isAlive = false
+    private(set) var nextTick = HostInstant(nanoseconds: .max)
+    /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
+    var attend: ((SessionCore) -> HostInstant?)?
+    private var nextKeepAlive = HostInstant(nanoseconds: .max)
+    private var nextAttention = HostInstant(nanoseconds: .max)
+
+    init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
+        self.configuration = configuration
+        self.clocks = clocks
+        self.shared = shared
+    }
+
+    var remote: IPv4Address? { connection?.socket.remote }
+
+    // MARK: Set-up
+
+    /// Connects, pairs, and sets the session up as far as it goes without a stream.
+    func connect() throws(AirPlayError) -> ReceiverInfo {
+        guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
+        let address = try TCPSocket.resolve(configuration.address.host)
+        let socket = try TCPSocket.connect(
+            to: address, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+        let connection = RTSPConnection(socket: socket, identity: configuration.identity)
+        self.connection = connection
+        do {
+            let ptp = try clocks.instance(on: socket.local)
+            // Before pairing, so that the clock is old when the speaker is told of it.
+            ptp.add(socket.remote, readiness: configuration.readiness)
+            self.ptp = ptp
+        } catch {
+            throw AirPlayError(.timingUnavailable, error.message)
+        }
+        url = "rtsp://\(socket.local)/\(sessionNumber)"
+        let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
+        let info = ReceiverInfo(try reply.propertyList())
+        try pair(connection)
+        try setUpSession(connection)
+        return info
+    }
+
+    private func pair(_ connection: RTSPConnection) throws(AirPlayError) {
+        let legs = PairingLegs(connection: connection)
+        let secret: SecretBytes
+        if let (identity, accessory) = configuration.pairing {
+            secret = try legs.verify(identity, accessory)
+        } else {
+            secret = try legs.transient(password: configuration.password ?? PairSetup.transientPassword)
+        }
+        self.secret = secret
+        connection.encrypt(with: .control(from: secret))
+    }
+
+    private func setUpSession(_ connection: RTSPConnection) throws(AirPlayError) {
+        guard let secret else { return }
+        let identity = configuration.identity
+        let peer = TimingPeer(
+            identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
+            addresses: [connection.socket.local.description])
+        let body = SessionRequests.setUp(
+            deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
+            group: configuration.group, name: identity.name, peer: peer)
+        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
+        let setup: SessionSetup
+        do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
+        let socket = try TCPSocket.connect(
+            to: connection.socket.remote, port: setup.eventPort, deadline: .now.advanced(by: Deadline.connect))
+        let shared = shared
+        events = EventChannel(socket: socket, keys: .events(from: secret)) { event in
+            switch event {
+            case .message(let message): shared.tell(.message(message))
+            case .ended:
+                shared.fail(AirPlayError(.lost, "The speaker has ended the session; somebody else may have taken it."))
+            }
+        }
+        isAlive = true
+        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+        schedule()
+    }
+
+    /// Sets up a buffered stream and its connection.
+    func startBuffered(
+        _ format: StreamFormat, room: @escaping @Sendable () -> Void
+    ) throws(AirPlayError) -> StreamSetup {
+        guard let connection, let secret, let ptp, stream == nil else {
+            throw AirPlayError(.outOfOrder, "A stream needs a connected session that has none yet.")
+        }
+        let local = connection.socket.local
+        let remote = connection.socket.remote
+        // Before the stream's SETUP, as Apple's senders do: some speakers stay silent in the other order.
+        _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
+        let port = try ReservedPort(on: local)
+        let key = ChannelKeys.audio(from: secret)
+        let body = SessionRequests.setUpBufferedStream(
+            format: format, key: key, controlPort: port.number, connection: sessionNumber)
+        let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
+        let setup: StreamSetup
+        do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
+        ptp.noteStreamSetUp(remote)
+        let peers = [remote.description] + configuration.otherPeers + [local.description]
+        _ = try request(
+            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request
+        ).accepted("share our clock")
+        let socket = try TCPSocket.connect(
+            to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
+        let shared = shared
+        let writer = BufferedWriter(
+            socket: socket, key: key, format: format,
+            firstSequence: .random(in: 0..<BufferedPacketizer.sequenceModulus), room: room,
+            ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) })
+        shared.setWriter(writer)
+        reservedPort = port
+        stream = setup
+        return setup
+    }
+
+    // MARK: Steering
+
+    /// Sets the loudness; speakers that refuse it are left as they are.
+    func setVolume(decibels: Double) throws(AirPlayError) {
+        _ = try exchange(
+            "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
+            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
+    }
+
+    /// Titles; some speakers are silent until they have seen any.
+    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
+        _ = try exchange(
+            "SET_PARAMETER",
+            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
+            body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
+    }
+
+    /// The frame `position` is heard at `instant`, and the others before and after it.
+    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) -> PTPTimeline {
+        guard let ptp, let remote, stream != nil else {
+            throw AirPlayError(.outOfOrder, "There is no stream to start.")
+        }
+        let timeline = ptp.timeline(for: remote)
+        let body = SessionRequests.play(
+            position: position, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
+        let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
+        if response.status == 400 {
+            throw AirPlayError(
+                .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
+        }
+        _ = try response.accepted("start")
+        return timeline
+    }
+
+    /// Silence at once; the sound already sent is kept.
+    func pause() throws(AirPlayError) {
+        _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
+    }
+
+    /// Everything before this packet is forgotten; a new `play` is needed.
+    func flush(untilSequence sequence: UInt32, timestamp: RTPTimestamp) throws(AirPlayError) {
+        _ = try request(
+            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: sequence, timestamp: timestamp),
+            timeout: Deadline.request
+        ).accepted("forget its queue")
+    }
+
+    // MARK: End
+
+    /// Silences the speaker, gives it back and closes every connection. Never fails: what does not answer is left.
+    func end() {
+        shared.expectEnd()
+        isAlive = false
+        attend = nil
+        schedule()
+        if let connection, !connection.isBroken, secret != nil {
+            if stream != nil {
+                _ = try? request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.tearDown)
+            }
+            _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
+        }
+        shared.writer?.close()
+        shared.setWriter(nil)
+        events?.close()
+        events = nil
+        connection?.socket.interrupt()
+        if let ptp, let remote { ptp.remove(remote) }
+        connection = nil
+        ptp = nil
+        stream = nil
+        reservedPort = nil
+    }
+
+    // MARK: Between requests
+
+    /// Calls the owner's `attend` as soon as nothing else is to do.
+    func requestAttention() {
+        nextAttention = .now
+        schedule()
+    }
+
+    private func schedule() {
+        nextTick = min(isAlive ? nextKeepAlive : HostInstant(nanoseconds: .max), nextAttention)
+    }
+
+    func tick() {
+        let now = HostInstant.now
+        if now >= nextAttention {
+            nextAttention = attend?(self) ?? HostInstant(nanoseconds: .max)
+        }
+        if isAlive, now >= nextKeepAlive {
+            keepAlive()
+            nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+        }
+        schedule()
+    }
+
+    private func keepAlive() {
+        do throws(AirPlayError) {
+            let response = try connection?.exchange("POST", "/feedback", timeout: Deadline.request)
+            keepAliveFailures = 0
+            // Receivers without this request answer 404, which shows that they are there.
+            if response?.status == 454 { throw AirPlayError(.lost, "The speaker has ended the session.", status: 454) }
+        } catch {
+            keepAliveFailures += 1
+            guard error.code != .timedOut || keepAliveFailures >= Self.keepAlivePatience else { return }
+            isAlive = false
+            shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))
+        }
+    }
+
+    // MARK: Requests
+
+    private func request(
+        _ method: String, _ body: PropertyList, type: String = "application/x-apple-binary-plist", timeout: Duration
+    ) throws(AirPlayError) -> RTSPResponse {
+        try exchange(method, headers: ["Content-Type": type], body: body.binary(), timeout: timeout)
+    }
+
+    private func exchange(
+        _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
+    ) throws(AirPlayError) -> RTSPResponse {
+        guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
+        do {
+            return try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+        } catch {
+            if connection.isBroken { shared.fail(error) }
+            throw error
+        }
+    }
+}

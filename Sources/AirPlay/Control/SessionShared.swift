@@ -1,0 +1,39 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// What the threads of one session share: the way to its stream, and the way out for news.
+final class SessionShared: Sendable {
+    let news: AsyncStream<AirPlaySession.News>
+    private let continuation: AsyncStream<AirPlaySession.News>.Continuation
+    private let stream = Lock<BufferedWriter?>(nil)
+    private let failure = Lock<AirPlayError?>(nil)
+
+    init() {
+        (news, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+    }
+
+    var writer: BufferedWriter? { stream.withLock { $0 } }
+
+    func setWriter(_ writer: BufferedWriter?) { stream.withLock { $0 = writer } }
+
+    func tell(_ news: AirPlaySession.News) { continuation.yield(news) }
+
+    /// The session cannot go on. Only the first cause is told.
+    func fail(_ error: AirPlayError) {
+        let isFirst = failure.withLock { failure in
+            guard failure == nil else { return false }
+            failure = error
+            return true
+        }
+        if isFirst { continuation.yield(.lost(error)) }
+    }
+
+    var isLost: Bool { failure.withLock { $0 != nil } }
+
+    /// From now on an ended connection is what was asked for, and no news.
+    func expectEnd() {
+        failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
+    }
+
+    func finish() { continuation.finish() }
+}

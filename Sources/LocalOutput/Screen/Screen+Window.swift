@@ -1,0 +1,79 @@
+internal import CSDL
+internal import MediaCore
+
+/// What becomes of the window after it opened. The thread that made the screen only.
+extension Screen {
+    var isOpen: Bool { window != nil }
+
+    /// The drawing area in pixels; nil without a window.
+    var area: PixelSize? { window == nil ? nil : presenter?.area }
+
+    var isFullScreen: Bool {
+        guard let window else { return options.isFullScreen }
+        return SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0
+    }
+
+    /// Fills the display or goes back to a window.
+    func setFullScreen(_ wanted: Bool) {
+        checkThread()
+        guard let window else { return setInitialFullScreen(wanted) }
+        guard wanted != isFullScreen else { return }
+        SDL_SetWindowFullscreen(window, wanted ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+        geometryChanged()
+    }
+
+    func setTitle(_ title: String) {
+        checkThread()
+        if let window { SDL_SetWindowTitle(window, title) } else { setInitialTitle(title) }
+    }
+
+    /// Fits the window to the pictures of another film, unless a person chose its size.
+    func fit(to pictureSize: PixelSize) {
+        checkThread()
+        guard let window, !isSizeChosen, !isFullScreen else { return }
+        let display = Int(SDL_GetWindowDisplayIndex(window))
+        let room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? pictureSize
+        let size = Self.initialSize(of: pictureSize, wish: nil, within: room)
+        var (width, height): (Int32, Int32) = (0, 0)
+        SDL_GetWindowSize(window, &width, &height)
+        guard Int(width) != size.width || Int(height) != size.height else { return }
+        SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
+        geometryChanged()
+    }
+
+    /// Everything is drawn anew: size, display or memory of the window changed.
+    func geometryChanged() {
+        presenter?.invalidate()
+        needsPaint = true
+    }
+
+    /// What the window system says of the window; returns what others should know.
+    func take(_ event: SDL_WindowEvent) -> ScreenInput? {
+        switch SDL_WindowEventID(UInt32(event.event)) {
+        case SDL_WINDOWEVENT_CLOSE: return .close
+        case SDL_WINDOWEVENT_EXPOSED:
+            needsPaint = true
+            return nil
+        case SDL_WINDOWEVENT_RESIZED:
+            // Sent for changes from outside only.
+            if !isFullScreen { isSizeChosen = true }
+            return nil
+        case SDL_WINDOWEVENT_SIZE_CHANGED:
+            geometryChanged()
+            return area.map { .resized($0) }
+        case SDL_WINDOWEVENT_DISPLAY_CHANGED:
+            geometryChanged()
+            return nil
+        case SDL_WINDOWEVENT_HIDDEN, SDL_WINDOWEVENT_MINIMIZED: return setVisible(false)
+        case SDL_WINDOWEVENT_SHOWN, SDL_WINDOWEVENT_RESTORED, SDL_WINDOWEVENT_MAXIMIZED: return setVisible(true)
+        default: return nil
+        }
+    }
+
+    private func setVisible(_ nowVisible: Bool) -> ScreenInput? {
+        if nowVisible { needsPaint = true }
+        guard isVisible != nowVisible else { return nil }
+        isVisible = nowVisible
+        return .visible(nowVisible)
+    }
+}

@@ -1,0 +1,96 @@
+public import MediaCore
+public import SyncRendering
+
+/// The screen as every other thread sees it: commands go in and return at once, what a person did comes out.
+///
+/// Commands are carried out in order by the thread that runs the `ScreenLoop`; those given before it runs wait.
+public final class ScreenControl: Sendable {
+    enum Command: Sendable {
+        case attach(DisplayLayer, Timebase, EventLog)
+        case detach
+        case open(PixelSize)
+        case fullScreen(Bool?)
+        case title(String)
+        case message(ScreenMessage?)
+        case snapshot(@Sendable (ScreenSnapshot?) -> Void)
+        case stop
+    }
+
+    /// What the screen is doing, read whole.
+    public struct Status: Sendable {
+        /// Pictures shown, and passed over because a newer one was due, since the layer was attached.
+        public var shown = 0
+        public var dropped = 0
+        public var refresh = RefreshMode.unpaced
+        /// How pictures reach the glass, for people; empty without a window.
+        public var presentation = ""
+        /// The drawing area in pixels; nil without a window.
+        public var area: PixelSize?
+        public var isFullScreen = false
+        public var isVisible = false
+    }
+
+    /// What people do to the window. One reader; when it falls behind, the oldest are dropped.
+    public let inputs: AsyncStream<ScreenInput>
+    let report: AsyncStream<ScreenInput>.Continuation
+    let signal = PollableSignal()
+    private let commands = Lock<[Command]>([])
+    let state = Lock(Status())
+
+    init() {
+        (inputs, report) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+    }
+
+    /// What the screen is doing now.
+    public var status: Status { state.withLock { $0 } }
+
+    /// Shows this layer's pictures from now on, each when the timebase says. What was shown before stays on screen
+    /// until the first one comes. Add the layer to the synchronizer too, so that it hears of changes.
+    public func attach(_ layer: DisplayLayer, timebase: Timebase, events: EventLog) {
+        send(.attach(layer, timebase, events))
+    }
+
+    /// Takes no more pictures; the last one stays.
+    public func detach() { send(.detach) }
+
+    /// Opens the window ahead of the first picture, for pictures of this size in square pixels; when it is open and
+    /// its size was not chosen by a person, it takes the new size.
+    public func open(for size: PixelSize) { send(.open(size)) }
+
+    /// Opens the window ahead of the first picture of a track.
+    public func open(for format: VideoFormat) {
+        open(
+            for: PicturePlacement.displaySize(
+                of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation))
+    }
+
+    /// Fills the display, or goes back to a window; nil changes from one to the other.
+    public func setFullScreen(_ isFullScreen: Bool?) { send(.fullScreen(isFullScreen)) }
+
+    public func setTitle(_ title: String) { send(.title(title)) }
+
+    /// Lays a message over the film for a while, in place of the one before; nil takes it away.
+    public func show(_ message: ScreenMessage?) { send(.message(message)) }
+
+    /// The picture on screen in its own size, without message and bars; nil when there is none.
+    public func snapshot() async -> ScreenSnapshot? {
+        await withCheckedContinuation { continuation in
+            send(.snapshot { continuation.resume(returning: $0) })
+        }
+    }
+
+    /// Ends the loop; the window closes.
+    public func stop() { send(.stop) }
+
+    private func send(_ command: Command) {
+        commands.withLock { $0.append(command) }
+        signal.raise()
+    }
+
+    /// The loop's thread: puts the waiting commands into an empty array, and keeps that array's memory for the next.
+    func take(into scratch: inout [Command]) {
+        commands.withLock { commands in
+            if !commands.isEmpty { swap(&commands, &scratch) }
+        }
+    }
+}

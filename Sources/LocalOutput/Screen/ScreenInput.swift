@@ -1,0 +1,32 @@
+public import MediaCore
+public import SyncRendering
+
+/// What a person does to the window, or the window system on its own.
+public enum ScreenInput: Sendable, Equatable {
+    /// A key, a mouse button or the wheel, by mpv's name for it: `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`,
+    /// `"WHEEL_UP"`. `isRepeat` while a key is held down.
+    case key(String, isRepeat: Bool)
+    /// The window is to be closed.
+    case close
+    /// Size of the drawing area in pixels.
+    case resized(PixelSize)
+    case fullScreen(Bool)
+    /// False while hidden or minimised: pictures are then taken and dropped.
+    case visible(Bool)
+    /// Something a person should read once: a film in HDR, a picture of no known format.
+    case notice(String)
+    /// There is no window, or no longer one. The film goes on without its picture.
+    case lost(OutputError)
+
+    public static func == (left: ScreenInput, right: ScreenInput) -> Bool {
+        switch (left, right) {
+        case (.key(let a, let b), .key(let c, let d)): a == c && b == d
+        case (.close, .close): true
+        case (.resized(let a), .resized(let b)): a == b
+        case (.fullScreen(let a), .fullScreen(let b)), (.visible(let a), .visible(let b)): a == b
+        case (.notice(let a), .notice(let b)): a == b
+        case (.lost(let a), .lost(let b)): a.code == b.code && a.message == b.message
+        default: false
+        }
+    }
+}

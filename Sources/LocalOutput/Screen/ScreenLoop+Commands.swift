@@ -1,0 +1,112 @@
+internal import CSDL
+internal import MediaCore
+internal import SyncRendering
+
+/// What other threads asked for.
+extension ScreenLoop {
+    func connect() {
+        do {
+            let screen = try Screen(options: options, converter: converter)
+            screen.onNews = { [control] in control.report.yield($0) }
+            self.screen = screen
+        } catch {
+            failure = error
+        }
+    }
+
+    func carryOutCommands() {
+        control.take(into: &commands)
+        guard !commands.isEmpty else { return }
+        for command in commands { carryOut(command) }
+        commands.removeAll(keepingCapacity: true)
+    }
+
+    private func carryOut(_ command: ScreenControl.Command) {
+        switch command {
+        case .attach(let layer, let timebase, let events): attach(layer, timebase, events)
+        case .detach: detach()
+        case .open(let size): open(for: size)
+        case .fullScreen(let wanted):
+            guard let screen else { return }
+            screen.setFullScreen(wanted ?? !screen.isFullScreen)
+            fullScreenMayHaveChanged()
+        case .title(let title): screen?.setTitle(title)
+        case .message(let message): showMessage(message)
+        case .snapshot(let reply):
+            reply(presenter?.onScreen?.picture.flatMap { ScreenSnapshot(of: $0, by: converter) })
+        case .stop: isStopping = true
+        }
+    }
+
+    private func attach(_ layer: DisplayLayer, _ timebase: Timebase, _ events: EventLog) {
+        detach()
+        if screen == nil { reportFailure() }
+        self.layer = layer
+        self.timebase = timebase
+        let output: any VideoOutput = screen ?? nothing
+        presenter = FramePresenter(layer: layer, timebase: timebase, output: output, events: events)
+        layer.arrival.echo(to: control.signal)
+    }
+
+    private func detach() {
+        layer?.arrival.echo(to: nil)
+        layer = nil
+    }
+
+    private func open(for size: PixelSize) {
+        guard let screen else { return reportFailure() }
+        if screen.isOpen { return screen.fit(to: size) }
+        do { try screen.open(for: size) } catch { control.report.yield(.lost(error)) }
+        describe()
+    }
+
+    /// Says once that there is no display: only a film with a picture misses it.
+    private func reportFailure() {
+        guard let failure, !isFailureKnown else { return }
+        isFailureKnown = true
+        control.report.yield(.lost(failure))
+    }
+
+    /// Lays a message over the film, or takes it away.
+    func showMessage(_ message: ScreenMessage?) {
+        messageEnds = message.map { HostInstant.now.advanced(by: $0.duration) }
+        self.message = message
+        layOutMessage()
+    }
+
+    /// Draws the message for the window as it is now.
+    func layOutMessage() {
+        screen?.overlay = nil
+    }
+
+    func fullScreenMayHaveChanged() {
+        guard let screen else { return }
+        let isFullScreen = screen.isFullScreen
+        let hasChanged = control.state.withLock { state in
+            defer { state.isFullScreen = isFullScreen }
+            return state.isFullScreen != isFullScreen
+        }
+        guard hasChanged else { return }
+        cursor.pointerMoved(isFullScreen: isFullScreen)
+        control.report.yield(.fullScreen(isFullScreen))
+    }
+
+    /// Refreshes what is told about the window.
+    func describe() {
+        guard let screen else { return }
+        let (presentation, area) = (screen.presentation, screen.area)
+        control.state.withLock { state in
+            state.presentation = presentation
+            state.area = area
+        }
+    }
+
+    /// Keeps the screen saver away while the film runs.
+    func keepAwake() {
+        guard let screen, screen.isOpen, let timebase else { return }
+        let isRunning = timebase.rate != 0
+        guard isRunning != isAwake else { return }
+        isAwake = isRunning
+        if isRunning { SDL_DisableScreenSaver() } else { SDL_EnableScreenSaver() }
+    }
+}

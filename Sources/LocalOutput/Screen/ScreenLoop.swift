@@ -1,0 +1,101 @@
+internal import CSDL
+internal import MediaCore
+public import SyncRendering
+
+/// The loop of the process's main thread: it owns the screen, shows each picture at its instant, and serves the
+/// window.
+///
+/// Between two things to do it sleeps in one call that hears the window system, commands, arriving pictures and the
+/// next deadline alike: nothing is polled.
+public final class ScreenLoop {
+    /// For all other threads.
+    public let control = ScreenControl()
+    let options: ScreenOptions
+    let converter: any PictureConverter
+    var screen: Screen?
+    let nothing = NoScreen()
+    var presenter: FramePresenter?
+    var layer: DisplayLayer?
+    var timebase: Timebase?
+    var commands: [ScreenControl.Command] = []
+    var isStopping = false
+    var failure: OutputError?
+    var isFailureKnown = false
+    var message: ScreenMessage?
+    var messageEnds: HostInstant?
+    var isAwake = false
+    var isRepeating = false
+    var cursor = CursorHiding()
+
+    /// Does nothing yet; the window system is reached by `run`.
+    public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
+        self.options = options
+        self.converter = converter
+        commands.reserveCapacity(16)
+    }
+
+    /// Serves the screen until `control.stop()`. On the main thread, once.
+    public func run() {
+        PollableSignal.requestPreciseWaits()
+        connect()
+        while true {
+            carryOutCommands()
+            if isStopping { break }
+            serveWindow()
+            let next = step()
+            repaintIfNeeded(before: next)
+            publish()
+            sleep(until: next)
+        }
+        layer?.arrival.echo(to: nil)
+        presenter = nil
+        screen = nil
+        control.report.finish()
+    }
+
+    // MARK: One round
+
+    /// What the film wants now; nil when nothing until something arrives.
+    private func step() -> HostInstant? {
+        guard let presenter, layer != nil else { return nil }
+        keepAwake()
+        switch presenter.step() {
+        case .at(let instant): return instant
+        case .whenSomethingArrives: return nil
+        }
+    }
+
+    /// A picture that comes soon carries the message or fills the new window anyway; a repaint would delay it.
+    private func repaintIfNeeded(before next: HostInstant?) {
+        guard let screen, screen.needsPaint else { return }
+        if let next, next - .now < .milliseconds(12) { return }
+        if let presenter, presenter.onScreen != nil { presenter.repaint() } else { screen.paintNothing() }
+    }
+
+    private func sleep(until film: HostInstant?) {
+        var deadline = film
+        func include(_ moment: HostInstant?) {
+            guard let moment else { return }
+            deadline = deadline.map { min($0, moment) } ?? moment
+        }
+        include(messageEnds)
+        include(cursor.hideAt)
+        if let screen, screen.isOpen, screen.connection == nil { include(.now.advanced(by: .milliseconds(10))) }
+        if let deadline, deadline <= .now { return }
+        _ = control.signal.wait(until: deadline, orReadable: screen?.connection?.descriptor)
+        let now = HostInstant.now
+        if let ends = messageEnds, ends <= now { showMessage(nil) }
+        if let hide = cursor.hideAt, hide <= now { cursor.hide() }
+    }
+
+    private func publish() {
+        control.state.withLock { state in
+            if let presenter {
+                state.shown = presenter.shownCount
+                state.dropped = presenter.droppedCount
+            }
+            state.refresh = screen?.refresh ?? .unpaced
+            state.isVisible = screen?.isOpen == true && screen?.isVisible == true
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Decodes packets of sound and cuts off what encoders added at the ends. Owned and called by one thread.
+final class AudioDecoder {
+    /// What one call of `next` produced: frames `skip ..< skip + count` of `frame` are to be heard.
+    struct Output {
+        var skip: Int
+        var count: Int
+        /// Film time of the first frame to be heard, by its packet's stamp; nil when it follows on.
+        var time: MediaTime?
+        /// Does not follow on from what was before.
+        var isDiscontinuous: Bool
+    }
+
+    /// The frame that the last `Output` speaks of; valid until the next call.
+    let frame: UnsafeMutablePointer<AVFrame>
+    private(set) var damagedPackets = 0
+
+    private var context: UnsafeMutablePointer<AVCodecContext>
+    private let packet: UnsafeMutablePointer<AVPacket>
+    private var format: AudioFormat
+
+    /// Buffers not yet decoded, oldest first, and the packet of the first that comes next.
+    private var queue: [SampleBuffer] = []
+    private var index = 0
+    private var timescale: Int32
+    /// Frames still to be cut from the start, in frames of the decoded sound.
+    private var toSkip = 0
+    /// Frames to be cut from the end of the packet being decoded.
+    private var trimEnd = 0
+    private var isDecodeOnly = false
+    private var isDiscontinuous = false
+    private var isFinished = false
+    private var isDrained = false
+
+    init(_ format: AudioFormat) throws(MediaError) {
+        self.format = format
+        timescale = Int32(clamping: format.sampleRate)
+        context = try Self.open(format)
+        guard let packet = av_packet_alloc(), let frame = av_frame_alloc() else { throw CodecContext.noMemory }
+        (self.packet, self.frame) = (packet, frame)
+        queue.reserveCapacity(8)
+    }
+
+    deinit {
+        var (lastContext, lastPacket, lastFrame) = (Optional(context), Optional(packet), Optional(frame))
+        avcodec_free_context(&lastContext)
+        av_packet_free(&lastPacket)
+        av_frame_free(&lastFrame)
+    }
+
+    private static func open(_ format: AudioFormat) throws(MediaError) -> UnsafeMutablePointer<AVCodecContext> {
+        let context = try CodecContext.decoder(for: format.parameters, type: AVMEDIA_TYPE_AUDIO) { filled in
+            filled.pointee.sample_rate = Int32(clamping: format.sampleRate)
+            AudioLayouts.set(&filled.pointee.ch_layout, format.layout)
+        }
+        context.pointee.thread_count = 1
+        // What is to be cut off is stated with each packet; a decoder that cut by itself would cut twice.
+        context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
+        context.pointee.pkt_timebase = AVRational(num: 1, den: Int32(clamping: format.sampleRate))
+        try CodecContext.open(context, named: format.parameters.codec)
+        return context
+    }
+
+    /// True while a buffer handed in has packets left.
+    var hasInput: Bool { !queue.isEmpty }
+
+    func send(_ buffer: SampleBuffer) {
+        guard case .encodedAudio = buffer.payload else { return }
+        isFinished = false
+        queue.append(buffer)
+    }
+
+    func finish() { isFinished = true }
+
+    func reset() {
+        avcodec_flush_buffers(context)
+        queue.removeAll(keepingCapacity: true)
+        (index, toSkip, trimEnd) = (0, 0, 0)
+        (isDecodeOnly, isFinished, isDrained) = (false, false, false)
+        isDiscontinuous = true
+    }
+
+    /// Decodes until there is something to hear; nil when more packets are needed.
+    func next() throws(MediaError) -> Output? {
+        while true {
+            let code = avcodec_receive_frame(context, frame)
+            if code >= 0 {
+                if let output = trimmed() { return output }
+                continue
+            }
+            if code != cff_error_again, code != cff_error_eof { damagedPackets += 1 }
+            if code == cff_error_eof {
+                // Ready for what may come after an end, for instance when a playlist goes on.
+                avcodec_flush_buffers(context)
+                isDrained = true
+            }
+            if try !feedNextPacket() { return nil }
+        }
+    }
+
+    private func feedNextPacket() throws(MediaError) -> Bool {
+        while let buffer = queue.first {
+            guard case .encodedAudio(let format, let batch) = buffer.payload, index < batch.packets.count else {
+                queue.removeFirst()
+                index = 0
+                continue
+            }
+            if index == 0 { try begin(buffer, format) }
+            let entry = batch.packets[index]
+            index += 1
+            send(entry, of: batch)
+            return true
+        }
+        guard isFinished, !isDrained else { return false }
+        return avcodec_send_packet(context, nil) >= 0
+    }
+
+    private func begin(_ buffer: SampleBuffer, _ fresh: AudioFormat) throws(MediaError) {
+        isDrained = false
+        isDecodeOnly = buffer.flags.contains(.decodeOnly)
+        if buffer.flags.contains(.discontinuity) {
+            avcodec_flush_buffers(context)
+            toSkip = 0
+            isDiscontinuous = true
+        }
+        guard fresh !== format else { return }
+        if fresh != format {
+            let opened = try Self.open(fresh)
+            var old: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&old)
+            context = opened
+        }
+        format = fresh
+    }
+
+    private func send(_ entry: PacketBatch.Packet, of batch: PacketBatch) {
+        if let time = entry.presentationTime { timescale = time.timescale }
+        packet.pointee.pts = entry.presentationTime?.value ?? cff_nopts_value
+        packet.pointee.dts = packet.pointee.pts
+        packet.pointee.duration = 0
+        toSkip += min(entry.trimStart, 1 << 24)
+        trimEnd = entry.trimEnd
+        batch.withBytes(of: entry) { bytes in
+            packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
+            packet.pointee.size = Int32(clamping: bytes.count)
+            if avcodec_send_packet(context, packet) < 0 { damagedPackets += 1 }
+        }
+        packet.pointee.data = nil
+        packet.pointee.size = 0
+    }
+
+    /// Cuts the decoded frame; nil when nothing of it is to be heard.
+    private func trimmed() -> Output? {
+        let total = Int(frame.pointee.nb_samples)
+        let rate = frame.pointee.sample_rate
+        guard total > 0, rate > 0, AudioLayouts.isSensible(frame.pointee.ch_layout) else { return nil }
+        // Trims are stated at the container's rate, which HE-AAC's decoded rate may be twice of.
+        func scaled(_ frames: Int) -> Int {
+            Int(rate) == format.sampleRate ? frames : frames * Int(rate) / format.sampleRate
+        }
+        var start: MediaTime?
+        if frame.pointee.pts != cff_nopts_value { start = MediaTime(value: frame.pointee.pts, timescale: timescale) }
+        let skipped = min(scaled(toSkip), total)
+        if toSkip > 0 {
+            toSkip = skipped < total ? 0 : max(0, toSkip - skipped * format.sampleRate / Int(rate))
+            start = start.map { $0 + MediaTime(value: Int64(skipped), timescale: rate) }
+        }
+        let cut = min(scaled(trimEnd), total - skipped)
+        trimEnd = 0
+        let count = total - skipped - cut
+        if isDecodeOnly || count <= 0 {
+            return nil
+        }
+        defer { isDiscontinuous = false }
+        return Output(skip: skipped, count: count, time: start, isDiscontinuous: isDiscontinuous)
+    }
+}

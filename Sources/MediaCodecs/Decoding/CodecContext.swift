@@ -1,0 +1,76 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Opens libavcodec's decoders from the house's formats, and puts its error numbers into sentences.
+enum CodecContext {
+    /// Pictures beyond this many pixels are refused, whatever a bitstream says: half a gigabyte decoded.
+    static let largestArea: Int64 = 268_435_456
+
+    /// A decoder that is set up but not opened. The caller frees it.
+    static func decoder(
+        for parameters: CodecParameters, type: AVMediaType, _ fill: (UnsafeMutablePointer<AVCodecParameters>) -> Void
+    ) throws(MediaError) -> UnsafeMutablePointer<AVCodecContext> {
+        cff_log_silence()
+        guard let descriptor = avcodec_descriptor_get_by_name(parameters.codec),
+            descriptor.pointee.type == type, let codec = avcodec_find_decoder(descriptor.pointee.id)
+        else {
+            throw MediaError(
+                .unsupported,
+                "nothing here decodes \"\(parameters.codec)\"; install an FFmpeg that does, or choose another track")
+        }
+        var filled = avcodec_parameters_alloc()
+        defer { avcodec_parameters_free(&filled) }
+        guard let filled, let context = avcodec_alloc_context3(codec) else { throw noMemory }
+        filled.pointee.codec_type = type
+        filled.pointee.codec_id = descriptor.pointee.id
+        filled.pointee.codec_tag = parameters.tag
+        filled.pointee.profile = parameters.profile
+        filled.pointee.level = parameters.level
+        filled.pointee.bit_rate = parameters.bitRate
+        filled.pointee.block_align = parameters.blockAlign
+        filled.pointee.bits_per_coded_sample = parameters.bitsPerCodedSample
+        filled.pointee.bits_per_raw_sample = parameters.bitsPerRawSample
+        filled.pointee.frame_size = parameters.framesPerPacket
+        filled.pointee.seek_preroll = parameters.seekPreroll
+        filled.pointee.video_delay = parameters.reorderDepth
+        let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
+        if !parameters.configuration.isEmpty, let copy = av_mallocz(parameters.configuration.count + padding) {
+            parameters.configuration.withUnsafeBytes { copy.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
+            filled.pointee.extradata = copy.assumingMemoryBound(to: UInt8.self)
+            filled.pointee.extradata_size = Int32(parameters.configuration.count)
+        }
+        fill(filled)
+        var result: UnsafeMutablePointer<AVCodecContext>? = context
+        if avcodec_parameters_to_context(context, filled) < 0 {
+            avcodec_free_context(&result)
+            throw MediaError(
+                .unsupported, "the \(parameters.codec) track's description makes no sense; try another track")
+        }
+        context.pointee.max_pixels = largestArea
+        return context
+    }
+
+    /// Opens what `decoder(for:type:_:)` set up; frees it on failure.
+    static func open(_ context: UnsafeMutablePointer<AVCodecContext>, named codec: String) throws(MediaError) {
+        let code = avcodec_open2(context, nil, nil)
+        if code >= 0 { return }
+        var failed: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&failed)
+        if code == cff_error_invalid_data {
+            throw MediaError(.unsupported, "the \(codec) track's description is damaged; try another track")
+        }
+        throw MediaError(.unsupported, "the \(codec) decoder does not start: \(text(code)); try another track")
+    }
+
+    static var noMemory: MediaError {
+        MediaError(.limitExceeded, "there is no memory left to decode with; close something")
+    }
+
+    /// libavutil's words for an error number, in lower case so that they fit into a sentence.
+    static func text(_ code: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            av_strerror(code, buffer.baseAddress, 128)
+            return String(cString: buffer.baseAddress!).lowercased()
+        }
+    }
+}

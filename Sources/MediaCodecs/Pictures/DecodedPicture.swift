@@ -1,0 +1,74 @@
+internal import CFFmpeg
+public import MediaCore
+
+/// A picture in libavcodec's own memory, without a copy.
+///
+/// `@unchecked Sendable`: the frame is filled by the decoder's thread before publication and only read afterwards;
+/// `RecyclingPool` refills it only when nobody else holds the object.
+public final class DecodedPicture: Picture, @unchecked Sendable {
+    let frame: UnsafeMutablePointer<AVFrame>
+    public private(set) var size = PixelSize(width: 0, height: 0)
+    public private(set) var pixelFormat = PixelFormat.other
+    public private(set) var pixelAspect = Ratio.one
+    public private(set) var rotation = 0
+    public private(set) var color = ColorDescription()
+    public private(set) var bitDepth = 8
+
+    init() {
+        guard let frame = av_frame_alloc() else { fatalError("there is no memory left for a picture's description") }
+        self.frame = frame
+    }
+
+    deinit {
+        var last: UnsafeMutablePointer<AVFrame>? = frame
+        av_frame_free(&last)
+    }
+
+    public func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+        let (data, stride) = (frame.pointee.data, frame.pointee.linesize)
+        return body(
+            PicturePlanes(
+                bases: (
+                    data.0.map { UnsafePointer($0) }, data.1.map { UnsafePointer($0) },
+                    data.2.map { UnsafePointer($0) }, data.3.map { UnsafePointer($0) }
+                ),
+                strides: (Int(stride.0), Int(stride.1), Int(stride.2), Int(stride.3))))
+    }
+
+    /// libavutil's number of the pixel format.
+    var libavFormat: AVPixelFormat { AVPixelFormat(frame.pointee.format) }
+
+    /// Reads the description of what the decoder has just put into `frame`; what the bitstream does not say is taken
+    /// from the container.
+    func describe(_ format: VideoFormat) {
+        let shown = frame.pointee
+        size = PixelSize(width: Int(shown.width), height: Int(shown.height))
+        rotation = format.rotation
+        let aspect = shown.sample_aspect_ratio
+        pixelAspect =
+            format.pixelAspect == .one && aspect.num > 0 && aspect.den > 0
+            ? Ratio(Int(aspect.num), Int(aspect.den)) : format.pixelAspect
+        let kind = libavFormat
+        switch kind {
+        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: pixelFormat = .yuv420p
+        case AV_PIX_FMT_NV12: pixelFormat = .nv12
+        case AV_PIX_FMT_BGRA, AV_PIX_FMT_BGR0: pixelFormat = .bgra
+        default: pixelFormat = .other
+        }
+        bitDepth = av_pix_fmt_desc_get(kind).map { Int($0.pointee.comp.0.depth) } ?? 8
+        // H.273 keeps 2 for "not said" in each of the three tables.
+        func known(_ stated: UInt32, _ container: UInt8) -> UInt8 {
+            stated == 2 ? container : UInt8(clamping: stated)
+        }
+        let isJPEGRange =
+            kind == AV_PIX_FMT_YUVJ420P || kind == AV_PIX_FMT_YUVJ422P || kind == AV_PIX_FMT_YUVJ444P
+            || kind == AV_PIX_FMT_YUVJ440P
+        let isFull =
+            shown.color_range == AVCOL_RANGE_UNSPECIFIED
+            ? format.color.isFullRange : shown.color_range == AVCOL_RANGE_JPEG
+        color = ColorDescription(
+            primaries: known(shown.color_primaries.rawValue, format.color.primaries),
+            transfer: known(shown.color_trc.rawValue, format.color.transfer),
+            matrix: known(shown.colorspace.rawValue, format.color.matrix), isFullRange: isFull || isJPEGRange)
+    }
+}

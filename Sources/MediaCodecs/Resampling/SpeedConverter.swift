@@ -1,0 +1,104 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// A converter that plays faster or slower with the pitch kept. Owned and called by one thread.
+///
+/// Times are counted, not taken from the filter: output frame n of an unbroken stretch is perceived at the film time
+/// `start + n × speed / rate`. The filter moves single sounds by at most half its window (about 25 ms of film), back
+/// and forth around that.
+final class SpeedConverter: PCMConverter {
+    private let inner: FilmAudioConverter
+    private let stretcher: TempoStretcher
+    private let speed: Double
+    private let rate: Double
+    private let natural: PCMBlock
+    private let channels: Int
+    /// Film time of the stretch's first frame, film time expected next on the input, frames handed out since.
+    private var start: MediaTime?
+    private var expected: MediaTime?
+    private var given: Int64 = 0
+    private var isEnding = false
+    /// What is in `natural` has not been put in yet.
+    private var isHolding = false
+    private var isFinished = false
+
+    init(_ inner: FilmAudioConverter, output: PCMFormat, speed: Double) throws(MediaError) {
+        self.inner = inner
+        self.speed = speed
+        rate = Double(output.sampleRate)
+        channels = output.channels
+        stretcher = try TempoStretcher(format: output, speed: speed)
+        natural = PCMBlock(format: output, capacity: 4096)
+    }
+
+    var damagedPackets: Int { inner.damagedPackets }
+
+    func send(_ buffer: SampleBuffer) throws(MediaError) {
+        isFinished = false
+        try inner.send(buffer)
+    }
+
+    func finish() {
+        isFinished = true
+        inner.finish()
+    }
+
+    func reset() {
+        inner.reset()
+        try? stretcher.begin()
+        (start, expected) = (nil, nil)
+        (isEnding, isHolding, isFinished) = (false, false, false)
+    }
+
+    func receive(into block: PCMBlock) throws(MediaError) -> Bool {
+        block.frames = 0
+        block.speed = speed
+        while block.frames < block.capacity {
+            if take(into: block) { continue }
+            if isEnding {
+                // The stretch is out; the next one starts at a place of its own.
+                isEnding = false
+                (start, expected) = (nil, nil)
+                try stretcher.begin()
+                if block.frames > 0 { return true }
+            }
+            if isHolding {
+                put()
+            } else if try inner.receive(into: natural) {
+                if let expected, (natural.start - expected).nanoseconds.magnitude > 1_000_000 {
+                    isEnding = true
+                    isHolding = true
+                    stretcher.finish()
+                } else {
+                    put()
+                }
+            } else if isFinished, start != nil {
+                isEnding = true
+                stretcher.finish()
+            } else {
+                break
+            }
+        }
+        return block.frames > 0
+    }
+
+    private func put() {
+        isHolding = false
+        if start == nil {
+            start = natural.start
+            given = 0
+        }
+        expected = natural.end
+        stretcher.push(natural.samples, frames: natural.frames)
+    }
+
+    private func take(into block: PCMBlock) -> Bool {
+        guard let start else { return false }
+        let got = stretcher.pull(into: block.samples + block.frames * channels, room: block.capacity - block.frames)
+        guard got > 0 else { return false }
+        if block.frames == 0 { block.start = start + MediaTime(seconds: Double(given) / rate * speed) }
+        block.frames += got
+        given += Int64(got)
+        return true
+    }
+}

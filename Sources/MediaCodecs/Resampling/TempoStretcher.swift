@@ -1,0 +1,94 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Stretches sound in time and keeps its pitch, with libavfilter's `atempo`.
+final class TempoStretcher {
+    private let format: PCMFormat
+    private let speed: Double
+    private var graph: UnsafeMutablePointer<AVFilterGraph>?
+    private var input: UnsafeMutablePointer<AVFilterContext>?
+    private var output: UnsafeMutablePointer<AVFilterContext>?
+    private let frame: UnsafeMutablePointer<AVFrame>
+    private let stretched: UnsafeMutablePointer<AVFrame>
+    /// Frames of `stretched` already taken.
+    private var taken = 0
+
+    init(format: PCMFormat, speed: Double) throws(MediaError) {
+        guard speed.isFinite, speed >= 0.5, speed <= 2 else {
+            throw MediaError(.unsupported, "cannot play at that speed; choose one from 0.5 to 2")
+        }
+        self.format = format
+        self.speed = speed
+        guard let frame = av_frame_alloc(), let stretched = av_frame_alloc() else { throw CodecContext.noMemory }
+        (self.frame, self.stretched) = (frame, stretched)
+        try begin()
+    }
+
+    deinit {
+        var (first, second) = (Optional(frame), Optional(stretched))
+        av_frame_free(&first)
+        av_frame_free(&second)
+        avfilter_graph_free(&graph)
+    }
+
+    /// Forgets what is inside and starts anew.
+    func begin() throws(MediaError) {
+        avfilter_graph_free(&graph)
+        av_frame_unref(stretched)
+        taken = 0
+        guard let fresh = avfilter_graph_alloc() else { throw CodecContext.noMemory }
+        graph = fresh
+        fresh.pointee.nb_threads = 1
+        let settings =
+            "sample_rate=\(format.sampleRate):sample_fmt=flt:channels=\(format.channels):time_base=1/\(format.sampleRate)"
+        let tempo = "tempo=\(speed)"
+        var stretch: UnsafeMutablePointer<AVFilterContext>?
+        let code =
+            [
+                avfilter_graph_create_filter(&input, avfilter_get_by_name("abuffer"), "in", settings, nil, fresh),
+                avfilter_graph_create_filter(&stretch, avfilter_get_by_name("atempo"), "speed", tempo, nil, fresh),
+                avfilter_graph_create_filter(&output, avfilter_get_by_name("abuffersink"), "out", nil, nil, fresh),
+            ].min() ?? -1
+        guard code >= 0, avfilter_link(input, 0, stretch, 0) >= 0, avfilter_link(stretch, 0, output, 0) >= 0,
+            avfilter_graph_config(fresh, nil) >= 0
+        else {
+            avfilter_graph_free(&graph)
+            throw MediaError(
+                .unsupported, "this machine's FFmpeg cannot change the speed of sound; play at speed 1")
+        }
+    }
+
+    /// Puts sound in.
+    func push(_ samples: UnsafePointer<Float>, frames: Int) {
+        guard graph != nil, frames > 0 else { return }
+        frame.pointee.nb_samples = Int32(clamping: frames)
+        frame.pointee.format = AV_SAMPLE_FMT_FLT.rawValue
+        frame.pointee.sample_rate = Int32(clamping: format.sampleRate)
+        frame.pointee.ch_layout.order = AV_CHANNEL_ORDER_UNSPEC
+        frame.pointee.ch_layout.nb_channels = Int32(clamping: format.channels)
+        guard av_frame_get_buffer(frame, 0) >= 0, let target = frame.pointee.data.0 else { return }
+        UnsafeMutableRawPointer(target).copyMemory(
+            from: samples, byteCount: frames * format.channels * MemoryLayout<Float>.stride)
+        // The filter takes the reference over and leaves the frame empty, whether it could use it or not.
+        if av_buffersrc_add_frame_flags(input, frame, 0) < 0 { av_frame_unref(frame) }
+    }
+
+    /// No more sound follows.
+    func finish() { if graph != nil { _ = av_buffersrc_add_frame_flags(input, nil, 0) } }
+
+    /// Takes up to `room` stretched frames out; 0 when nothing is ready.
+    func pull(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
+        guard graph != nil else { return 0 }
+        if taken >= Int(stretched.pointee.nb_samples) {
+            av_frame_unref(stretched)
+            taken = 0
+            if av_buffersink_get_frame(output, stretched) < 0 { return 0 }
+        }
+        guard let source = stretched.pointee.data.0 else { return 0 }
+        let count = min(room, Int(stretched.pointee.nb_samples) - taken)
+        let stride = format.channels * MemoryLayout<Float>.stride
+        UnsafeMutableRawPointer(target).copyMemory(from: source + taken * stride, byteCount: count * stride)
+        taken += count
+        return count
+    }
+}

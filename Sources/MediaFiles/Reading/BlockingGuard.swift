@@ -1,0 +1,46 @@
+internal import CFFmpeg
+internal import MediaCore
+internal import Synchronization
+
+/// Decides, while libavformat waits for a disk or a network, whether it may go on waiting.
+///
+/// libavformat asks about ten times a second from inside its waits (`AVIOInterruptCB`).
+final class BlockingGuard: Sendable {
+    /// Read from inside a wait, which may happen on a thread of libavformat's own.
+    private let cancellations: Lock<[Cancellation]>
+    /// Nanoseconds on the host clock after which waiting ends; `Int64.max` when there is no limit.
+    private let deadline = Atomic<Int64>(.max)
+
+    init(_ cancellations: [Cancellation]) { self.cancellations = Lock(cancellations) }
+
+    /// Another one who may cancel, from now on.
+    func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }
+
+    var isCancelled: Bool {
+        cancellations.withLock { all in
+            for cancellation in all where cancellation.isCancelled { return true }
+            return false
+        }
+    }
+
+    var isPastDeadline: Bool {
+        let limit = deadline.load(ordering: .relaxed)
+        return limit != .max && HostInstant.now.nanoseconds >= limit
+    }
+
+    /// Limits what follows; nil lifts the limit.
+    func allow(_ patience: Duration?) {
+        let limit = patience.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
+        deadline.store(limit, ordering: .relaxed)
+    }
+
+    /// The callback to install; the caller keeps this object alive for as long as it is.
+    var callback: AVIOInterruptCB {
+        AVIOInterruptCB(
+            callback: { @Sendable raw in
+                guard let raw else { return 0 }
+                let asked = Unmanaged<BlockingGuard>.fromOpaque(raw).takeUnretainedValue()
+                return asked.isCancelled || asked.isPastDeadline ? 1 : 0
+            }, opaque: Unmanaged.passUnretained(self).toOpaque())
+    }
+}

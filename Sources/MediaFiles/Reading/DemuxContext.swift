@@ -1,0 +1,216 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// One opened input of libavformat. Used by one thread at a time.
+final class DemuxContext {
+    let address: InputAddress
+    let waiting: BlockingGuard
+    private let options: ReadOptions
+    private var context: UnsafeMutablePointer<AVFormatContext>?
+    /// Packets read ahead while looking for the start of the film; handed out before anything else.
+    private var primed: [UnsafeMutablePointer<AVPacket>?] = []
+    private var packet: UnsafeMutablePointer<AVPacket>?
+    private var consecutiveFailures = 0
+    /// Packets that libavformat could not make sense of.
+    private(set) var damagedPackets = 0
+
+    /// Opens the input and finds its streams.
+    ///
+    /// - Parameter format: the container's name when it is known already, so that it need not be guessed again.
+    init(
+        _ address: InputAddress, options: ReadOptions, cancellations: [Cancellation], format: String? = nil
+    ) throws(MediaError) {
+        self.address = address
+        self.options = options
+        waiting = BlockingGuard(cancellations)
+        packet = av_packet_alloc()
+        guard let fresh = avformat_alloc_context(), packet != nil else {
+            throw MediaError(.limitExceeded, "there is no memory left to open \"\(address.text)\"; close something")
+        }
+        fresh.pointee.interrupt_callback = waiting.callback
+        fresh.pointee.max_streams = 256
+        var settings = Self.settings(for: address, options)
+        defer { av_dict_free(&settings) }
+        waiting.allow(address.kind == .network ? options.openTimeout : nil)
+        defer { waiting.allow(nil) }
+        context = fresh
+        // On failure libavformat frees the context and sets the pointer to nil.
+        let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
+        guard code >= 0 else { throw ReadingErrors.opening(code, address, waiting) }
+        if !headerSaysEverything {
+            let code = avformat_find_stream_info(context, nil)
+            if code < 0, waiting.isCancelled || waiting.isPastDeadline {
+                throw ReadingErrors.opening(cff_error_exit, address, waiting)
+            }
+            // Otherwise what is missing is found out per stream.
+        }
+    }
+
+    deinit {
+        for index in primed.indices { av_packet_free(&primed[index]) }
+        av_packet_free(&packet)
+        avformat_close_input(&context)
+    }
+
+    private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
+        var settings: OpaquePointer?
+        // A playlist from the network must not reach local files.
+        let remote = "http,https,httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
+        let allowed = address.kind == .network ? remote : "file,pipe,crypto,data,http,https,httpproxy,tcp,tls"
+        av_dict_set(&settings, "protocol_whitelist", allowed, 0)
+        av_dict_set(&settings, "format_whitelist", Demuxers.allowed, 0)
+        if address.kind == .network {
+            av_dict_set(&settings, "user_agent", options.userAgent, 0)
+            av_dict_set(&settings, "reconnect", "1", 0)
+            av_dict_set(&settings, "reconnect_delay_max", "4", 0)
+        }
+        return settings
+    }
+
+    /// Whether the header alone told all that a decoder needs: guessing further would decode pictures before the
+    /// first is wanted, which costs a tenth of a second and more.
+    private var headerSaysEverything: Bool {
+        guard let context, let format = context.pointee.iformat, let name = format.pointee.name else { return false }
+        let container = String(cString: name)
+        guard container.hasPrefix("mov,") || container.hasPrefix("matroska") else { return false }
+        var playable = 0
+        for stream in streams {
+            let parameters = stream.pointee.codecpar.pointee
+            switch parameters.codec_type {
+            case AVMEDIA_TYPE_VIDEO:
+                if stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 { continue }
+                if parameters.width <= 0 || parameters.height <= 0 { return false }
+                let needsConfiguration = [AV_CODEC_ID_H264, AV_CODEC_ID_HEVC].contains(parameters.codec_id)
+                if needsConfiguration, parameters.extradata_size <= 0 { return false }
+            case AVMEDIA_TYPE_AUDIO:
+                if parameters.sample_rate <= 0 || parameters.ch_layout.nb_channels <= 0 { return false }
+                // HE-AAC may double its rate without saying so in the header (ISO 14496-3, 1.6.5, implicit
+                // signalling).
+                if parameters.codec_id == AV_CODEC_ID_AAC, parameters.sample_rate <= 24_000 { return false }
+                if parameters.codec_id == AV_CODEC_ID_AAC, parameters.extradata_size <= 0 { return false }
+            default: continue
+            }
+            if parameters.codec_id == AV_CODEC_ID_NONE { continue }
+            playable += 1
+        }
+        return playable > 0
+    }
+
+    // MARK: What was found
+
+    var streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>> {
+        guard let context, let all = context.pointee.streams else { return .init(start: nil, count: 0) }
+        return all.withMemoryRebound(to: UnsafeMutablePointer<AVStream>.self, capacity: 1) {
+            UnsafeMutableBufferPointer(start: $0, count: Int(context.pointee.nb_streams))
+        }
+    }
+
+    /// libavformat's name of the container, all aliases.
+    var formatName: String {
+        context?.pointee.iformat?.pointee.name.map { String(cString: $0) } ?? ""
+    }
+
+    /// Microseconds; nil when not known.
+    var duration: Int64? {
+        guard let value = context?.pointee.duration, value != cff_nopts_value, value > 0 else { return nil }
+        return value
+    }
+
+    func metadata(_ key: String) -> String? { context.flatMap { Self.value(of: key, in: $0.pointee.metadata) } }
+
+    static func value(of key: String, in dictionary: OpaquePointer?) -> String? {
+        guard let entry = av_dict_get(dictionary, key, nil, 0), let value = entry.pointee.value else { return nil }
+        let text = String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    /// Whether the bytes can be read from any place: a local file or a server that sends ranges.
+    var hasRandomAccess: Bool {
+        guard let input = context?.pointee.pb else { return false }
+        return input.pointee.seekable & AVIO_SEEKABLE_NORMAL != 0
+    }
+
+    /// Whether the demuxer opens further inputs by itself (HLS, DASH): then it alone knows where bytes are.
+    var managesOwnInputs: Bool {
+        guard let context else { return true }
+        return context.pointee.pb == nil || formatName.hasPrefix("hls") || formatName.hasPrefix("dash")
+    }
+
+    var canSeek: Bool { hasRandomAccess || (managesOwnInputs && duration != nil) }
+
+    // MARK: Reading
+
+    /// Tells the demuxer which streams nobody will read.
+    func keepOnly(_ isWanted: (UnsafeMutablePointer<AVStream>) -> Bool) {
+        for stream in streams { stream.pointee.discard = isWanted(stream) ? AVDISCARD_DEFAULT : AVDISCARD_ALL }
+    }
+
+    /// The next packet of any stream that is not discarded; nil at the end. It belongs to the context and is valid
+    /// until the next call.
+    func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
+        if !primed.isEmpty {
+            av_packet_free(&packet)
+            packet = primed.removeFirst()
+            return packet
+        }
+        return try readPacket()
+    }
+
+    /// Makes the packet last read the next one again.
+    func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
+        guard let kept = av_packet_alloc() else { return }
+        av_packet_move_ref(kept, packet)
+        primed.insert(kept, at: 0)
+    }
+
+    private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
+        guard let context, let packet else { return nil }
+        if address.kind == .network { waiting.allow(options.readTimeout) }
+        while true {
+            av_packet_unref(packet)
+            let code = av_read_frame(context, packet)
+            if code >= 0 {
+                consecutiveFailures = 0
+                return packet
+            }
+            if waiting.isCancelled || waiting.isPastDeadline || code == cff_error_exit {
+                throw ReadingErrors.reading(code, address, waiting)
+            }
+            if code == cff_error_eof {
+                // The end of the film, or an input that broke off: only the second left an error behind.
+                if let input = context.pointee.pb, input.pointee.error < 0, input.pointee.error != cff_error_eof {
+                    throw ReadingErrors.reading(input.pointee.error, address, waiting)
+                }
+                return nil
+            }
+            consecutiveFailures += 1
+            if code == cff_error_invalid_data { damagedPackets += 1 }
+            let mayGoOn = code == cff_error_invalid_data || code == cff_error_again
+            if !mayGoOn || consecutiveFailures > 64 { throw ReadingErrors.reading(code, address, waiting) }
+        }
+    }
+
+    /// Reads on without consuming until every wanted stream has shown its first packet, or far enough that one which
+    /// has not will hardly start with the film. Calls `body` with each packet.
+    func prime(_ body: (UnsafeMutablePointer<AVPacket>) -> Bool) throws(MediaError) {
+        var bytes = 0
+        while primed.count < 500, bytes < 8 << 20 {
+            guard let read = try readPacket(), let kept = av_packet_alloc() else { return }
+            av_packet_move_ref(kept, read)
+            primed.append(kept)
+            bytes += Int(kept.pointee.size)
+            if body(kept) { return }
+        }
+    }
+
+    /// Jumps near a raw stamp of one stream, at or before it as far as the container can.
+    func seek(stream index: Int32, to raw: Int64, flags: Int32) throws(MediaError) {
+        guard let context else { return }
+        for index in primed.indices { av_packet_free(&primed[index]) }
+        primed.removeAll(keepingCapacity: true)
+        consecutiveFailures = 0
+        if address.kind == .network { waiting.allow(options.readTimeout) }
+        let code = av_seek_frame(context, index, raw, flags)
+        if code < 0 { throw ReadingErrors.reading(code, address, waiting) }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Turns libavformat's description of a stream into the house's formats.
+enum FormatReading {
+    /// Pictures beyond this are refused: eight times the area of 8K, half a gigabyte decoded.
+    static let largestSide: Int32 = 16_384
+    static let largestArea: Int64 = 268_435_456
+    /// Out-of-band configuration beyond this is nonsense: the largest that codecs need are a few hundred kilobytes.
+    static let largestConfiguration = 4 << 20
+    static let mostChannels: Int32 = 64
+
+    static func parameters(of source: UnsafePointer<AVCodecParameters>) -> CodecParameters {
+        let from = source.pointee
+        let name = avcodec_descriptor_get(from.codec_id).flatMap { $0.pointee.name }.map { String(cString: $0) } ?? ""
+        var configuration: [UInt8] = []
+        if let bytes = from.extradata, from.extradata_size > 0, Int(from.extradata_size) <= largestConfiguration {
+            configuration = Array(UnsafeBufferPointer(start: bytes, count: Int(from.extradata_size)))
+        }
+        return CodecParameters(
+            codec: name, tag: from.codec_tag, configuration: configuration, profile: from.profile, level: from.level,
+            bitRate: from.bit_rate, blockAlign: from.block_align, bitsPerCodedSample: from.bits_per_coded_sample,
+            bitsPerRawSample: from.bits_per_raw_sample, framesPerPacket: from.frame_size,
+            seekPreroll: from.seek_preroll, reorderDepth: from.video_delay)
+    }
+
+    static func audio(_ source: UnsafePointer<AVCodecParameters>) -> AudioFormat {
+        let layout = source.pointee.ch_layout
+        let mask = layout.order == AV_CHANNEL_ORDER_NATIVE ? layout.u.mask : 0
+        return AudioFormat(
+            parameters: parameters(of: source), sampleRate: Int(source.pointee.sample_rate),
+            layout: ChannelLayout(mask: mask, count: Int(layout.nb_channels)))
+    }
+
+    static func video(_ source: UnsafePointer<AVCodecParameters>, stream: UnsafeMutablePointer<AVStream>)
+        -> VideoFormat
+    {
+        let from = source.pointee
+        var aspect = stream.pointee.sample_aspect_ratio
+        if aspect.num <= 0 { aspect = from.sample_aspect_ratio }
+        var rate = stream.pointee.avg_frame_rate
+        if rate.num <= 0 || rate.den <= 0 { rate = stream.pointee.r_frame_rate }
+        let frameRate = rate.num > 0 && rate.den > 0 ? Ratio(Int(rate.num), Int(rate.den)) : nil
+        return VideoFormat(
+            parameters: parameters(of: source), size: PixelSize(width: Int(from.width), height: Int(from.height)),
+            pixelAspect: aspect.num > 0 && aspect.den > 0 ? Ratio(Int(aspect.num), Int(aspect.den)) : .one,
+            rotation: rotation(of: stream), color: color(of: from), frameRate: frameRate)
+    }
+
+    private static func color(of from: AVCodecParameters) -> ColorDescription {
+        ColorDescription(
+            primaries: UInt8(clamping: from.color_primaries.rawValue),
+            transfer: UInt8(clamping: from.color_trc.rawValue), matrix: UInt8(clamping: from.color_space.rawValue),
+            isFullRange: from.color_range == AVCOL_RANGE_JPEG)
+    }
+
+    /// The display matrix (ISO 14496-12, 8.3.2) as a clockwise turn; anything but quarter turns is rounded to one.
+    private static func rotation(of stream: UnsafeMutablePointer<AVStream>) -> Int {
+        var size = 0
+        guard let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 else {
+            return 0
+        }
+        let turn = bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_get($0) }
+        guard turn.isFinite else { return 0 }
+        return ((Int((-turn / 90).rounded()) * 90) % 360 + 360) % 360
+    }
+
+    /// Why a stream cannot be played, as the end of a sentence; nil when it can.
+    static func problem(with source: UnsafePointer<AVCodecParameters>) -> String? {
+        let from = source.pointee
+        if from.codec_id == AV_CODEC_ID_NONE { return "is in a coding that nothing here knows" }
+        switch from.codec_type {
+        case AVMEDIA_TYPE_VIDEO:
+            if from.width <= 0 || from.height <= 0 { return "has no picture size" }
+            if from.width > largestSide || from.height > largestSide
+                || Int64(from.width) * Int64(from.height) > largestArea
+            {
+                return "claims \(from.width)x\(from.height) pixels, more than \(largestSide) on a side"
+            }
+        case AVMEDIA_TYPE_AUDIO:
+            if from.sample_rate <= 0 || from.sample_rate > 6_144_000 { return "has no sensible sample rate" }
+            if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
+                return "has no sensible number of channels"
+            }
+        default: return "is neither sound nor picture"
+        }
+        if Int(from.extradata_size) > largestConfiguration { return "carries a configuration that is far too large" }
+        if avcodec_find_decoder(from.codec_id) == nil {
+            let name = avcodec_descriptor_get(from.codec_id).flatMap { $0.pointee.name }.map { String(cString: $0) }
+            return "is coded as \(name ?? "something unknown"), which this machine's FFmpeg cannot decode"
+        }
+        return nil
+    }
+}

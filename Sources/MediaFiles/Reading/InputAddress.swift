@@ -1,0 +1,99 @@
+internal import Glibc
+internal import MediaCore
+
+/// What the user named: a file, a stream of bytes without an end in sight, or something on the network.
+struct InputAddress: Sendable, Hashable {
+    enum Kind: Sendable { case file, pipe, network }
+
+    /// As the user wrote it, for messages.
+    let text: String
+    /// As libavformat wants it.
+    let url: String
+    let kind: Kind
+
+    init(_ text: String) throws(MediaError) {
+        self.text = text
+        if text == "-" {
+            (url, kind) = ("pipe:0", .pipe)
+            return
+        }
+        if let scheme = Self.scheme(of: text), scheme != "file" {
+            guard Self.networkSchemes.contains(scheme) else {
+                throw MediaError(
+                    .unsupported,
+                    "\"\(text)\" begins with \(scheme)://, which Talkie does not speak; give a file or an http(s) address"
+                )
+            }
+            (url, kind) = (text, .network)
+            return
+        }
+        var path = text
+        if path.hasPrefix("file://") { path = Self.removingPercentEncoding(String(path.dropFirst(7))) }
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw MediaError(.cannotOpen, "the name of the film is empty; give a file or an address")
+        }
+        kind = try Self.inspect(path, named: text)
+        url = "file:" + path
+    }
+
+    /// Protocols of libavformat that carry films across a network. Everything else would let a playlist or a
+    /// misspelt name reach devices and local helpers.
+    private static let networkSchemes: Set<String> = [
+        "http", "https", "rtsp", "rtsps", "rtmp", "rtmps", "rtp", "udp", "tcp", "tls", "srt", "ftp",
+    ]
+
+    private static func scheme(of text: String) -> String? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text[colon...].hasPrefix("://") else {
+            return nil
+        }
+        let scheme = text[..<colon].lowercased()
+        let isName = scheme.utf8.allSatisfy {
+            (97...122).contains($0) || (48...57).contains($0) || $0 == 43 || $0 == 45 || $0 == 46
+        }
+        return isName && !scheme.isEmpty ? scheme : nil
+    }
+
+    /// Looks at a local name before anybody tries to read it, because "Invalid data" would help nobody.
+    private static func inspect(_ path: String, named text: String) throws(MediaError) -> Kind {
+        var status = stat()
+        if stat(path, &status) != 0 {
+            switch errno {
+            case EACCES:
+                throw MediaError(.notPermitted, "may not look into the folder of \"\(text)\"; check its permissions")
+            case ENAMETOOLONG: throw MediaError(.cannotOpen, "the file name is too long; check what was typed")
+            case ELOOP:
+                throw MediaError(.cannotOpen, "\"\(text)\" is a symbolic link that leads back to itself; mend the link")
+            default: throw MediaError(.cannotOpen, "there is no file \"\(text)\"; check the name and the folder")
+            }
+        }
+        let type = status.st_mode & S_IFMT
+        if type == S_IFDIR {
+            throw MediaError(.cannotOpen, "\"\(text)\" is a folder; name the films in it one by one")
+        }
+        if access(path, R_OK) != 0 {
+            throw MediaError(.notPermitted, "may not read \"\(text)\"; change its permissions or its owner")
+        }
+        if type == S_IFREG, status.st_size == 0 {
+            throw MediaError(.notMedia, "\"\(text)\" is empty; copy or download it again")
+        }
+        return type == S_IFREG ? .file : .pipe
+    }
+
+    private static func removingPercentEncoding(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        let source = Array(text.utf8)
+        var index = 0
+        while index < source.count {
+            if source[index] == UInt8(ascii: "%"), index + 2 < source.count,
+                let value = UInt8(String(decoding: source[index + 1...index + 2], as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                index += 3
+            } else {
+                bytes.append(source[index])
+                index += 1
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,133 @@
+internal import CFFmpeg
+public import MediaCore
+
+/// A film in a file or on the network, opened and looked at.
+///
+/// Opening fixes the origin of the film's timeline: film time 0 is the earliest first sample of any of its tracks.
+/// Every reader takes that origin; a reader of its own for sound and one for the picture thus agree.
+public final class MediaFile: MediaSource {
+    public let summary: MediaSummary
+    /// One sentence for each track that was left out because it cannot be played.
+    public let warnings: [String]
+
+    private let address: InputAddress
+    private let options: ReadOptions
+    private let origin: MediaTime
+    /// libavformat's names for the container, so that a second reader need not guess.
+    private let formatName: String
+    private let streamIDs: [Int: Int32]
+    private let cancellation: Cancellation
+    /// The input that was probed, until a reader takes it over.
+    private let probed: Lock<DemuxContext?>
+    /// The one input of all tracks, where there can be no second.
+    private let shared: Lock<SharedDemuxer?>
+
+    /// Opens a film. Blocks until enough of it has been read to know its tracks and their start.
+    ///
+    /// - Parameters:
+    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes.
+    ///   - cancellation: cancelling it stops the opening, and later every reader of this film.
+    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `timedOut` or `cancelled`.
+    ///   Nothing stays open after a failure.
+    public static func open(
+        _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
+    ) throws(MediaError) -> MediaFile {
+        QuietLibraries.once
+        let address = try InputAddress(url)
+        let context = try DemuxContext(address, options: options, cancellations: [cancellation])
+        return try MediaFile(context, address: address, options: options, cancellation: cancellation)
+    }
+
+    private init(
+        _ context: DemuxContext, address: InputAddress, options: ReadOptions, cancellation: Cancellation
+    ) throws(MediaError) {
+        self.address = address
+        self.options = options
+        self.cancellation = cancellation
+        formatName = context.formatName
+
+        let inspection = TrackInspection(context)
+        guard !inspection.playable.isEmpty else { throw Self.nothingToPlay(address, inspection) }
+        warnings = inspection.problems
+        let starts = try inspection.findStarts(in: context)
+        origin = starts.origin
+        streamIDs = Dictionary(uniqueKeysWithValues: inspection.playable.map { (Int($0.pointee.index), $0.pointee.id) })
+
+        let sharesReader = address.kind == .pipe || context.managesOwnInputs || !context.hasRandomAccess
+        let tracks = inspection.tracks(starts: starts)
+        let duration = inspection.duration(of: context, tracks: tracks)
+        summary = MediaSummary(
+            container: Self.shortName(of: formatName), tracks: tracks, duration: duration,
+            title: context.metadata("title"),
+            isSeekable: context.canSeek,
+            sharesReader: sharesReader, isLive: address.kind != .file && duration == nil)
+        if sharesReader {
+            let demuxer = SharedDemuxer(
+                context, tracks: tracks, origin: origin, options: options)
+            (probed, shared) = (Lock(nil), Lock(demuxer))
+        } else {
+            (probed, shared) = (Lock(context), Lock(nil))
+        }
+    }
+
+    public func source(for track: Track) throws(MediaError) -> any SampleSource { try reader(for: track) }
+
+    /// Begins reading a track from the start of the film. The first reader takes over the input that was opened; each
+    /// further one opens the film again, which may block.
+    public func reader(for track: Track) throws(MediaError) -> any SampleSource {
+        if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
+        let own = Cancellation()
+        if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
+            context.waiting.add(own)
+            return TrackReader(
+                track: track, context: context, stream: stream, origin: origin, cancellation: own, options: options)
+        }
+        let context = try DemuxContext(
+            address, options: options, cancellations: [cancellation, own],
+            format: formatName.split(separator: ",").first.map(String.init))
+        guard let stream = stream(for: track, in: context) else {
+            throw MediaError(
+                .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
+        }
+        let reader = TrackReader(
+            track: track, context: context, stream: stream, origin: origin, cancellation: own, options: options)
+        try reader.settleEpoch()
+        return reader
+    }
+
+    /// Stops opening and reading on every reader of this film. Any thread; returns at once.
+    public func cancel() { cancellation.cancel() }
+
+    private func stream(for track: Track, in context: DemuxContext) -> UnsafeMutablePointer<AVStream>? {
+        let wanted: AVMediaType = track.kind == .audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO
+        let streams = context.streams
+        if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,
+            streams[track.id].pointee.id == streamIDs[track.id]
+        {
+            return streams[track.id]
+        }
+        // Transport streams number their streams in the order in which they turn up; the identifier stays.
+        return streams.first {
+            $0.pointee.id == streamIDs[track.id] && $0.pointee.codecpar.pointee.codec_type == wanted
+        }
+    }
+
+    private static func shortName(of names: String) -> String {
+        let first = names.split(separator: ",").first.map(String.init) ?? ""
+        return first == "mov" ? "mp4" : first
+    }
+
+    private static func nothingToPlay(_ address: InputAddress, _ inspection: TrackInspection) -> MediaError {
+        let name = "\"\(address.text)\""
+        guard let problem = inspection.problems.first else {
+            return MediaError(.notMedia, "\(name) holds neither sound nor pictures; try another file")
+        }
+        let code: MediaError.Code = inspection.exceedsLimits ? .limitExceeded : .unsupported
+        return MediaError(code, "cannot play \(name): \(problem); try another file")
+    }
+}
+
+/// Says once to FFmpeg's libraries that what they write to standard error helps nobody here.
+enum QuietLibraries {
+    static let once: Void = cff_log_silence()
+}

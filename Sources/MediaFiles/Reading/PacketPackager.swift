@@ -1,0 +1,211 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Packs one stream's packets into sample buffers: sound several packets at a time, pictures one by one.
+///
+/// Owned by one reader and used by one thread at a time. In the steady state nothing here allocates.
+struct PacketPackager {
+    let track: Track
+    private(set) var clock: TrackClock
+    private var format: Track.Format
+    private let batchLength: MediaTime
+    private let stream: UnsafeMutablePointer<AVStream>
+
+    private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
+    /// Sound being collected.
+    private var open: SampleBuffer?
+    private var openBatch: PacketBatch?
+    /// Finished buffers, oldest first.
+    private var ready: [SampleBuffer] = []
+    /// Samples that end at or before this film time are only there for the decoder's sake.
+    private var decodeOnlyBefore: MediaTime?
+    private var isDiscontinuous = false
+    /// The raw stamps of the next packet, when it bears none, follow from the one before.
+    private var lastDecodeOnly = false
+
+    private static let mostPackets = 64
+    private static let mostBytes = 96 * 1024
+    /// One packet of one picture may not be larger: 64 MB is several uncompressed 4K pictures.
+    static let largestPacket = 64 << 20
+
+    init(track: Track, stream: UnsafeMutablePointer<AVStream>, clock: TrackClock, batch: Duration) {
+        self.track = track
+        self.stream = stream
+        self.clock = clock
+        format = track.format
+        batchLength = MediaTime(nanoseconds: max(1, batch.wholeNanoseconds))
+        ready.reserveCapacity(4)
+    }
+
+    /// Forgets what was collected; the next buffer is marked as a discontinuity.
+    mutating func reset(decodeOnlyBefore limit: MediaTime?, expecting raw: Int64) {
+        open = nil
+        openBatch = nil
+        ready.removeAll(keepingCapacity: true)
+        decodeOnlyBefore = limit
+        isDiscontinuous = true
+        clock.follow(raw)
+    }
+
+    mutating func takeReady() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+
+    /// Closes the buffer being collected, at the end of the track.
+    mutating func close() {
+        guard let finished = open else { return }
+        ready.append(finished)
+        open = nil
+        openBatch = nil
+    }
+
+    /// The film time at which a packet is shown or heard, trims aside, without consuming it.
+    func filmTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
+        let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
+        return clock.unwrapped(raw).map { clock.filmTime($0) }
+    }
+
+    /// Whole turns that this input's stamps are off from the film's.
+    func epoch(of packet: UnsafeMutablePointer<AVPacket>) -> Int64? {
+        let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
+        return clock.unwrapped(raw).map { $0 &- raw }
+    }
+
+    // MARK: Packing
+
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>) {
+        let size = Int(packet.pointee.size)
+        guard size > 0, size <= Self.largestPacket, let data = packet.pointee.data else { return }
+        adoptNewConfiguration(packet)
+        let pts = clock.unwrapped(packet.pointee.pts)
+        let dts = clock.unwrapped(packet.pointee.dts)
+        if let stamp = dts ?? pts { clock.follow(stamp) }
+        var entry = PacketBatch.Packet(
+            presentationTime: pts.map { clock.filmTime($0) }, decodeTime: dts.map { clock.filmTime($0) },
+            duration: clock.length(packet.pointee.duration))
+        let bytes = UnsafeRawBufferPointer(start: data, count: size)
+        switch format {
+        case .audio(let format):
+            readTrims(of: packet, into: &entry)
+            if entry.duration.value == 0 { entry.duration = naturalLength(size: size, format) }
+            addSound(bytes, entry, format)
+        case .video(let format): addPicture(bytes, entry, format, flags: packet.pointee.flags)
+        }
+    }
+
+    private mutating func addPicture(
+        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: VideoFormat, flags: Int32
+    ) {
+        let batch = pool.acquire()
+        batch.removeAll()
+        batch.append(bytes, as: entry)
+        var marks: SampleBuffer.Flags = []
+        if flags & AV_PKT_FLAG_KEY != 0 { marks.insert(.sync) }
+        if flags & AV_PKT_FLAG_DISCARD != 0 { marks.insert(.decodeOnly) }
+        if let limit = decodeOnlyBefore, let start = entry.presentationTime, entry.duration.value > 0,
+            start + entry.duration <= limit
+        {
+            marks.insert(.decodeOnly)
+        }
+        if isDiscontinuous { marks.insert(.discontinuity) }
+        isDiscontinuous = false
+        ready.append(
+            SampleBuffer(
+                payload: .encodedVideo(format, batch), presentationTime: entry.presentationTime,
+                duration: entry.duration, flags: marks))
+    }
+
+    private mutating func addSound(
+        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: AudioFormat
+    ) {
+        var decodeOnly = lastDecodeOnly
+        if let limit = decodeOnlyBefore, let start = entry.presentationTime {
+            decodeOnly = start + entry.duration <= limit
+            if !decodeOnly { decodeOnlyBefore = nil }
+        } else if decodeOnlyBefore == nil {
+            decodeOnly = false
+        }
+        if isDiscontinuous || decodeOnly != lastDecodeOnly { close() }
+        lastDecodeOnly = decodeOnly
+        let heard = audible(entry, format)
+        if open == nil {
+            let batch = pool.acquire()
+            batch.removeAll()
+            openBatch = batch
+            var marks: SampleBuffer.Flags = .sync
+            if decodeOnly { marks.insert(.decodeOnly) }
+            if isDiscontinuous { marks.insert(.discontinuity) }
+            isDiscontinuous = false
+            open = SampleBuffer(
+                payload: .encodedAudio(format, batch), presentationTime: heard.start, duration: .zero, flags: marks)
+        }
+        guard let batch = openBatch else { return }
+        batch.append(bytes, as: entry)
+        open!.duration += heard.length
+        if open!.duration >= batchLength || batch.packets.count >= Self.mostPackets
+            || batch.byteCount >= Self.mostBytes
+        {
+            close()
+        }
+    }
+
+    /// What is left of a packet after trimming.
+    private func audible(_ entry: PacketBatch.Packet, _ format: AudioFormat) -> (start: MediaTime?, length: MediaTime) {
+        if entry.trimStart == 0, entry.trimEnd == 0 { return (entry.presentationTime, entry.duration) }
+        let rate = Int32(clamping: format.sampleRate)
+        let lead = MediaTime(value: Int64(clamping: entry.trimStart), timescale: rate)
+        let tail = MediaTime(value: Int64(clamping: entry.trimEnd), timescale: rate)
+        let length = entry.duration - lead - tail
+        return (entry.presentationTime.map { $0 + lead }, length < .zero ? .zero : length)
+    }
+
+    private func naturalLength(size: Int, _ format: AudioFormat) -> MediaTime {
+        let frames = av_get_audio_frame_duration2(stream.pointee.codecpar, Int32(clamping: size))
+        return MediaTime(value: Int64(max(0, frames)), timescale: Int32(clamping: format.sampleRate))
+    }
+
+    private mutating func readTrims(of packet: UnsafeMutablePointer<AVPacket>, into entry: inout PacketBatch.Packet) {
+        let trims = Self.trims(of: packet)
+        entry.trimStart = Int(trims.start)
+        entry.trimEnd = Int(trims.end)
+    }
+
+    /// Encoder delay and padding, as libavformat hands them on: two 32-bit little-endian counts of samples
+    /// (AV_PKT_DATA_SKIP_SAMPLES in libavcodec/packet.h).
+    static func trims(of packet: UnsafeMutablePointer<AVPacket>) -> (start: UInt32, end: UInt32) {
+        guard packet.pointee.side_data_elems > 0 else { return (0, 0) }
+        var size = 0
+        guard let bytes = av_packet_get_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 10 else {
+            return (0, 0)
+        }
+        let raw = UnsafeRawPointer(bytes)
+        return (
+            UInt32(littleEndian: raw.loadUnaligned(as: UInt32.self)),
+            UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        )
+    }
+
+    /// A stream whose coding changes on the way says so in a packet.
+    private mutating func adoptNewConfiguration(_ packet: UnsafeMutablePointer<AVPacket>) {
+        guard packet.pointee.side_data_elems > 0 else { return }
+        var size = 0
+        guard let bytes = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size), size > 0,
+            size <= FormatReading.largestConfiguration
+        else { return }
+        let configuration = Array(UnsafeBufferPointer(start: bytes, count: size))
+        switch format {
+        case .audio(let old):
+            if old.parameters.configuration == configuration { return }
+            close()
+            var parameters = old.parameters
+            parameters.configuration = configuration
+            format = .audio(AudioFormat(parameters: parameters, sampleRate: old.sampleRate, layout: old.layout))
+        case .video(let old):
+            if old.parameters.configuration == configuration { return }
+            var parameters = old.parameters
+            parameters.configuration = configuration
+            format = .video(
+                VideoFormat(
+                    parameters: parameters, size: old.size, pixelAspect: old.pixelAspect, rotation: old.rotation,
+                    color: old.color, frameRate: old.frameRate))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import CFFmpeg
+internal import Glibc
+internal import MediaCore
+
+/// Puts libavformat's error numbers into sentences.
+enum ReadingErrors {
+    /// Why `address` could not be opened.
+    static func opening(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
+        let name = "\"\(address.text)\""
+        if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
+        switch code {
+        case cff_error_from_errno(ENOENT):
+            return MediaError(.cannotOpen, "there is no \(name); check the name")
+        case cff_error_from_errno(EACCES), cff_error_from_errno(EPERM), cff_error_http_forbidden,
+            cff_error_http_unauthorized:
+            return MediaError(.notPermitted, "may not read \(name); check its permissions")
+        case cff_error_http_not_found:
+            return MediaError(.cannotOpen, "the server has no \(name) (404); check the address")
+        case cff_error_http_bad_request, cff_error_http_other_4xx:
+            return MediaError(.cannotOpen, "the server refuses to send \(name); check the address")
+        case cff_error_http_server:
+            return MediaError(.cannotOpen, "the server of \(name) has a fault of its own; try again later")
+        case cff_error_invalid_data, cff_error_eof:
+            return MediaError(
+                .notMedia,
+                "\(name) is not a film or recording that Talkie knows, or it is damaged; try whether another player opens it"
+            )
+        case cff_error_protocol_not_found, cff_error_demuxer_not_found:
+            return MediaError(.unsupported, "nothing here can read \(name); it may need a newer FFmpeg")
+        case cff_error_from_errno(ENOMEM):
+            return MediaError(.limitExceeded, "\(name) asks for more memory than there is; it is probably damaged")
+        case cff_error_from_errno(ECONNREFUSED):
+            return MediaError(
+                .cannotOpen, "the server of \(name) refuses the connection; check that it runs and the port")
+        case cff_error_from_errno(ETIMEDOUT):
+            return MediaError(.timedOut, "\(name) does not answer; check the network and try again")
+        default:
+            return MediaError(.cannotOpen, "cannot open \(name): \(text(code)); check the address")
+        }
+    }
+
+    /// Why reading `address` broke off.
+    static func reading(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
+        let name = "\"\(address.text)\""
+        if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
+        return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
+    }
+
+    private static func stopped(_ name: String, _ waiting: BlockingGuard) -> MediaError {
+        waiting.isCancelled
+            ? MediaError(.cancelled, "reading \(name) was cancelled; open it again to go on")
+            : MediaError(.timedOut, "\(name) sends nothing; check the network and try again")
+    }
+
+    /// libavutil's words for an error number, in lower case so that they fit into a sentence.
+    static func text(_ code: Int32) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+            av_strerror(code, buffer.baseAddress, 128)
+            return String(cString: buffer.baseAddress!).lowercased()
+        }
+    }
+}

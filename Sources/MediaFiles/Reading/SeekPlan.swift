@@ -1,0 +1,86 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Finds the place to read from for a film time, whatever the container's own seeking is worth.
+///
+/// Containers with an index land right at once. Where stamps are searched for in the bytes (MPEG systems), or where
+/// only one track has an index, the first packet after the jump is looked at, and the jump repeated from further
+/// back until it lies early enough.
+struct SeekPlan {
+    let stream: Int32
+    let target: MediaTime
+    let mode: SeekMode
+    let isVideo: Bool
+    /// Sound that the decoder wants to hear before the target.
+    let preroll: MediaTime
+
+    init(track: Track, stream: Int32, target: MediaTime, mode: SeekMode) {
+        self.stream = stream
+        self.target = target
+        self.mode = mode
+        isVideo = track.kind == .video
+        preroll = isVideo || mode == .syncAfter ? .zero : Self.preroll(for: track.audioFormat)
+    }
+
+    /// Overlapped transforms need the block before (AAC, AC-3, Vorbis), Opus 80 ms (RFC 7845, 4.6), MP3 up to nine
+    /// frames for its bit reservoir (ISO 11172-3, 2.4.2.7: main_data_begin reaches 511 bytes back).
+    private static func preroll(for format: AudioFormat?) -> MediaTime {
+        guard let format else { return .zero }
+        let parameters = format.parameters
+        if parameters.codec.hasPrefix("pcm_") || parameters.codec == "flac" || parameters.codec == "alac" {
+            return .zero
+        }
+        let stated = MediaTime(
+            value: Int64(max(0, parameters.seekPreroll)), timescale: Int32(clamping: format.sampleRate))
+        let usual = MediaTime(value: parameters.codec == "mp3" ? 250 : 100, timescale: 1000)
+        return max(stated, usual)
+    }
+
+    /// Jumps; afterwards the packet from which to read on is the context's next. Returns its film time.
+    func run(
+        on context: DemuxContext, clock: TrackClock, epoch: Int64, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+    ) throws(MediaError) -> MediaTime? {
+        var back = MediaTime.zero
+        for attempt in 0..<8 {
+            let isLast = attempt == 7 || target - preroll - back < .zero
+            let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
+            try jump(context, raw: clock.raw(wanted) &- epoch)
+            let landed = try readToStart(context, time: time)
+            guard mode != .syncAfter, let landed, landed > target - (isVideo ? .zero : preroll), !isLast else {
+                return landed
+            }
+            back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
+        }
+        return nil
+    }
+
+    private func jump(_ context: DemuxContext, raw: Int64) throws(MediaError) {
+        do {
+            try context.seek(stream: stream, to: raw, flags: AVSEEK_FLAG_BACKWARD)
+        } catch {
+            if error.code == .cancelled || error.code == .timedOut { throw error }
+            // Some containers refuse to go before their first entry and can only go forward to it.
+            try context.seek(stream: stream, to: raw, flags: AVSEEK_FLAG_ANY)
+        }
+    }
+
+    /// Reads to the first packet that decoding can start from and puts it back.
+    private func readToStart(
+        _ context: DemuxContext, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+    ) throws(MediaError) -> MediaTime? {
+        var passed = 0
+        while let packet = try context.nextPacket() {
+            guard packet.pointee.stream_index == stream else { continue }
+            let moment = time(packet)
+            // Streams that refresh little by little never have a sync sample: begin somewhere.
+            let isSync = !isVideo || packet.pointee.flags & AV_PKT_FLAG_KEY != 0 || passed > 600
+            let isLateEnough = mode != .syncAfter || moment.map { $0 >= target } ?? true
+            passed += 1
+            if isSync, isLateEnough {
+                context.putBack(packet)
+                return moment
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,210 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// The one reader of an input that cannot be opened twice (a pipe, a live stream, HLS): whoever needs a packet reads
+/// on and leaves the other tracks' packets in their windows.
+///
+/// A window is bounded in bytes. A track whose reader runs so far ahead that another's window is full waits for that
+/// one; when nothing moves for a second the film is interleaved worse than that, and twice the window is allowed.
+/// Beyond it the oldest samples of the slow track are lost, which is marked by a discontinuity.
+///
+/// `@unchecked Sendable`: the context is used only by the thread that has set `isReading`; the rest lies in `state`.
+final class SharedDemuxer: @unchecked Sendable {
+    private struct State {
+        var lanes: [SharedLane] = []
+        var isReading = false
+        var isAtEnd = false
+        var failure: MediaError?
+        /// Set when a track was asked for or given back, so that the demuxer learns what it may leave out.
+        var choiceChanged = true
+        var jumps: UInt64 = 0
+        var target: MediaTime?
+        var mode = SeekMode.exact
+        var landed: MediaTime?
+    }
+
+    private enum Step {
+        case give(SampleBuffer)
+        case end
+        case fail(MediaError)
+        case demux(choiceChanged: Bool)
+        case wait
+    }
+
+    private let context: DemuxContext
+    private let state: Lock<State>
+    /// One per lane, raised when something for it may have changed.
+    private let news: [Signal]
+    private let windowBytes: Int
+    private let stop = Cancellation()
+
+    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, options: ReadOptions) {
+        self.context = context
+        windowBytes = max(1 << 20, options.windowBytes)
+        var initial = State()
+        for track in tracks {
+            let stream = context.streams[track.id]
+            let clock = TrackClock(stream: stream, origin: origin)
+            let packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
+            initial.lanes.append(SharedLane(track: track, stream: stream.pointee.index, packager: packager))
+        }
+        news = initial.lanes.map { _ in Signal() }
+        state = Lock(initial)
+        context.waiting.add(stop)
+    }
+
+    func source(for track: Track) -> SharedTrackReader {
+        let lane = state.withLock { state -> Int in
+            let index = state.lanes.firstIndex { $0.track.id == track.id } ?? 0
+            state.lanes[index].isActive = true
+            state.lanes[index].isCancelled = false
+            state.choiceChanged = true
+            return index
+        }
+        return SharedTrackReader(track: track, lane: lane, demuxer: self)
+    }
+
+    /// Nobody reads this lane any more: its window is emptied and its packets are no longer kept.
+    func release(lane: Int) {
+        state.withLock { state in
+            state.lanes[lane].isActive = false
+            state.lanes[lane].removeAll()
+            state.choiceChanged = true
+        }
+        wakeEverybody()
+    }
+
+    func cancel(lane: Int) {
+        let all = state.withLock { state -> Bool in
+            state.lanes[lane].isCancelled = true
+            return state.lanes.allSatisfy { !$0.isActive || $0.isCancelled }
+        }
+        if all { stop.cancel() }
+        wakeEverybody()
+    }
+
+    // MARK: Reading
+
+    func read(lane: Int) throws(MediaError) -> SampleBuffer? {
+        let hurry = HostInstant.now.advanced(by: .seconds(1))
+        while true {
+            let isPatient = HostInstant.now < hurry
+            switch state.withLock({ nextStep(&$0, lane: lane, isPatient: isPatient) }) {
+            case .give(let buffer):
+                // Whoever waits for room in this window can go on.
+                wakeEverybody(but: lane)
+                return buffer
+            case .end: return nil
+            case .fail(let error): throw error
+            case .demux(let choiceChanged): demux(choiceChanged: choiceChanged)
+            case .wait: news[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            }
+        }
+    }
+
+    private func nextStep(_ state: inout State, lane: Int, isPatient: Bool) -> Step {
+        if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
+        if let buffer = state.lanes[lane].take() { return .give(buffer) }
+        if let failure = state.failure { return .fail(failure) }
+        if state.isAtEnd { return .end }
+        if state.isReading { return .wait }
+        for index in state.lanes.indices where index != lane && state.lanes[index].isActive {
+            let limit = isPatient ? windowBytes : windowBytes * 2
+            if state.lanes[index].bytes < limit { continue }
+            if isPatient { return .wait }
+            state.lanes[index].loseOldest(downTo: windowBytes * 2)
+        }
+        state.isReading = true
+        let changed = state.choiceChanged
+        state.choiceChanged = false
+        return .demux(choiceChanged: changed)
+    }
+
+    /// Reads one packet, outside the lock, and puts it into its window.
+    private func demux(choiceChanged: Bool) {
+        if choiceChanged { keepActiveLanes() }
+        var packet: UnsafeMutablePointer<AVPacket>?
+        var failure: MediaError?
+        do throws(MediaError) { packet = try context.nextPacket() } catch { failure = error }
+        state.withLock { state in
+            if let packet {
+                let stream = packet.pointee.stream_index
+                if let lane = state.lanes.firstIndex(where: { $0.stream == stream && $0.isActive }) {
+                    state.lanes[lane].add(packet)
+                }
+            } else {
+                state.failure = failure
+                state.isAtEnd = failure == nil
+                for lane in state.lanes.indices { state.lanes[lane].close() }
+            }
+            state.isReading = false
+        }
+        wakeEverybody()
+    }
+
+    private func keepActiveLanes() {
+        let wanted = state.withLock { state in Set(state.lanes.filter(\.isActive).map(\.stream)) }
+        context.keepOnly { wanted.contains($0.pointee.index) }
+    }
+
+    private func wakeEverybody(but lane: Int? = nil) {
+        for index in news.indices where index != lane {
+            news[index].clear()
+            news[index].raise()
+        }
+    }
+
+    // MARK: Jumping
+
+    /// The first track that asks for a place makes the input jump; the others join it by asking for the same place.
+    func seek(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        while true {
+            let joined = state.withLock { state -> (done: Bool, landed: MediaTime?, mayJump: Bool) in
+                let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
+                if hasMissed, state.target == time, state.mode == mode, state.failure == nil, !state.isReading {
+                    state.lanes[lane].jump = state.jumps
+                    return (true, state.landed, false)
+                }
+                if state.isReading { return (false, nil, false) }
+                state.isReading = true
+                return (false, nil, true)
+            }
+            if joined.done { return joined.landed }
+            if joined.mayJump { break }
+            news[lane].wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+        }
+        defer { wakeEverybody() }
+        return try jump(lane: lane, to: time, mode: mode)
+    }
+
+    private func jump(lane: Int, to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        keepActiveLanes()
+        // Pictures can begin in few places, sound nearly everywhere: the picture's track leads.
+        let leader = state.withLock { state -> SharedLane in
+            for index in state.lanes.indices { state.lanes[index].reset(time, mode: mode) }
+            state.isAtEnd = false
+            state.failure = nil
+            return state.lanes.first { $0.isActive && $0.track.kind == .video && !$0.track.isCoverArt }
+                ?? state.lanes[lane]
+        }
+        var landed: MediaTime?
+        var failure: MediaError?
+        do throws(MediaError) {
+            guard context.canSeek else {
+                throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
+            }
+            let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
+            landed = try plan.run(on: context, clock: leader.packager.clock, epoch: leader.epoch) {
+                leader.packager.filmTime(of: $0)
+            }
+        } catch { failure = error }
+        state.withLock { state in
+            state.jumps += 1
+            state.lanes[lane].jump = state.jumps
+            (state.target, state.mode, state.landed) = (time, mode, landed)
+            state.isReading = false
+        }
+        if let failure { throw failure }
+        return landed
+    }
+}

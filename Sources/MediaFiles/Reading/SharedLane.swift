@@ -1,0 +1,102 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// One track's window on a shared input: samples read because another track needed to get past them.
+struct SharedLane {
+    let track: Track
+    let stream: Int32
+    var packager: PacketPackager
+    /// Somebody reads this track.
+    var isActive = false
+    var isCancelled = false
+    /// The jump this lane took part in last, and whether it has given samples since the input's last one.
+    var jump: UInt64 = 0
+    private(set) var hasGivenSinceJump = false
+    /// Bytes waiting.
+    private(set) var bytes = 0
+    /// Whole turns of wrapping stamps by which the input differs from the film.
+    private(set) var epoch: Int64 = 0
+
+    /// Nil where a buffer has been given already.
+    private var waiting: [SampleBuffer?] = []
+    /// Index of the oldest buffer still here.
+    private var head = 0
+    private var hasLost = false
+
+    init(track: Track, stream: Int32, packager: PacketPackager) {
+        self.track = track
+        self.stream = stream
+        self.packager = packager
+    }
+
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>) {
+        if let found = packager.epoch(of: packet) { epoch = found }
+        packager.add(packet)
+        collect()
+    }
+
+    /// The track ends here: what was being collected is complete.
+    mutating func close() {
+        packager.close()
+        collect()
+    }
+
+    private mutating func collect() {
+        while let buffer = packager.takeReady() {
+            bytes += buffer.encodedBytes
+            waiting.append(buffer)
+        }
+    }
+
+    mutating func take() -> SampleBuffer? {
+        guard head < waiting.count, var buffer = waiting[head].take() else { return nil }
+        head += 1
+        if head == waiting.count || head >= 256 {
+            waiting.removeFirst(head)
+            head = 0
+        }
+        bytes -= buffer.encodedBytes
+        hasGivenSinceJump = true
+        if hasLost {
+            buffer.flags.insert(.discontinuity)
+            hasLost = false
+        }
+        return buffer
+    }
+
+    /// Gives up the oldest samples, down to the next place where decoding can begin.
+    mutating func loseOldest(downTo limit: Int) {
+        var mustGo = bytes > limit
+        while head < waiting.count, let buffer = waiting[head], mustGo || !buffer.flags.contains(.sync) {
+            bytes -= buffer.encodedBytes
+            head += 1
+            mustGo = bytes > limit
+            hasLost = true
+        }
+        waiting.removeFirst(head)
+        head = 0
+    }
+
+    mutating func removeAll() {
+        waiting.removeAll()
+        head = 0
+        bytes = 0
+    }
+
+    mutating func reset(_ time: MediaTime, mode: SeekMode) {
+        removeAll()
+        hasLost = false
+        hasGivenSinceJump = false
+        packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
+    }
+}
+
+extension SampleBuffer {
+    /// Bytes of encoded samples inside.
+    var encodedBytes: Int {
+        switch payload {
+        case .encodedAudio(_, let batch), .encodedVideo(_, let batch): return batch.byteCount
+        case .pcm, .picture: return 0
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Looks through an opened input for what can be played and where it begins.
+struct TrackInspection {
+    /// Streams that can be played, in the container's order.
+    private(set) var playable: [UnsafeMutablePointer<AVStream>] = []
+    /// One sentence for each sound or picture stream that cannot.
+    private(set) var problems: [String] = []
+    private(set) var exceedsLimits = false
+
+    init(_ context: DemuxContext) {
+        for stream in context.streams {
+            guard let parameters = stream.pointee.codecpar else { continue }
+            let type = parameters.pointee.codec_type
+            guard type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_VIDEO else { continue }
+            if let problem = FormatReading.problem(with: parameters) {
+                problems.append("track \(stream.pointee.index + 1) \(problem)")
+                if problem.contains("claims") || problem.contains("too large") { exceedsLimits = true }
+            } else {
+                playable.append(stream)
+            }
+        }
+    }
+
+    /// Where each stream begins, in seconds of its own stamps, and the earliest of them.
+    struct Starts {
+        var byStream: [Int32: MediaTime] = [:]
+        var origin = MediaTime.zero
+    }
+
+    /// Reads the first packet of every playable stream.
+    func findStarts(in context: DemuxContext) throws(MediaError) -> Starts {
+        var starts = Starts()
+        var missing = Set(playable.filter { !isStill($0) }.map { $0.pointee.index })
+        context.keepOnly { stream in playable.contains(stream) }
+        if missing.isEmpty { return starts }
+        try context.prime { packet in
+            let index = packet.pointee.stream_index
+            guard missing.contains(index), packet.pointee.flags & AV_PKT_FLAG_DISCARD == 0,
+                let stream = playable.first(where: { $0.pointee.index == index }),
+                let start = Self.start(of: packet, in: stream)
+            else { return missing.isEmpty }
+            starts.byStream[index] = start
+            missing.remove(index)
+            return missing.isEmpty
+        }
+        if let earliest = starts.byStream.values.min() {
+            // Containers that count in milliseconds place a trimmed start a fraction before zero.
+            let nearZero =
+                earliest < MediaTime(value: 2, timescale: 1000) && earliest > MediaTime(value: -2, timescale: 1000)
+            starts.origin = nearZero ? .zero : earliest
+        }
+        return starts
+    }
+
+    private static func start(
+        of packet: UnsafeMutablePointer<AVPacket>, in stream: UnsafeMutablePointer<AVStream>
+    ) -> MediaTime? {
+        let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
+        guard raw != cff_nopts_value else { return nil }
+        let clock = TrackClock(stream: stream, origin: .zero)
+        let rate = stream.pointee.codecpar.pointee.sample_rate
+        let skipped = PacketPackager.trims(of: packet).start
+        return clock.filmTime(raw) + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
+    }
+
+    private func isStill(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+        stream.pointee.disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS) != 0
+    }
+
+    /// A picture beside a recording that does not move.
+    private func isCoverArt(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+        if isStill(stream) { return true }
+        let hasSound = playable.contains { $0.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        let pictures = [AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_BMP, AV_CODEC_ID_GIF, AV_CODEC_ID_WEBP]
+        return hasSound && stream.pointee.nb_frames == 1 && pictures.contains(stream.pointee.codecpar.pointee.codec_id)
+    }
+
+    func tracks(starts: Starts) -> [Track] {
+        var numbers = [Track.Kind.audio: 0, .video: 0]
+        let special =
+            AV_DISPOSITION_COMMENT | AV_DISPOSITION_VISUAL_IMPAIRED | AV_DISPOSITION_KARAOKE
+            | AV_DISPOSITION_CLEAN_EFFECTS | AV_DISPOSITION_DESCRIPTIONS
+        return playable.map { stream in
+            let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
+            let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+            let format: Track.Format =
+                isAudio
+                ? .audio(FormatReading.audio(parameters)) : .video(FormatReading.video(parameters, stream: stream))
+            let kind: Track.Kind = isAudio ? .audio : .video
+            numbers[kind]! += 1
+            let clock = TrackClock(stream: stream, origin: starts.origin)
+            let duration = stream.pointee.duration
+            let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
+            return Track(
+                id: Int(stream.pointee.index), number: numbers[kind]!, format: format,
+                language: language == "und" ? nil : language,
+                title: DemuxContext.value(of: "title", in: stream.pointee.metadata),
+                isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
+                isSpecialPurpose: stream.pointee.disposition & special != 0,
+                isCoverArt: !isAudio && isCoverArt(stream),
+                start: starts.byStream[stream.pointee.index].map { $0 - starts.origin },
+                duration: duration != cff_nopts_value && duration > 0 ? clock.length(duration) : nil)
+        }
+    }
+
+    /// The end of the track that ends last, where tracks say so; otherwise what the container says.
+    func duration(of context: DemuxContext, tracks: [Track]) -> MediaTime? {
+        let moving = tracks.filter { !$0.isCoverArt }
+        let ends = moving.compactMap { track in track.duration.map { (track.start ?? .zero) + $0 } }
+        if let last = ends.max(), ends.count == moving.count { return last }
+        return context.duration.map { MediaTime(value: $0, timescale: 1_000_000) }
+    }
+}

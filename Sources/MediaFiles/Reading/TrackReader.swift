@@ -1,0 +1,81 @@
+internal import CFFmpeg
+public import MediaCore
+internal import Synchronization
+
+/// Reads one track of a film through an input of its own, independent of every other track's reader.
+///
+/// `@unchecked Sendable`: all state but the cancellation is used by one thread at a time, which `busy` enforces:
+/// a second thread inside at the same time traps.
+public final class TrackReader: SampleSource, @unchecked Sendable {
+    public let track: Track
+    private let context: DemuxContext
+    private let stream: UnsafeMutablePointer<AVStream>
+    private let cancellation: Cancellation
+    private var packager: PacketPackager
+    /// Whole turns of wrapping stamps by which this input differs from the film; nil before the first packet.
+    private var epoch: Int64 = 0
+    private let busy = Atomic<Bool>(false)
+
+    init(
+        track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, origin: MediaTime,
+        cancellation: Cancellation, options: ReadOptions
+    ) {
+        self.track = track
+        self.context = context
+        self.stream = stream
+        self.cancellation = cancellation
+        let clock = TrackClock(stream: stream, origin: origin)
+        packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
+        let index = stream.pointee.index
+        context.keepOnly { $0.pointee.index == index }
+    }
+
+    /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
+    /// before any reading finds its place.
+    func settleEpoch() throws(MediaError) {
+        guard packager.clock.wraps else { return }
+        let packing = packager
+        var found: Int64?
+        try context.prime { packet in
+            found = packing.epoch(of: packet)
+            return found != nil
+        }
+        epoch = found ?? 0
+    }
+
+    /// Packets that the container had damaged beyond reading, so far.
+    public var damagedPackets: Int { context.damagedPackets }
+
+    public func read() throws(MediaError) -> SampleBuffer? {
+        enter()
+        defer { leave() }
+        let index = stream.pointee.index
+        while true {
+            if let buffer = packager.takeReady() { return buffer }
+            guard let packet = try context.nextPacket() else {
+                packager.close()
+                return packager.takeReady()
+            }
+            if packet.pointee.stream_index == index { packager.add(packet) }
+        }
+    }
+
+    @discardableResult
+    public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        enter()
+        defer { leave() }
+        let plan = SeekPlan(track: track, stream: stream.pointee.index, target: time, mode: mode)
+        packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
+        let packing = packager
+        return try plan.run(on: context, clock: packager.clock, epoch: epoch) { packing.filmTime(of: $0) }
+    }
+
+    public func cancel() { cancellation.cancel() }
+
+    private func enter() {
+        let wasBusy = busy.exchange(true, ordering: .acquiring)
+        precondition(!wasBusy, "two threads use one TrackReader at the same time")
+    }
+
+    private func leave() { busy.store(false, ordering: .releasing) }
+}

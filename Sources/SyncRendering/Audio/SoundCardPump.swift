@@ -1,0 +1,271 @@
+public import MediaCore
+internal import Synchronization
+
+/// Keeps a sound card's queue filled, no further ahead than needed, and learns from it when its frames are heard.
+///
+/// While nothing plays the queue holds silence for a few tens of milliseconds, so that a start can be heard soon and
+/// the card's clock is known when it comes. While sound plays it is filled further. When the timeline changes, what
+/// is queued and no longer true is taken back, or thrown away where a device cannot take back.
+///
+/// `step` belongs to the pump's thread and neither allocates nor locks; the rest says its own thread.
+public final class SoundCardPump {
+    /// How far the queue is filled.
+    public struct Depths: Sendable {
+        /// While silent.
+        public var idle: Duration = .milliseconds(40)
+        /// While playing.
+        public var playing: Duration = .milliseconds(100)
+        /// Below this the film's own silence is written rather than waited for material.
+        public var least: Duration = .milliseconds(30)
+        /// How long the pump sleeps when all is well.
+        public var interval: Duration = .milliseconds(20)
+        public init() {}
+    }
+
+    public enum Outcome: Sendable, Equatable {
+        /// Step again at this moment, or earlier when the timeline changes.
+        case again(at: HostInstant)
+        /// The device is gone.
+        case lost
+    }
+
+    private let device: any PlayoutDevice
+    private let buffer: PlayoutBuffer
+    private let playout: SoundCardPlayout
+    private let context: AudioOutputContext
+    private let clock: any HostClock
+    private var depths: Depths
+    private let rate: Double
+    private let scratch: UnsafeMutablePointer<Float>
+    private var deviceClock: DeviceClock
+    private var written: Int64 = 0
+    private var audibleUntil: Int64 = 0
+    private var rendered: TimebaseSnapshot
+    private var renderedLiveFrom: Int64 = 0
+    private var cutAt: HostInstant?
+    private let gainBits: Atomic<UInt32>
+    private let wantsRoom = Atomic<Bool>(false)
+    private let afterCard = Atomic<Int64>(0)
+    private let delayCell = Atomic<Int64>(0)
+    private let uncertaintyCell = Atomic<Int64>(0)
+    private let leadCell: Atomic<Int64>
+
+    /// Times the device itself ran dry.
+    public private(set) var deviceUnderruns = 0
+
+    public init(
+        device: any PlayoutDevice, buffer: PlayoutBuffer, playout: SoundCardPlayout, context: AudioOutputContext,
+        depths: Depths = Depths(), initialGain: Float = 1
+    ) {
+        self.device = device
+        self.buffer = buffer
+        self.playout = playout
+        self.context = context
+        self.depths = depths
+        clock = context.timebase.clock
+        rate = Double(device.format.sampleRate)
+        deviceClock = DeviceClock(sampleRate: device.format.sampleRate)
+        scratch = .allocate(capacity: SoundCardPlayout.maximumFrames * device.format.channels)
+        scratch.initialize(repeating: 0, count: SoundCardPlayout.maximumFrames * device.format.channels)
+        rendered = context.timebase.snapshot
+        gainBits = Atomic(initialGain.bitPattern)
+        leadCell = Atomic((depths.idle + depths.interval).wholeNanoseconds)
+    }
+
+    deinit { scratch.deallocate() }
+
+    // MARK: Any thread
+
+    /// Loudness to be reached, 1 is unchanged. Wait-free.
+    public func setGain(_ gain: Float) {
+        gainBits.store((gain.isFinite ? max(0, gain) : 0).bitPattern, ordering: .relaxed)
+    }
+
+    /// Time from the card's output to the ear that the card does not know of, as a calibration found it. Wait-free.
+    public func setDelayAfterCard(_ delay: Duration) { afterCard.store(delay.wholeNanoseconds, ordering: .relaxed) }
+
+    /// The feeder was turned away and wants to hear of room. Wait-free.
+    public func askForRoom() { wantsRoom.store(true, ordering: .releasing) }
+
+    /// From writing a frame to the ear, as last seen, and how uncertain that is. Wait-free.
+    public var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
+    public var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
+
+    /// How far in the future a start must lie to be kept. Wait-free.
+    public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
+
+    // MARK: The pump's thread
+
+    /// The newest estimate of the card's clock.
+    public var estimate: DeviceClock.Estimate? { deviceClock.estimate }
+
+    /// Does what is due now and says when to come back.
+    public func step() -> Outcome {
+        var reading = device.look()
+        switch reading.state {
+        case .lost: return .lost
+        case .underrun:
+            noteDeviceUnderrun(at: reading.instant)
+            guard restart(device.recover()) else { return .again(at: clock.now.advanced(by: .milliseconds(50))) }
+            reading = device.look()
+        case .suspended:
+            guard restart(device.recover()) else { return .again(at: clock.now.advanced(by: .milliseconds(50))) }
+            reading = device.look()
+        case .running: learn(reading)
+        case .prepared: break
+        }
+        if followTimeline(reading) { reading = device.look() }
+        if let outcome = fill(reading) { return outcome }
+        if wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 {
+            wantsRoom.store(false, ordering: .relaxed)
+            context.room.raise()
+        }
+        let now = clock.now
+        var next = now.advanced(by: depths.interval)
+        // Material is late: look again soon, before the queue is down.
+        if playout.isPlaying, playout.readyFrames < frames(depths.interval) {
+            next = now.advanced(by: .milliseconds(5))
+        }
+        if let cutAt, cutAt < next { next = max(cutAt, now) }
+        return .again(at: next)
+    }
+
+    private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
+
+    private func learn(_ reading: PlayoutDeviceReading) {
+        deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
+        let after = afterCard.load(ordering: .relaxed)
+        let delay = Int64(Double(reading.delay) / rate * 1e9)
+        delayCell.store(delay + after, ordering: .relaxed)
+        if let estimate = deviceClock.estimate {
+            uncertaintyCell.store(estimate.uncertainty.wholeNanoseconds, ordering: .relaxed)
+        }
+        // What lies behind the queue cannot be changed any more: a start must lie beyond it.
+        let behind = max(0, Int64(Double(reading.delay - (device.capacity - reading.free)) / rate * 1e9))
+        leadCell.store((depths.idle + depths.interval).wholeNanoseconds + behind + after, ordering: .relaxed)
+    }
+
+    /// Counters and places begin anew; what is known of the card's rate stays.
+    private func restart(_ ready: Bool) -> Bool {
+        playout.interrupted()
+        deviceClock.reset()
+        written = 0
+        audibleUntil = 0
+        cutAt = nil
+        return ready
+    }
+
+    private func noteDeviceUnderrun(at instant: HostInstant) {
+        // Silence that ran dry is nobody's loss; sound that did is heard.
+        deviceUnderruns += 1
+        let wasAudible = audibleUntil > 0 && audibleUntil > written - Int64(frames(depths.playing))
+        if wasAudible {
+            let end = deviceClock.estimate?.instant(of: DeviceFrame(written)) ?? instant
+            context.events.note(.underrun(missing: max(.zero, instant - end), output: context.id))
+        }
+        // A queue that ran dry was too short for this machine.
+        let most = Double(device.capacity) / rate
+        depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(most * 0.9e9)))
+        if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
+    }
+
+    /// When the next frame written will be heard.
+    private func heardAt(_ reading: PlayoutDeviceReading) -> HostInstant {
+        let after = Duration.nanoseconds(afterCard.load(ordering: .relaxed))
+        if let estimate = deviceClock.estimate {
+            return estimate.instant(of: DeviceFrame(written)).advanced(by: after)
+        }
+        let queued = Double(max(reading.delay, device.capacity - reading.free)) / rate
+        return reading.instant.advanced(by: .nanoseconds(Int64(queued * 1e9)) + after)
+    }
+
+    // MARK: Changes of the timeline
+
+    /// Takes back what is queued and no longer true; true when the queue changed.
+    private func followTimeline(_ reading: PlayoutDeviceReading) -> Bool {
+        let snapshot = context.timebase.snapshot
+        let liveFrom = buffer.liveFrom
+        let now = clock.now
+        let end = heardAt(reading)
+        if snapshot.generation != rendered.generation || liveFrom != renderedLiveFrom {
+            cutAt = nil
+            let queued = device.capacity - reading.free
+            let holdsSound = audibleUntil > written - Int64(queued)
+            if liveFrom != renderedLiveFrom {
+                if holdsSound { cutAt = now }
+            } else if let wrong = firstDifference(from: now, to: end, snapshot) {
+                // Silence that should have been sound can only be helped where frames can be taken back.
+                if holdsSound || device.canRewind { cutAt = wrong }
+            }
+            rendered = snapshot
+            renderedLiveFrom = liveFrom
+        }
+        guard let cut = cutAt, cut <= now.advanced(by: .milliseconds(1)) || device.canRewind else { return false }
+        cutAt = nil
+        // A few more milliseconds of what was true are better than a gap in the sound after it.
+        guard end - max(now, cut) > .milliseconds(15) else { return false }
+        if device.canRewind {
+            let keep = max(cut, now.advanced(by: .milliseconds(3)))
+            let back = Int((end - keep).inSeconds * rate)
+            guard back > 0 else { return false }
+            let taken = device.rewind(min(back, device.capacity - reading.free))
+            written -= Int64(taken)
+            audibleUntil = min(audibleUntil, written)
+            playout.rewound(frames: taken)
+            return taken > 0
+        }
+        _ = restart(device.discard())
+        return true
+    }
+
+    /// The first moment in a stretch at which two lines part, if they do.
+    private func firstDifference(from: HostInstant, to end: HostInstant, _ snapshot: TimebaseSnapshot) -> HostInstant? {
+        func differ(at instant: HostInstant) -> Bool {
+            let (old, new) = (rendered.segment(at: instant), snapshot.segment(at: instant))
+            let away = (new.mediaTime(at: instant) - old.mediaTime(at: instant)).nanoseconds
+            return abs(old.rate - new.rate) > 1e-3 || (new.rate != 0 && abs(away) > 3_000_000)
+        }
+        if differ(at: from) { return from }
+        if let change = snapshot.scheduled?.hostAnchor, change > from, change < end, differ(at: change) {
+            return change
+        }
+        if let change = rendered.scheduled?.hostAnchor, change > from, change < end, differ(at: change) {
+            return change
+        }
+        return nil
+    }
+
+    // MARK: Filling
+
+    private func fill(_ reading: PlayoutDeviceReading) -> Outcome? {
+        var queued = device.capacity - reading.free
+        var free = reading.free
+        let gain = Float(bitPattern: gainBits.load(ordering: .relaxed))
+        let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
+        var heard = heardAt(reading)
+        while true {
+            let depth = frames(playout.isPlaying ? depths.playing : depths.idle)
+            var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
+            if queued >= frames(depths.least) { count = min(count, playout.readyFrames) }
+            guard count > 0 else { break }
+            let audible = playout.render(
+                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: perFrame, gain: gain)
+            switch device.write(scratch, frames: count) {
+            case .wrote(let taken):
+                if taken < count { playout.rewound(frames: count - taken) }
+                written += Int64(taken)
+                if audible { audibleUntil = written }
+                queued += taken
+                free -= taken
+                heard = heard.advanced(by: .nanoseconds(Int64((Double(taken) * perFrame).rounded())))
+                if taken < count { return nil }
+            case .underrun, .suspended:
+                // Seen again, and mended, at the next look.
+                return .again(at: clock.now)
+            case .lost: return .lost
+            }
+        }
+        if reading.state == .prepared, queued > 0 { device.start() }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+public import MediaCore
+
+/// A place in a film as people name it; its moment may need the film's duration.
+public enum FilmPosition: Sendable, Hashable {
+    /// After the film's first moment.
+    case fromStart(MediaTime)
+    /// Before the film's end.
+    case fromEnd(MediaTime)
+    /// Share of the film's duration, 0…1.
+    case fraction(Double)
+
+    /// mpv's notation: `90`, `1:30`, `01:02:03.5`, `-10` (from the end), `50%`.
+    public init(parsing text: String) throws(ValueError) {
+        if text.hasSuffix("%") {
+            guard let percent = DecimalNumber.parse(String(text.dropLast())), percent <= 100 else {
+                throw ValueError("a share of the film is written 0% to 100%")
+            }
+            self = .fraction(percent / 100)
+            return
+        }
+        let isFromEnd = text.hasPrefix("-")
+        let clock = isFromEnd || text.hasPrefix("+") ? text.dropFirst() : text[...]
+        guard let nanoseconds = Self.nanoseconds(clock) else {
+            throw ValueError("a time is written 90, 1:30, 01:02:03.5, -10 (from the end) or 50%")
+        }
+        let time = MediaTime(nanoseconds: nanoseconds)
+        self = isFromEnd ? .fromEnd(time) : .fromStart(time)
+    }
+
+    private static func nanoseconds(_ clock: Substring) -> Int64? {
+        let parts = clock.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 3, let last = parts.last, var total = DecimalNumber.billionths(last) else { return nil }
+        var unit: Int64 = 1_000_000_000
+        for part in parts.dropLast().reversed() {
+            unit *= 60
+            guard let count = DecimalNumber.whole(part) else { return nil }
+            let (share, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
+            let (sum, carry) = total.addingReportingOverflow(share)
+            if overflow || carry { return nil }
+            total = sum
+        }
+        return total
+    }
+
+    /// The film moment meant. Places before the first moment are the first moment; nil when the duration is needed
+    /// and not known.
+    public func moment(in duration: MediaTime?) -> MediaTime? {
+        switch self {
+        case .fromStart(let time): return time
+        case .fromEnd(let time): return duration.map { max(.zero, $0 - time) }
+        case .fraction(let share): return duration.map { MediaTime(seconds: $0.seconds * share) }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+internal import MediaCodecs
+internal import MediaCore
+internal import MediaFiles
+internal import SyncRendering
+
+extension Player.Parts {
+    /// The real parts: files and networks through libavformat, decoding through libavcodec.
+    static func film(audioOutput: (any AudioOutput)?) -> Player.Parts {
+        Player.Parts(
+            open: { (address, cancellation) throws(MediaError) in
+                let reading = Cancellation()
+                cancellation.onCancel { reading.cancel() }
+                return try MediaFile.open(address, cancellation: reading)
+            },
+            codecs: FilmAudioCodecs(),
+            makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },
+            audioOutput: audioOutput)
+    }
+}

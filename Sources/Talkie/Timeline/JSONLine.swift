@@ -1,0 +1,127 @@
+public import MediaCore
+
+/// Writes one flat JSON object (RFC 8259) onto the end of a byte buffer: no nesting, no allocation once the buffer
+/// has its size.
+struct JSONLine {
+    private var bytes: [UInt8]
+    private var isFirst = true
+
+    init(bytes: consuming [UInt8]) {
+        self.bytes = bytes
+        self.bytes.append(UInt8(ascii: "{"))
+    }
+
+    consuming func finish() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        bytes.append(UInt8(ascii: "\n"))
+        return bytes
+    }
+
+    private mutating func key(_ name: StaticString) {
+        if !isFirst { bytes.append(UInt8(ascii: ",")) }
+        isFirst = false
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    mutating func add(_ name: StaticString, _ value: StaticString) {
+        key(name)
+        bytes.append(UInt8(ascii: "\""))
+        value.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A text from outside, escaped, and cut after 1000 bytes.
+    mutating func add(_ name: StaticString, text: String) {
+        key(name)
+        bytes.append(UInt8(ascii: "\""))
+        var room = 1000
+        for scalar in text.unicodeScalars {
+            room -= 6
+            if room < 0 { break }
+            switch scalar {
+            case "\"", "\\":
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(UInt8(scalar.value))
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                for digit in [UInt8(ascii: "\\"), UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")] {
+                    bytes.append(digit)
+                }
+                bytes.append(Self.hexDigit(scalar.value >> 4))
+                bytes.append(Self.hexDigit(scalar.value & 15))
+            default:
+                for byte in UTF8.encode(scalar)! { bytes.append(byte) }
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func hexDigit(_ value: UInt32) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + UInt8(value) : UInt8(ascii: "a") + UInt8(value - 10)
+    }
+
+    mutating func add(_ name: StaticString, _ value: Int) {
+        key(name)
+        digits(value.magnitude, negative: value < 0)
+    }
+
+    /// Nanoseconds on the host's monotonic clock.
+    mutating func add(_ name: StaticString, _ instant: HostInstant) {
+        key(name)
+        digits(UInt(instant.nanoseconds.magnitude), negative: instant.nanoseconds < 0)
+    }
+
+    /// Seconds of film.
+    mutating func add(_ name: StaticString, _ time: MediaTime) {
+        key(name)
+        billionths(time.nanoseconds)
+    }
+
+    /// Seconds.
+    mutating func add(_ name: StaticString, _ duration: Duration) {
+        key(name)
+        billionths(duration.wholeNanoseconds)
+    }
+
+    /// A number to the ninth decimal; what JSON cannot express becomes null.
+    mutating func add(_ name: StaticString, _ value: Double) {
+        key(name)
+        guard value.isFinite, value.magnitude < 9e9 else {
+            for byte in "null".utf8 { bytes.append(byte) }
+            return
+        }
+        billionths(Int64((value * 1e9).rounded()))
+    }
+
+    private mutating func digits(_ value: UInt, negative: Bool, atLeast width: Int = 1) {
+        if negative { bytes.append(UInt8(ascii: "-")) }
+        var scale: UInt = 1
+        var width = width - 1
+        while width > 0 || value / scale >= 10 {
+            scale *= 10
+            width -= 1
+        }
+        var rest = value
+        while scale > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest / scale))
+            rest %= scale
+            scale /= 10
+        }
+    }
+
+    private mutating func billionths(_ value: Int64) {
+        let magnitude = UInt(value.magnitude)
+        digits(magnitude / 1_000_000_000, negative: value < 0)
+        var fraction = magnitude % 1_000_000_000
+        guard fraction != 0 else { return }
+        var width = 9
+        while fraction % 10 == 0 {
+            fraction /= 10
+            width -= 1
+        }
+        bytes.append(UInt8(ascii: "."))
+        digits(fraction, negative: false, atLeast: width)
+    }
+}

@@ -1,0 +1,139 @@
+internal import Glibc
+internal import MediaCore
+internal import SyncRendering
+
+/// Writes the flight recorder's lines: one flat JSON object each, `docs/guides/timeline.md` names the fields. All
+/// instants are nanoseconds of CLOCK_MONOTONIC (`…_ns`), film times and durations seconds.
+///
+/// Used by the recorder's thread alone. When writing fails it stops writing for good and says why once.
+struct TimelineWriter: ~Copyable {
+    /// Raised when a field changes its meaning.
+    static let formatVersion = 1
+
+    private let file: TimelineFile
+    private var buffer = LineBuffer()
+    private var isBroken = false
+    /// Set by the call that failed; the owner takes it.
+    private(set) var complaint: String?
+
+    /// Writes the head line.
+    init(file: consuming TimelineFile, at instant: HostInstant) {
+        self.file = file
+        buffer.line {
+            $0.add("event", "timeline")
+            $0.add("host_ns", instant)
+            $0.add("version", Self.formatVersion)
+            $0.add("clock", "CLOCK_MONOTONIC")
+            $0.add("program", text: "talkie \(Release.version)")
+        }
+    }
+
+    mutating func write(_ entry: EventLog.Entry) {
+        line(entry.event.timelineName, at: entry.at) { entry.event.write(into: &$0) }
+    }
+
+    mutating func write(_ remark: TimelineRemark, at instant: HostInstant) {
+        switch remark {
+        case .film(let name): line("film", at: instant) { $0.add("name", text: name) }
+        case .phase(let phase): line("state", at: instant) { $0.add("phase", text: phase.rawValue) }
+        case .route(let index, let name, let kind):
+            line("route", at: instant) {
+                $0.add("route", index)
+                $0.add("state", "opened")
+                $0.add("name", text: name)
+                $0.add("kind", text: kind)
+            }
+        case .screen(let mode): line("screen", at: instant) { $0.add("mode", text: mode) }
+        }
+    }
+
+    /// Events that found the queue full; the record has a hole here.
+    mutating func write(lost count: Int, at instant: HostInstant) {
+        line("lost", at: instant) { $0.add("count", count) }
+    }
+
+    /// Hands everything to the kernel.
+    mutating func flush() {
+        guard !isBroken, let code = buffer.flush(to: file.descriptor) else { return }
+        isBroken = true
+        complaint =
+            "the timeline '\(file.path)' cannot be written further (\(String(cString: strerror(code)))); "
+            + "the film goes on without it"
+    }
+
+    mutating func takeComplaint() -> String? {
+        defer { complaint = nil }
+        return complaint
+    }
+
+    private mutating func line(_ name: StaticString, at instant: HostInstant, _ body: (inout JSONLine) -> Void) {
+        guard !isBroken else { return }
+        buffer.line {
+            $0.add("event", name)
+            $0.add("host_ns", instant)
+            body(&$0)
+        }
+        if buffer.isFull { flush() }
+    }
+}
+
+extension RenderEvent {
+    /// The line's kind in the timeline.
+    fileprivate var timelineName: StaticString {
+        switch self {
+        case .frame: "frame"
+        case .framesDropped: "drop"
+        case .anchor, .audioHeard: "anchor"
+        case .audioAccepted: "audio"
+        case .audioDrift: "drift"
+        case .latency: "latency"
+        case .underrun: "underrun"
+        case .outputLost, .outputRestored: "route"
+        }
+    }
+
+    fileprivate func write(into line: inout JSONLine) {
+        switch self {
+        case .frame(let pts, let target, let presented):
+            line.add("pts", pts)
+            line.add("target_ns", target)
+            line.add("presented_ns", presented)
+        case .framesDropped(let count, let time, let reason):
+            line.add("count", count)
+            line.add("film", time)
+            switch reason {
+            case .late: line.add("reason", "late")
+            case .skippedDecoding: line.add("reason", "skipped")
+            }
+        case .anchor(let media, let host, let rate, let generation):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("rate", rate)
+            line.add("generation", Int(truncatingIfNeeded: generation))
+        case .audioHeard(let media, let host, let output):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("route", output.index)
+        case .audioAccepted(let until, let ahead, let output):
+            line.add("until", until)
+            line.add("ahead", ahead)
+            line.add("route", output.index)
+        case .audioDrift(let error, let correction, let output):
+            line.add("error", error)
+            line.add("ppm", correction)
+            line.add("route", output.index)
+        case .latency(let delay, let output):
+            line.add("delay", delay)
+            line.add("route", output.index)
+        case .underrun(let missing, let output):
+            line.add("missing", missing)
+            line.add("route", output.index)
+        case .outputLost(let output):
+            line.add("route", output.index)
+            line.add("state", "lost")
+        case .outputRestored(let output):
+            line.add("route", output.index)
+            line.add("state", "restored")
+        }
+    }
+}

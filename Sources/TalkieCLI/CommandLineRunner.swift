@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import Glibc
+internal import Talkie
+
+/// Turns words into a command, runs it, and turns what happened into an exit status and at most one sentence on
+/// standard error.
+enum CommandLineRunner {
+    /// What a line of words led to, before anything is printed.
+    struct Outcome {
+        var status: Int32
+        var output = ""
+        var complaint = ""
+    }
+
+    static func run(_ words: [String]) -> Int32 {
+        // A closed pipe is an error of write(2), not the end of the program.
+        signal(SIGPIPE, SIG_IGN)
+        let outcome = outcome(of: words)
+        StandardStream.output.write(outcome.output)
+        StandardStream.error.write(outcome.complaint)
+        return outcome.status
+    }
+
+    static func outcome(of words: [String]) -> Outcome {
+        do {
+            var command = try TalkieCommand.parseAsRoot(words)
+            try command.run()
+            return Outcome(status: ExitStatus.done)
+        } catch let failure as PlayerFailure {
+            return Outcome(status: failure.exitStatus, complaint: "talkie: \(sentence(failure.message))\n")
+        } catch let finished as Finished {
+            return Outcome(status: finished.status)
+        } catch {
+            // Help and version are errors to ArgumentParser too.
+            if TalkieCommand.exitCode(for: error).isSuccess {
+                return Outcome(status: ExitStatus.done, output: TalkieCommand.fullMessage(for: error) + "\n")
+            }
+            // ArgumentParser may add hints on further lines.
+            let message = TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error"
+            return Outcome(
+                status: ExitStatus.usage,
+                complaint: "talkie: \(sentence(String(message)))\n\(usageLine(for: words))\n")
+        }
+    }
+
+    /// One sentence with its full stop.
+    static func sentence(_ message: String) -> String {
+        let line = TerminalText.printable(message)
+        return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
+    }
+
+    private static func usageLine(for words: [String]) -> String {
+        let command = TalkieCommand.configuration.subcommands.first { $0._commandName == words.first }
+        guard let described = command as? any UsageLine.Type else {
+            return "Usage: talkie COMMAND …; 'talkie --help' lists the commands."
+        }
+        return "Usage: \(described.usageLine); 'talkie \(words.first ?? "") --help' explains."
+    }
+}
+
+/// A command's own usage in one line.
+protocol UsageLine: ParsableCommand {
+    static var usageLine: String { get }
+}
+
+/// Ends a command with a status and nothing more to say.
+struct Finished: Error {
+    var status: Int32
+}

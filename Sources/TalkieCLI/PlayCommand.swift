@@ -1,0 +1,56 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import Talkie
+
+/// `talkie play`: understands the words; `PlaySession` does the rest, on the main thread, because SDL wants it.
+struct PlayCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "play",
+        abstract: "Play films, addresses and playlists.",
+        discussion: """
+            Names, units and keys are mpv's where the meaning is the same. TIME is 90, 1:30, 01:02:03.5, -10 (from the \
+            end) or 50%. A positive delay or offset means that sound is later than picture.
+            """)
+    static let usageLine = "talkie play FILE|URL|PLAYLIST… [OPTION…]"
+
+    @Argument(help: ArgumentHelp("What to play, in this order; - is standard input.", valueName: "FILE|URL|PLAYLIST"))
+    var files: [String]
+
+    @OptionGroup(title: "Where the sound goes") var sound: SoundOptions
+    @OptionGroup(title: "Where the picture goes") var picture: PictureOptions
+    @OptionGroup(title: "What is played") var film: FilmOptions
+    @OptionGroup(title: "What is told and recorded") var record: RecordOptions
+
+    func validate() throws {
+        if film.noVideo && film.noAudio {
+            throw ValidationError(
+                "Without picture and without sound nothing is left to play; drop --no-video or --no-audio")
+        }
+        if film.noAudio && !sound.speakers.isEmpty {
+            throw ValidationError("--no-audio and --speaker contradict each other; drop one of them")
+        }
+        if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
+            throw ValidationError("--no-video leaves no window for --fs, --screen or --size; drop one of them")
+        }
+        if record.controlSocket != nil {
+            throw ValidationError("--input-ipc-server is not there yet; control Talkie with its keys")
+        }
+        if case .fromStart(let start)? = film.start, case .fromStart(let end)? = film.end, end <= start {
+            throw ValidationError("--end must lie after --start")
+        }
+    }
+
+    /// Everything that was said, as one value.
+    var arguments: PlayArguments {
+        var arguments = PlayArguments(files: files)
+        sound.apply(to: &arguments)
+        picture.apply(to: &arguments)
+        film.apply(to: &arguments)
+        record.apply(to: &arguments)
+        return arguments
+    }
+
+    func run() throws {
+        throw Finished(status: try PlaySession.run(arguments) { StandardStream.error.write("talkie: \($0)\n") })
+    }
+}

@@ -1,0 +1,70 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import Talkie
+
+/// Options that say what of a film is played, and how often.
+struct FilmOptions: ParsableArguments {
+    // Unconditional: "-10" is a place, not an option.
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Begin here.", valueName: "TIME"),
+        transform: { try FilmPosition(parsing: $0) })
+    var start: FilmPosition?
+
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Stop here.", valueName: "TIME"),
+        transform: { try FilmPosition(parsing: $0) })
+    var end: FilmPosition?
+
+    @Option(
+        help: ArgumentHelp("0.5 to 2, pitch kept.", valueName: "X"),
+        transform: { try PlayerOptions.speed(parsing: $0) })
+    var speed: Double = 1
+
+    @Flag(help: "Show the first picture and wait.")
+    var pause = false
+
+    @Option(
+        help: ArgumentHelp("Play each film this often again.", valueName: "N|inf"),
+        transform: { try PlayerOptions.Loop(parsing: $0) })
+    var loopFile: PlayerOptions.Loop = .times(0)
+
+    @Option(
+        help: ArgumentHelp("Play the whole list this often again.", valueName: "N|inf"),
+        transform: { try PlayerOptions.Loop(parsing: $0) })
+    var loopPlaylist: PlayerOptions.Loop = .times(0)
+
+    @Flag(help: "Sound only, no window.")
+    var noVideo = false
+
+    @Flag(help: "Picture only.")
+    var noAudio = false
+
+    @Option(
+        help: ArgumentHelp("Sound track by number, 1 the first.", valueName: "N"),
+        transform: { try PlayerOptions.track(parsing: $0) })
+    var aid: Int?
+
+    @Option(
+        help: ArgumentHelp("Picture track by number, 1 the first.", valueName: "N"),
+        transform: { try PlayerOptions.track(parsing: $0) })
+    var vid: Int?
+
+    @Option(
+        help: ArgumentHelp("Sound track by language, such as de,en; the first match wins.", valueName: "L"),
+        transform: { try PlayerOptions.languages(parsing: $0) })
+    var alang: [String] = []
+
+    func apply(to arguments: inout PlayArguments) {
+        arguments.start = start
+        arguments.end = end
+        arguments.options.speed = speed
+        arguments.options.startsPaused = pause
+        arguments.options.loopFile = loopFile
+        arguments.loopPlaylist = loopPlaylist
+        arguments.options.playsVideo = !noVideo
+        arguments.options.playsAudio = !noAudio
+        arguments.options.audioTrack = aid
+        arguments.options.videoTrack = vid
+        arguments.options.audioLanguages = alang
+    }
+}

@@ -1,0 +1,51 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import Talkie
+
+/// Options that choose and set the sound's way out.
+struct SoundOptions: ParsableArguments {
+    @Option(
+        name: .customLong("speaker"),
+        help: ArgumentHelp(
+            "Speaker by name, ID or address, or local for this computer; may be given several times.",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local"),
+        transform: { try SpeakerChoice(parsing: $0) })
+    var speakers: [SpeakerChoice] = []
+
+    @Option(help: ArgumentHelp("Sound card; 'talkie doctor' lists them.", valueName: "ALSA"))
+    var audioDevice: String?
+
+    @Option(
+        help: ArgumentHelp("Volume of every output, 100 is 0 dB; absent, a speaker keeps its own.", valueName: "0-100"),
+        transform: { try PlayerOptions.volume(parsing: $0) })
+    var volume: Double?
+
+    @Flag(help: "Begin with the sound muted.")
+    var mute = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Sound later than picture by this much; negative for earlier.", valueName: "SECONDS"),
+        transform: { try PlayerOptions.audioDelay(parsing: $0) })
+    var audioDelay: Duration = .zero
+
+    @Option(
+        help: ArgumentHelp(
+            "At a start, picture waits for the sound, or sound joins the picture later.", valueName: "wait|picture"),
+        transform: {
+            guard let policy = PlayerOptions.StartPolicy(rawValue: $0) else {
+                throw ValueError("a start policy is wait or picture")
+            }
+            return policy
+        })
+    var startPolicy: PlayerOptions.StartPolicy = .wait
+
+    func apply(to arguments: inout PlayArguments) {
+        arguments.speakers = speakers
+        arguments.options.audioDevice = audioDevice
+        arguments.options.volume = volume
+        arguments.options.isMuted = mute
+        arguments.options.audioDelay = audioDelay
+        arguments.options.startPolicy = startPolicy
+    }
+}

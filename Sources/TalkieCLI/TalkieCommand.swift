@@ -1,0 +1,11 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie`: the root that holds the commands.
+struct TalkieCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "talkie",
+        abstract: "Plays films with lips and voices together.",
+        version: "talkie \(Release.version)",
+        subcommands: [PlayCommand.self])
+}

@@ -1,0 +1,168 @@
+public import MediaCore
+public import SyncRendering
+
+/// A sound card's queue in virtual time, with the vices of real ones, each with its own switch. It remembers which
+/// sample was heard when.
+public final class VirtualPlayoutDevice: PlayoutDevice {
+    /// Samples that were heard one after the other.
+    public struct Heard: Sendable {
+        /// When the first of them was heard.
+        public var start: HostInstant
+        /// Host nanoseconds from one to the next.
+        public var nanosecondsPerFrame: Double
+        /// Interleaved.
+        public var samples: [Float] = []
+        /// When a frame was heard.
+        public func instant(of index: Int) -> HostInstant {
+            HostInstant(nanoseconds: start.nanoseconds + Int64((Double(index) * nanosecondsPerFrame).rounded()))
+        }
+    }
+
+    public let format: PCMFormat
+    public let capacity: Int
+    public var canRewind: Bool
+    /// How much faster than nominal the card runs, in parts per million. Takes effect at the next start.
+    public var ratePPM = 0.0
+    /// Between the queue's end and the ear.
+    public var latency: Duration
+    /// Readings of the delay are wrong by up to this, either way.
+    public var delayJitter: Duration = .zero
+    /// Readings of the delay are wrong by this for the given time after a start.
+    public var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
+    /// What was heard, in order.
+    public private(set) var heard: [Heard] = []
+    /// Called for every frame that is heard, in order; `heard` then stays empty.
+    public var listener: ((UnsafeBufferPointer<Float>, HostInstant) -> Void)?
+    public var isGone = false
+    public private(set) var starts = 0
+
+    private let clock: ManualClock
+    private var state = PlayoutDeviceReading.State.prepared
+    private var queue: [Float] = []
+    private var queueHead = 0
+    private var writtenFrames = 0
+    private var playedFrames = 0
+    private var startedAt = HostInstant(nanoseconds: 0)
+    private var stalledUntil: HostInstant?
+    private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    public init(
+        clock: ManualClock, format: PCMFormat, capacity: Duration = .milliseconds(200),
+        latency: Duration = .milliseconds(5), canRewind: Bool = false
+    ) {
+        self.clock = clock
+        self.format = format
+        self.capacity = Int(capacity.inSeconds * Double(format.sampleRate))
+        self.latency = latency
+        self.canRewind = canRewind
+    }
+
+    private var nanosecondsPerFrame: Double { 1e9 / (Double(format.sampleRate) * (1 + ratePPM * 1e-6)) }
+    private var queuedFrames: Int { writtenFrames - playedFrames }
+
+    /// Plays what is due by now.
+    public func advance() {
+        guard state == .running else { return }
+        let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
+        let due = Int(elapsed / nanosecondsPerFrame)
+        let count = min(due, writtenFrames) - playedFrames
+        if count > 0 {
+            queue.withUnsafeBufferPointer { queue in
+                for index in 0..<count {
+                    let first = queueHead + index * format.channels
+                    let frame = UnsafeBufferPointer(rebasing: queue[first..<first + format.channels])
+                    hear(frame, number: playedFrames + index)
+                }
+            }
+            queueHead += count * format.channels
+            playedFrames += count
+            if queueHead > 65536 {
+                queue.removeFirst(queueHead)
+                queueHead = 0
+            }
+        }
+        if due > writtenFrames { state = .underrun }
+    }
+
+    private func hear(_ frame: UnsafeBufferPointer<Float>, number: Int) {
+        let instant = HostInstant(
+            nanoseconds: startedAt.nanoseconds + latency.wholeNanoseconds
+                + Int64((Double(number) * nanosecondsPerFrame).rounded()))
+        if let listener { return listener(frame, instant) }
+        if number == 0 { heard.append(Heard(start: instant, nanosecondsPerFrame: nanosecondsPerFrame)) }
+        heard[heard.count - 1].samples.append(contentsOf: frame)
+    }
+
+    private func next() -> Double {
+        random ^= random << 13
+        random ^= random >> 7
+        random ^= random << 17
+        return Double(random >> 11) / Double(1 << 53)
+    }
+
+    // MARK: PlayoutDevice
+
+    public func look() -> PlayoutDeviceReading {
+        advance()
+        if isGone { return PlayoutDeviceReading(state: .lost, free: 0, delay: 0, instant: clock.now) }
+        var delay = Double(queuedFrames) + latency.inSeconds * Double(format.sampleRate)
+        if state == .running {
+            // Between frames the true delay is fractional; a card reports whole frames.
+            let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds) / nanosecondsPerFrame
+            delay -= elapsed - Double(playedFrames)
+            delay += (next() * 2 - 1) * delayJitter.inSeconds * Double(format.sampleRate)
+            if clock.now - startedAt < delayErrorAtStart.lasting {
+                delay += delayErrorAtStart.error.inSeconds * Double(format.sampleRate)
+            }
+        }
+        return PlayoutDeviceReading(
+            state: state, free: capacity - queuedFrames, delay: Int(delay.rounded()), instant: clock.now)
+    }
+
+    public func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {
+        advance()
+        if isGone { return .lost }
+        if state == .underrun { return .underrun }
+        let count = min(frames, capacity - queuedFrames)
+        queue.append(contentsOf: UnsafeBufferPointer(start: samples, count: count * format.channels))
+        writtenFrames += count
+        return .wrote(count)
+    }
+
+    public func start() {
+        guard state == .prepared else { return }
+        state = .running
+        startedAt = clock.now
+        starts += 1
+    }
+
+    public func rewind(_ frames: Int) -> Int {
+        advance()
+        guard canRewind, state == .running else { return 0 }
+        let count = min(frames, queuedFrames)
+        queue.removeLast(count * format.channels)
+        writtenFrames -= count
+        return count
+    }
+
+    public func discard() -> Bool {
+        advance()
+        return prepare()
+    }
+
+    public func recover() -> Bool { prepare() }
+
+    private func prepare() -> Bool {
+        guard !isGone else { return false }
+        queue.removeAll(keepingCapacity: true)
+        queueHead = 0
+        (writtenFrames, playedFrames, state) = (0, 0, .prepared)
+        return true
+    }
+
+    /// The queue runs dry now, as when the machine was stopped for longer than it held.
+    public func runDry() {
+        advance()
+        if state == .running { state = .underrun }
+    }
+}

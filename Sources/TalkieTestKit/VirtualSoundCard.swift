@@ -1,0 +1,115 @@
+public import MediaCore
+public import SyncRendering
+
+/// A sound card in virtual time: the real playout code over a `VirtualPlayoutDevice`. Turned by hand with `run`.
+public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
+    // `@unchecked Sendable`: everything happens on the one thread of a test.
+
+    public let name: String
+    public let kind = AudioRouteKind.virtual
+    public let desiredDepth: Duration = .milliseconds(300)
+    public let device: VirtualPlayoutDevice
+    public private(set) var pump: SoundCardPump?
+    public private(set) var playout: SoundCardPlayout?
+    /// The pump wakes later than it asked by up to this.
+    public var wakeJitter: Duration = .zero
+    public var edges = SoundCardPlayout.Edges()
+    public var depths = SoundCardPump.Depths()
+    /// Gives the feeder a chance to deliver; called before every step.
+    public var feeder: ((VirtualSoundCard) -> Void)?
+    public private(set) var isLost = false
+
+    private let clock: ManualClock
+    private var buffer: PlayoutBuffer?
+    private var context: AudioOutputContext?
+    private var wake: HostInstant
+    private var random: UInt64 = 0x2545_F491_4F6C_DD1D
+    private static let history = Duration.milliseconds(300)
+
+    public init(clock: ManualClock, device: VirtualPlayoutDevice, name: String = "virtual card") {
+        self.clock = clock
+        self.device = device
+        self.name = name
+        wake = clock.now
+    }
+
+    /// Lets virtual time pass, waking the pump when it asked to be.
+    public func run(until end: HostInstant) {
+        while let pump, !isLost, wake <= end {
+            clock.advance(to: wake)
+            feeder?(self)
+            switch pump.step() {
+            case .lost:
+                isLost = true
+                context.map { $0.events.note(.outputLost(output: $0.id)) }
+            case .again(let at):
+                random ^= random << 13
+                random ^= random >> 7
+                random ^= random << 17
+                let late = Double(random >> 11) / Double(1 << 53) * Double(wakeJitter.wholeNanoseconds)
+                wake = max(at, clock.now.advanced(by: .microseconds(10))).advanced(by: .nanoseconds(Int64(late)))
+            }
+        }
+        clock.advance(to: end)
+        device.advance()
+    }
+
+    /// Lets some virtual time pass.
+    public func run(for duration: Duration) { run(until: clock.now.advanced(by: duration)) }
+
+    /// The machine stands still for so long: nobody fills the queue.
+    public func stall(for duration: Duration) {
+        clock.advance(by: duration)
+        wake = clock.now
+    }
+
+    // MARK: AudioOutput
+
+    public var latency: OutputLatency {
+        guard let pump else { return OutputLatency(startLead: depths.idle + depths.interval) }
+        return OutputLatency(
+            startLead: pump.startLead,
+            shares: [
+                LatencyShare(
+                    name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
+            ])
+    }
+
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
+
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        guard delivery == .pcm(device.format) else {
+            throw OutputError(.unsupportedFormat, "this virtual card takes decoded sound of its own format only")
+        }
+        let buffer = PlayoutBuffer(format: device.format, depth: .milliseconds(400), history: Self.history)
+        let playout = SoundCardPlayout(
+            buffer: buffer, timebase: context.timebase, events: context.events, id: context.id,
+            history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
+        pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: context, depths: depths)
+        self.playout = playout
+        self.buffer = buffer
+        self.context = context
+        wake = clock.now
+    }
+
+    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+        guard let buffer else { return 0 }
+        let taken = buffer.accept(block, from: offset)
+        if taken < block.frames - offset { pump?.askForRoom() }
+        return taken
+    }
+
+    public func finish() { buffer?.finish() }
+    public var acceptedUntil: MediaTime? { buffer?.acceptedUntil }
+    public func flush() {
+        buffer?.flush()
+        wake = min(wake, clock.now)
+    }
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
+    public func setGain(_ gain: Float) { pump?.setGain(gain) }
+    public func close() {
+        pump = nil
+        playout = nil
+        buffer = nil
+    }
+}

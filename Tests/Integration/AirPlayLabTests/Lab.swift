@@ -1,0 +1,138 @@
+import Foundation
+
+/// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tests/Lab.
+struct Lab {
+    let folder: URL
+    /// The lab's own address of this host.
+    static let speakerNetwork = ProcessInfo.processInfo.environment["AIRPLAY_LAB_NET"] ?? "10.77.0"
+
+    private static let location: URL = {
+        if let path = ProcessInfo.processInfo.environment["TALKIE_LAB"] { return URL(fileURLWithPath: path) }
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Lab")
+    }()
+
+    private static var rootfs: String {
+        ProcessInfo.processInfo.environment["AIRPLAY_LAB_ROOTFS"] ?? "/var/lib/airplay-lab/rootfs"
+    }
+
+    /// Why the lab cannot run here; nil when it can.
+    static var obstacle: String? {
+        let up = location.appendingPathComponent("up").path
+        if !FileManager.default.isExecutableFile(atPath: up) { return "there is no \(up); set TALKIE_LAB" }
+        if getuid() != 0 { return "namespaces need root" }
+        if !FileManager.default.fileExists(atPath: rootfs + "/.lab-ready") {
+            return "\(rootfs) is not built; run \(location.path)/setup"
+        }
+        return nil
+    }
+
+    /// True where a missing lab must be noticed: there the tests run and fail with the obstacle.
+    static var isWanted: Bool { obstacle == nil || ProcessInfo.processInfo.environment["CI"] == "true" }
+
+    struct Unavailable: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
+    static func freshSpeaker() throws -> (lab: Lab, host: String, port: UInt16) {
+        if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
+        let lab = Lab(folder: location)
+        _ = try lab.run("up", ["1"])
+        _ = try lab.run("restart", ["1"])
+        let listing = try lab.run("up", ["1"])
+        // spk1  "Lab 1"  10.77.0.11  port 7000  airplay2
+        let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard let index = words.firstIndex(of: "port"), index > 0, words.count > index + 1,
+            let port = UInt16(words[index + 1])
+        else { throw Unavailable(description: "the lab does not name its speaker: \(listing)") }
+        return (lab, words[index - 1], port)
+    }
+
+    func run(_ command: String, _ arguments: [String]) throws -> String {
+        try Self.run(folder.appendingPathComponent(command).path, arguments)
+    }
+
+    static func run(_ path: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        // A file, because what a command leaves running would keep a pipe open.
+        let log = FileManager.default.temporaryDirectory.appendingPathComponent("lab-\(UUID().uuidString).log")
+        _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: log) }
+        process.standardOutput = try FileHandle(forWritingTo: log)
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        let output = String(decoding: try Data(contentsOf: log), as: UTF8.self)
+        guard process.terminationStatus == 0 else {
+            throw Unavailable(description: "\(path) ended with status \(process.terminationStatus): \(output)")
+        }
+        return output
+    }
+
+    /// A recording that runs while the test plays.
+    final class Recording {
+        private let process = Process()
+        let file: URL
+
+        init(_ lab: Lab, seconds: Int) throws {
+            file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
+            process.executableURL = lab.folder.appendingPathComponent("record")
+            process.arguments = ["1", file.path, String(seconds)]
+            let errors = Pipe()
+            process.standardError = errors
+            process.standardInput = FileHandle.nullDevice
+            try process.run()
+            // "recording" comes when samples flow.
+            let words = errors.fileHandleForReading.availableData
+            guard String(decoding: words, as: UTF8.self).contains("recording") else {
+                throw Unavailable(description: "the lab does not record: \(String(decoding: words, as: UTF8.self))")
+            }
+        }
+
+        func wait() throws {
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw Unavailable(description: "the recording failed") }
+        }
+    }
+
+    /// When each beep of a recording was heard, on CLOCK_MONOTONIC.
+    func beeps(in file: URL) throws -> [Int64] {
+        let text = try run("beeps", [file.path, "--json"])
+        let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] ?? []
+        return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
+    }
+
+    /// A track of beeps, one each second, the first one at frame 0, as AAC-LC access units of 1024 frames.
+    func aacBeeps(seconds: Int, rate: Int) throws -> [[UInt8]] {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let wave = folder.appendingPathComponent("beeps.wav").path
+        let aac = folder.appendingPathComponent("beeps.aac").path
+        _ = try run("beeps", ["--make", wave, String(seconds), "--rate", String(rate)])
+        _ = try Self.run(
+            "/usr/bin/env",
+            ["ffmpeg", "-loglevel", "error", "-i", wave, "-c:a", "aac", "-b:a", "192k", "-f", "adts", aac])
+        return ADTS.accessUnits(in: [UInt8](try Data(contentsOf: URL(fileURLWithPath: aac))))
+    }
+}
+
+/// Access units of an ADTS file (ISO/IEC 14496-3, section 1.A.2.2).
+enum ADTS {
+    static func accessUnits(in bytes: [UInt8]) -> [[UInt8]] {
+        var units: [[UInt8]] = []
+        var position = 0
+        while position + 7 <= bytes.count, bytes[position] == 0xFF, bytes[position + 1] & 0xF6 == 0xF0 {
+            let header = bytes[position + 1] & 1 == 1 ? 7 : 9
+            let length =
+                Int(bytes[position + 3] & 3) << 11 | Int(bytes[position + 4]) << 3 | Int(bytes[position + 5] >> 5)
+            guard length > header, position + length <= bytes.count else { break }
+            units.append(Array(bytes[(position + header)..<(position + length)]))
+            position += length
+        }
+        return units
+    }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import MediaCore
+import Testing
+
+@testable import Talkie
+@testable import TalkieCLI
+
+@Suite struct PlayCommandTests {
+    private func arguments(_ words: String...) throws -> PlayArguments {
+        try #require(try TalkieCommand.parseAsRoot(["play"] + words) as? PlayCommand).arguments
+    }
+
+    /// Status and complaint of a line that must be refused for its words alone.
+    private func refusal(_ words: String...) throws -> String {
+        let outcome = CommandLineRunner.outcome(of: ["play"] + words)
+        #expect(outcome.status == 2)
+        #expect(outcome.output.isEmpty)
+        let lines = outcome.complaint.split(separator: "\n", omittingEmptySubsequences: false)
+        // One sentence, one usage line, and the end of the last line.
+        #expect(lines.count == 3)
+        #expect(lines.first?.hasPrefix("talkie: ") == true)
+        #expect(lines.dropFirst().first?.hasPrefix("Usage: talkie play FILE|URL|PLAYLIST…") == true)
+        return String(lines.first ?? "")
+    }
+
+    @Test func silenceMeansTheDefaults() throws {
+        let arguments = try arguments("film.mp4")
+        #expect(arguments.files == ["film.mp4"])
+        #expect(arguments.start == nil && arguments.end == nil)
+        #expect(arguments.speakers.isEmpty)
+        #expect(!arguments.isFullScreen && arguments.screen == nil && arguments.windowSize == nil)
+        #expect(arguments.loopPlaylist == .times(0))
+        #expect(arguments.timelinePath == nil && !arguments.isReallyQuiet && arguments.logLevel == .warning)
+        let options = arguments.options
+        #expect(options.volume == nil && !options.isMuted && options.speed == 1 && !options.startsPaused)
+        #expect(options.playsVideo && options.playsAudio && options.loopFile == .times(0))
+        #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
+        #expect(options.audioDelay == .zero && options.startPolicy == .wait && options.audioDevice == nil)
+    }
+
+    @Test func everyPromisedOptionArrives() throws {
+        let arguments = try arguments(
+            "a.mkv", "--speaker", "local", "--speaker", "airplay://10.0.0.2:7000", "--audio-device", "hw:1", "--volume",
+            "62.5", "--mute", "--start", "-10", "--end", "50%", "--speed", "1.25", "--pause", "--loop-file", "inf",
+            "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--aid", "2", "--vid", "1",
+            "--alang",
+            "de,en", "--audio-delay", "-0.08", "--start-policy", "picture", "--timeline", "t.jsonl", "--really-quiet",
+            "--log-level", "debug", "b.mkv")
+        #expect(arguments.files == ["a.mkv", "b.mkv"])
+        #expect(arguments.speakers == [.local, .named("airplay://10.0.0.2:7000")])
+        #expect(arguments.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
+        #expect(arguments.end == .fraction(0.5))
+        #expect(arguments.loopPlaylist == .times(3))
+        #expect(arguments.isFullScreen)
+        #expect(arguments.screen == .number(1))
+        #expect(arguments.windowSize == WindowSize(width: 1280, height: 720))
+        #expect(arguments.timelinePath == "t.jsonl")
+        #expect(arguments.isReallyQuiet)
+        #expect(arguments.logLevel == .debug)
+        let options = arguments.options
+        #expect(options.audioDevice == "hw:1")
+        #expect(options.volume == 62.5)
+        #expect(options.isMuted && options.startsPaused)
+        #expect(options.speed == 1.25)
+        #expect(options.loopFile == .forever)
+        #expect(options.audioTrack == 2 && options.videoTrack == 1)
+        #expect(options.audioLanguages == ["de", "en"])
+        #expect(options.audioDelay == .milliseconds(-80))
+        #expect(options.startPolicy == .picture)
+        #expect(!(try self.arguments("a", "--no-video")).options.playsVideo)
+        #expect(!(try self.arguments("a", "--no-audio")).options.playsAudio)
+        #expect(try self.arguments("a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
+    }
+
+    @Test func aNegativeTimeIsAValueAndNotAnOption() throws {
+        #expect(try arguments("a", "--start=-10").start == .fromEnd(MediaTime(value: 10, timescale: 1)))
+        #expect(try arguments("a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
+    }
+
+    @Test(arguments: [
+        ["--speed", "0.4"], ["--speed", "2.01"], ["--speed", "nan"], ["--volume", "101"], ["--volume", "-1"],
+        ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
+        ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],
+        ["--loop-playlist", "many"], ["--start", "noon"], ["--end", "1:2:3:4"], ["--start-policy", "hurry"],
+        ["--log-level", "loud"], ["--screen", ""], ["--speaker", ""],
+    ])
+    func aValueOutOfRangeIsRefusedWithWhatIsExpected(words: [String]) throws {
+        let sentence = try refusal("film.mp4", words[0], words[1])
+        #expect(sentence.contains(words[0]))
+    }
+
+    @Test func wordsThatMakeNoSenseAreUsageErrors() throws {
+        #expect(try refusal("film.mp4", "--warp-speed").contains("--warp-speed"))
+        #expect(try refusal("--fs").contains("Missing"))
+        #expect(try refusal("film.mp4", "--start").contains("--start"))
+        #expect(try refusal("film.mp4", "--no-video", "--no-audio").contains("nothing is left"))
+        #expect(try refusal("film.mp4", "--no-video", "--fs").contains("--fs"))
+        #expect(try refusal("film.mp4", "--no-audio", "--speaker", "local").contains("--speaker"))
+        #expect(try refusal("film.mp4", "--start", "20", "--end", "20").contains("--end"))
+        #expect(try refusal("film.mp4", "--input-ipc-server", "/tmp/s").contains("--input-ipc-server"))
+    }
+
+    @Test func usageIsCheckedBeforeInputAndInputBeforeOutputs() {
+        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--volume", "900"]).status == 2)
+        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", "Kitchen"]).status == 66)
+        #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", "Kitchen"]).status == 69)
+    }
+
+    @Test func aCommandThatDoesNotExistIsAUsageError() {
+        let outcome = CommandLineRunner.outcome(of: ["fly"])
+        #expect(outcome.status == 2)
+        #expect(outcome.complaint.contains("fly") && outcome.complaint.contains("Usage: talkie COMMAND"))
+    }
+
+    @Test func helpAndVersionGoToStandardOutput() {
+        for words in [["--help"], ["play", "--help"], ["--version"]] {
+            let outcome = CommandLineRunner.outcome(of: words)
+            #expect(outcome.status == 0 && outcome.complaint.isEmpty && !outcome.output.isEmpty)
+        }
+        #expect(CommandLineRunner.outcome(of: ["--version"]).output == "talkie \(Release.version)\n")
+    }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// A folder of its own for one test, gone with it.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() {
+        path = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        } catch {
+            preconditionFailure("no temporary folder: \(error)")
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func path(_ name: String) -> String { path + "/" + name }
+
+    /// Writes a file and returns its path.
+    @discardableResult
+    func write(_ text: String, to name: String) -> String {
+        precondition(FileManager.default.createFile(atPath: path(name), contents: Data(text.utf8)))
+        return path(name)
+    }
+
+    func read(_ name: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path(name)) ?? Data(), as: UTF8.self)
+    }
+}

@@ -1,0 +1,27 @@
+"""Where the lab lives, what it is called on this machine, and how to say no."""
+import os
+import sys
+
+# Debian's release in the making: the first with shairport-sync 5 built for AirPlay 2.
+SUITE = "forky"
+# netbase: nqptp looks its ports up by service name and ends without /etc/services.
+PACKAGES = ("shairport-sync", "nqptp", "avahi-daemon", "dbus", "pulseaudio", "netbase")
+
+_cache = "/var/cache" if os.getuid() == 0 else os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+ROOTFS = os.environ.get("TALKIE_LAB_ROOTFS") or os.path.join(_cache, "talkie-lab", SUITE)
+STATE = os.environ.get("TALKIE_LAB_STATE", "/run/talkie-lab")
+# Another lab may stand beside this one with other values.
+BRIDGE = os.environ.get("TALKIE_LAB_BRIDGE", "talkielab0")
+NETWORK = os.environ.get("TALKIE_LAB_NETWORK", "10.78.0")  # /24; the host is .1, speaker N is .(10+N)
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+METER = os.path.join(os.path.dirname(HERE), "meter")
+
+
+def fail(sentence: str):
+    sys.exit(f"lab: {sentence}")
+
+
+def need_root():
+    if os.getuid() != 0:
+        fail("namespaces and bridges need root; run this with sudo.")
