@@ -12,13 +12,14 @@ export SWIFT_BACKTRACE ?= enable=no
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 
-.PHONY: help setup build test test-tools demo format lint bench fuzz
+.PHONY: help setup build test test-tools demo format lint bench fuzz lab
 
 help:
 	@echo 'make demo     play the talking clip of media/'
 	@echo 'make test     build everything and run all tests'
 	@echo 'make build    the program, as .build/release/talkie'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
+	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
 	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all)'
 	@echo 'make format   rewrite the sources in the house style;  make lint  only check it'
 	@echo 'make setup    install the Debian packages of Tools/packages.txt'
@@ -52,3 +53,6 @@ bench: build
 
 fuzz: setup
 	Tools/fuzz --seconds $(or $(SECONDS),60) $(NAMES)
+
+lab: setup
+	@$(call within,900) Tools/lab/setup

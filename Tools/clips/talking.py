@@ -22,7 +22,8 @@ TEXT = ("Hello! I am Talkie, and these are my lips. "
         "One. Two. Three. Goodbye!")
 
 _SKIN, _SHADE, _HAIR = (236, 188, 152), (214, 160, 124), (72, 48, 40)
-_WHITE, _BLACK, _IRIS, _LIP, _THROAT, _TONGUE = (250, 248, 244), (24, 22, 26), (70, 110, 150), (186, 78, 78), (60, 16, 22), (200, 96, 100)
+_WHITE, _BLACK, _IRIS = (250, 248, 244), (24, 22, 26), (70, 110, 150)
+_LIP, _THROAT, _TONGUE = (186, 78, 78), (60, 16, 22), (200, 96, 100)
 _FACE_X, _FACE_Y, _MOUTH_Y = 640, 350, 490
 
 

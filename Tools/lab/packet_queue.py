@@ -38,8 +38,9 @@ class Queues:
 
     def _send(self, message, queue, attribute, value):
         padded = value + bytes(-len(value) % 4)
-        body = struct.pack("=BBH", socket.AF_UNSPEC, 0, socket.htons(queue)) + struct.pack("=HH", 4 + len(value), attribute) + padded
-        self.socket.send(struct.pack("=IHHII", 16 + len(body), SUBSYSTEM_QUEUE << 8 | message, NLM_F_REQUEST, 0, 0) + body)
+        body = struct.pack("=BBHHH", socket.AF_UNSPEC, 0, socket.htons(queue), 4 + len(value), attribute) + padded
+        head = struct.pack("=IHHII", 16 + len(body), SUBSYSTEM_QUEUE << 8 | message, NLM_F_REQUEST, 0, 0)
+        self.socket.send(head + body)
 
     def decide(self, queue, packet, verdict):
         self._send(VERDICT, queue, ATTRIBUTE_VERDICT, struct.pack(">II", verdict, packet))

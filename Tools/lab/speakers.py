@@ -72,6 +72,11 @@ class Speaker:
         return int(rate), int(channels)
 
     @property
+    def port(self):
+        """Where its receiver listens, once mDNS has said so."""
+        return int(self._read("port") or 0) or None
+
+    @property
     def pid(self):
         return self._init.pid
 
@@ -138,7 +143,7 @@ class Speaker:
 
     def answers(self) -> bool:
         try:
-            with socket.create_connection((self.address, int(self._read("port", "7000"))), timeout=1):
+            with socket.create_connection((self.address, self.port or 7000), timeout=1):
                 return True
         except OSError:
             return False

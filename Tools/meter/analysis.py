@@ -108,20 +108,23 @@ def _frames(shown, side, period):
 
 
 def _actions(done, shown, period):
-    """How long after each action the right picture was there."""
-    out = []
+    """How long after each action, and before the next, the right picture was there."""
+    out, moments = [], [a["done_s"] for a in done if "done_s" in a] + [float("inf")]
     for action in done:
         result = {k: v for k, v in action.items() if k not in ("socket", "done_s")}
         if "done_s" in action and len(shown.times):
             first = bisect.bisect_right(shown.times.tolist(), action["done_s"])
-            wanted = action.get("frame")
+            wanted, tolerance = action.get("frame"), action.get("tolerance", 2)
             if wanted is None and "by" in action and first > 0:
                 wanted = int(shown.frames[first - 1]) + round(action["by"] / period)
                 result["frame"] = wanted
-            for i in range(max(first, 1), len(shown.times)):
+                # A player's own position may be a few frames ahead of what its screen shows.
+                tolerance = action.get("tolerance", max(4, round(0.1 / period)))
+            last = bisect.bisect_left(shown.times.tolist(), min(m for m in moments if m > action["done_s"]))
+            for i in range(max(first, 1), last):
                 if "jump_ms" not in result and not 0 < shown.frames[i] - shown.frames[i - 1] < 8:
                     result["jump_ms"] = float(shown.times[i] - action["done_s"]) * 1000
-                if wanted is not None and abs(int(shown.frames[i]) - wanted) <= action.get("tolerance", 2):
+                if wanted is not None and abs(int(shown.frames[i]) - wanted) <= tolerance:
                     result["latency_ms"] = float(shown.times[i] - action["done_s"]) * 1000
                     result["shown_frame"] = int(shown.frames[i])
                     break

@@ -22,7 +22,7 @@ VIDEO = {
     "hevc": ["libx265", "-preset", "ultrafast", "-x265-params", "log-level=error", "-tag:v", "hvc1"],
     "vp8": ["libvpx", "-deadline", "realtime", "-cpu-used", "8"],
     "vp9": ["libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-row-mt", "1"],
-    "av1": ["libsvtav1", "-preset", "12"],
+    "av1": ["libsvtav1", "-preset", "12", "-crf", "40"],
     "mpeg2": ["mpeg2video"],
     "mpeg4": ["mpeg4"],
     "prores": ["prores_ks", "-profile:v", "0"],
@@ -134,7 +134,7 @@ def _encode(out, recipe, fps, step, flash, events, sound):
     command = ["ffmpeg", "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{strip.CELLS}x1",
                "-r", recipe.fps, "-i", "-", "-itsoffset", str(recipe.sound_begins), "-i", sound,
                "-filter_complex", graph, "-map", "[v]", "-map", "1:a", "-c:v", *VIDEO[recipe.video]]
-    if recipe.video != "prores":
+    if recipe.video not in ("prores", "av1"):  # these choose their own rate
         command += ["-b:v", bits, "-maxrate", bits, "-bufsize", bits, "-g", str(max(1, int(recipe.key_frames * fps)))]
     command += ["-c:a", *AUDIO[recipe.audio]]
     if recipe.start:

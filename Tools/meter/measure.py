@@ -40,34 +40,21 @@ class Plan:
     tail: float = 0.7
 
 
-class _Probe:
-    """A helper process that says `ready` once it watches."""
+class _Watcher:
+    """A process that watches meanwhile: one of our probes, which says `ready`, or somebody else's recorder."""
 
-    def __init__(self, script, *arguments):
-        self._process = subprocess.Popen([sys.executable, "-B", os.path.join(HERE, script), *map(str, arguments)],
-                                         stdout=subprocess.PIPE, text=True)
-        self.pid = self._process.pid
-        if self._process.stdout.readline().strip() != "ready":
-            raise SystemExit(f"meter: {script} did not start")
+    def __init__(self, command, ends_itself=False, says_ready=False):
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE if says_ready else None, text=True)
+        self._ends_itself, self.pid = ends_itself, self._process.pid
+        if says_ready and self._process.stdout.readline().strip() != "ready":
+            raise SystemExit(f"meter: {os.path.basename(command[2])} did not start")
 
-    def finish(self):
-        if self._process.poll() is None:
-            self._process.terminate()
-        try:
-            return self._process.wait(60)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+    @classmethod
+    def probe(cls, script, *arguments):
+        return cls([sys.executable, "-B", os.path.join(HERE, script), *map(str, arguments)], says_ready=True)
 
-
-class _Command:
-    """The sound recorder of somebody else."""
-
-    def __init__(self, command, timed):
-        self._process, self._timed, self.pid = subprocess.Popen(command), timed, None
-
-    def finish(self):
-        if not self._timed and self._process.poll() is None:
+    def finish(self) -> int:
+        if not self._ends_itself and self._process.poll() is None:
             self._process.terminate()
         try:
             return self._process.wait(120)
@@ -119,18 +106,18 @@ def run(plan: Plan, folder: str) -> dict:
     probes, player = [], None
     with Rig(side["size"], plan.display, plan.nice) as rig:
         try:
-            screen = _Probe("screen_probe.py", rig.display, os.path.join(folder, "screen.npz"), plan.looks, x, row, w)
-            probes.append(screen)
+            probes.append(_Watcher.probe("screen_probe.py", rig.display, os.path.join(folder, "screen.npz"), plan.looks, x,
+                                         row, w))
             if plan.sound_command:
                 seconds = round(plan.lead + limit + plan.tail + 3)
                 command = plan.sound_command.replace("{wav}", sound).replace("{seconds}", str(seconds))
-                probes.append(_Command(shlex.split(command), "{seconds}" in plan.sound_command))
+                probes.append(_Watcher(shlex.split(command), ends_itself="{seconds}" in plan.sound_command))
             elif not plan.sound_file:
-                probes.append(_Probe("sound_probe.py", rig.server, rig.SINK, sound))
+                probes.append(_Watcher.probe("sound_probe.py", rig.server, rig.SINK, sound))
             time.sleep(plan.lead)
             environment = rig.environment()
             command = [part.replace("{clip}", os.path.abspath(plan.clip)) for part in plan.command]
-            counted = [p.pid for p in probes if p.pid]
+            counted = [p.pid for p in probes]
             busy, x_cpu = machine_busy_seconds(), cpu_seconds(rig.x_pid)
             own = sum(map(cpu_seconds, counted))
             player = Player(command, environment, os.path.join(folder, "player.log"), plan.nice,

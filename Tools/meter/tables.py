@@ -25,9 +25,10 @@ def run(result) -> str:
                      f"{result['events']['expected']} events)  trend {_number(result.get('trend_ms_per_min'), 2, True)} ms/min")
     else:
         lines.append("  no flash and chirp seen together")
-    lines.append(f"  frames  {frames['shown']} of {frames['expected']}, dropped {frames['dropped']}, held "
-                 f"{frames.get('held', '-')}, late {frames.get('late', '-')}, backward {frames['backward']}, "
-                 f"jitter {_number(frames.get('jitter_ms'))} ms")
+    if not result["actions"]:
+        lines.append(f"  frames  {frames['shown']} of {frames['expected']}, dropped {frames['dropped']}, held "
+                     f"{frames.get('held', '-')}, late {frames.get('late', '-')}, backward {frames['backward']}, "
+                     f"jitter {_number(frames.get('jitter_ms'))} ms")
     lines.append(f"  start  picture {_number(start['first_picture_ms'], 0)} ms, sound {_number(start['first_sound_ms'], 0)} ms;"
                  f" {len(result['sound_gaps'])} sound gaps ({sum(g['seconds'] for g in result['sound_gaps']) * 1000:.0f} ms)")
     lines.append(f"  cost  {cpu['player']:.3f} + X {cpu['x_server']:.3f} CPU s per film s, peak {result['peak_rss_mb']:.0f} MB")
@@ -56,11 +57,11 @@ def _over(results, *keys):
 def comparison(outcome) -> str:
     """Median over the runs of each figure; in brackets the range of the runs' medians."""
     rows = ["| clip | player (runs) | A/V ms: median (range) | p5..p95 | trend ms/min | dropped | held | first picture ms "
-            "| first sound ms | CPU s/film s: player + X | × decode | peak RSS MB |", "|" + "---|" * 12]
+            "| first sound ms | CPU s/film s: player + X | × decode | peak RSS MB | other load, cores |", "|" + "---|" * 13]
     for name, clip_result in outcome["clips"].items():
         decode = clip_result["decode"]
         rows.append(f"| {name} | decode alone | | | | | | | | {decode['cpu_per_film_second']:.3f} | 1.0 "
-                    f"| {decode['peak_rss_mb']:.0f} |")
+                    f"| {decode['peak_rss_mb']:.0f} | |")
         for player, results in clip_result["players"].items():
             calm = [r for r in results if not r["disturbed"]]
             used = calm or results
@@ -78,5 +79,5 @@ def comparison(outcome) -> str:
                 f"{_number(_over(used, 'cpu_per_film_second', 'player')[0], 3)} + "
                 f"{_number(_over(used, 'cpu_per_film_second', 'x_server')[0], 3)} | "
                 f"{_number(together / decode['cpu_per_film_second'] if together is not None else None, 2)} | "
-                f"{_number(_over(used, 'peak_rss_mb')[0], 0)} |")
+                f"{_number(_over(used, 'peak_rss_mb')[0], 0)} | {_number(_over(used, 'meter', 'other_busy_cores')[0], 1)} |")
     return "\n".join(rows)

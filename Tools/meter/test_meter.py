@@ -94,7 +94,8 @@ class WholeRun(unittest.TestCase):
                 file.setframerate(rate)
                 file.writeframes((chirps.film_sound(17 * rate, rate, starts) * 32767).astype("<i2").tobytes())
             with open(os.path.join(folder, "sound.wav.json"), "w") as file:
-                json.dump({"rate": rate, "anchors": [{"frame": rate * s, "monotonic_ns": (100 + s) * 10**9} for s in range(17)]}, file)
+                anchors = [{"frame": rate * s, "monotonic_ns": (100 + s) * 10**9} for s in range(17)]
+                json.dump({"rate": rate, "anchors": anchors}, file)
             looks = np.arange(100, 117, 0.002)
             times = np.array([100.5 + n / fps for n in shown])
             np.savez(os.path.join(folder, "screen.npz"), looks=np.stack([looks, looks + 1e-4], 1),

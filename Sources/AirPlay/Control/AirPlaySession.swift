@@ -108,12 +108,10 @@ public final class AirPlaySession: Sendable {
     /// Packets accepted and not yet given to the network.
     public var queuedPackets: Int { shared.writer?.queuedPackets ?? 0 }
 
-    /// How far the speaker is with our clock, and since or from when on it is ready, as far as that can be said.
-    public func clock() throws(AirPlayError) -> (readiness: ClockReadiness, ready: HostInstant?) {
-        try control.perform { (core) throws(AirPlayError) in
-            guard let ptp = core.ptp, let remote = core.remote, let peer = ptp.peer(remote) else { return (.cold, nil) }
-            return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
-        }
+    /// How far the speaker is with our clock, and from when on it is ready as far as that can be said. Never waits.
+    public var clock: (readiness: ClockReadiness, ready: HostInstant?) {
+        guard let (instance, address) = shared.clock, let peer = instance.peer(address) else { return (.cold, nil) }
+        return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
     }
 
     /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
@@ -139,6 +137,9 @@ public final class AirPlaySession: Sendable {
             try core.flush(untilSequence: writer.dropQueued(), timestamp: next)
         }
     }
+
+    /// The first half of a flush: drops what was not yet sent; the number of the packet that will be sent next.
+    func dropQueued() -> UInt32? { shared.writer?.dropQueued() }
 
     /// Loudness in dB: −144 is mute, −30…0 otherwise.
     public func setVolume(decibels: Double) throws(AirPlayError) {

@@ -26,7 +26,7 @@ final class SessionCore {
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
     private var reservedPort: ReservedPort?
-    private(set) var ptp: PTPInstance?
+    private var ptp: PTPInstance?
     private(set) var stream: StreamSetup?
     private var keepAliveFailures = 0
     private var isAlive = false
@@ -40,6 +40,12 @@ final class SessionCore {
         self.configuration = configuration
         self.clocks = clocks
         self.shared = shared
+    }
+
+    /// How far the speaker is with our clock.
+    var clock: (readiness: ClockReadiness, ready: HostInstant?) {
+        guard let ptp, let remote, let peer = ptp.peer(remote) else { return (.cold, nil) }
+        return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
     }
 
     var remote: IPv4Address? { connection?.socket.remote }
@@ -59,6 +65,7 @@ final class SessionCore {
             // Before pairing, so that the clock is old when the speaker is told of it.
             ptp.add(socket.remote, readiness: configuration.readiness)
             self.ptp = ptp
+            shared.setClock((ptp, socket.remote))
         } catch {
             throw AirPlayError(.timingUnavailable, error.message)
         }
@@ -212,6 +219,7 @@ final class SessionCore {
         events = nil
         connection?.socket.interrupt()
         if let ptp, let remote { ptp.remove(remote) }
+        shared.setClock(nil)
         connection = nil
         ptp = nil
         stream = nil

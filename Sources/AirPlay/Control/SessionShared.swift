@@ -1,11 +1,13 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import PTP
 
 /// What the threads of one session share: the way to its stream, and the way out for news.
 final class SessionShared: Sendable {
     let news: AsyncStream<AirPlaySession.News>
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
     private let stream = Lock<BufferedWriter?>(nil)
+    private let clockState = Lock<(instance: PTPInstance, peer: IPv4Address)?>(nil)
     private let failure = Lock<AirPlayError?>(nil)
 
     init() {
@@ -27,6 +29,11 @@ final class SessionShared: Sendable {
         }
         if isFirst { continuation.yield(.lost(error)) }
     }
+
+    /// Which of our clocks the speaker listens to; nil until connected.
+    var clock: (instance: PTPInstance, peer: IPv4Address)? { clockState.withLock { $0 } }
+
+    func setClock(_ clock: (instance: PTPInstance, peer: IPv4Address)?) { clockState.withLock { $0 = clock } }
 
     var isLost: Bool { failure.withLock { $0 != nil } }
 

@@ -1,33 +1,94 @@
-/// Where a speaker is reached: a name or an IPv4 address, and the port of its request channel.
+/// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The port of most AirPlay 2 speakers; discovery gives the true one.
+    /// What AirPlay 2 receivers listen on unless their announcement says otherwise.
     public static let usualPort: UInt16 = 7000
+    private static let scheme = "airplay://"
 
+    /// A name, an IPv4 address, or an IPv6 address without brackets.
     public var host: String
     public var port: UInt16
 
+    /// - Parameter host: taken as it is.
     public init(host: String, port: UInt16 = usualPort) {
         self.host = host
         self.port = port
     }
 
+    /// Where discovery found a speaker.
+    public init(_ endpoint: SpeakerEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
+
     /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
     public init?(url: String) {
-        let scheme = "airplay://"
-        guard url.hasPrefix(scheme) else { return nil }
-        var rest = url.dropFirst(scheme.count)
-        if rest.hasSuffix("/") { rest = rest.dropLast() }
-        let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), !parts[0].isEmpty,
-            parts[0].utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x2F && $0 != 0x40 })
-        else { return nil }
-        host = String(parts[0])
-        port = Self.usualPort
-        if parts.count == 2 {
-            guard let number = UInt16(parts[1]), number != 0 else { return nil }
+        guard let address = try? SpeakerAddress(url) else { return nil }
+        self = address
+    }
+
+    /// Whether the words claim to be an address, well formed or not.
+    public static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
+
+    /// - Throws: `DiscoveryError.badAddress` with what is wrong.
+    public init(_ text: String) throws(DiscoveryError) {
+        guard Self.isAddress(text) else {
+            throw Self.bad(text, "it does not begin with \(Self.scheme)")
+        }
+        var rest = text.dropFirst(Self.scheme.count)
+        if rest.last == "/" { rest.removeLast() }
+        let portText: Substring?
+        if rest.first == "[" {
+            guard let end = rest.firstIndex(of: "]") else { throw Self.bad(text, "the bracket is not closed") }
+            // RFC 6874 writes the interface after %25; people write %.
+            let parts = rest[rest.index(after: rest.startIndex)..<end].split(separator: "%", maxSplits: 1)
+            var literal = parts.first.map(String.init) ?? ""
+            if parts.count == 2 {
+                literal += "%" + (parts[1].hasPrefix("25") && parts[1].count > 2 ? parts[1].dropFirst(2) : parts[1])
+            }
+            guard let address = NetworkAddress(literal), !address.isIPv4 else {
+                throw Self.bad(text, "there is no IPv6 address in the brackets, or its interface does not exist")
+            }
+            host = literal
+            let tail = rest[rest.index(after: end)...]
+            guard tail.isEmpty || tail.first == ":" else { throw Self.bad(text, "only a port may follow the bracket") }
+            portText = tail.isEmpty ? nil : tail.dropFirst()
+        } else {
+            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count <= 2 else { throw Self.bad(text, "an IPv6 address goes into brackets") }
+            host = String(parts.first ?? "")
+            portText = parts.count == 2 ? parts[1] : nil
+            guard Self.isHost(host) else { throw Self.bad(text, "there is no host name or address in it") }
+        }
+        if let portText {
+            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
+            else { throw Self.bad(text, "the port is a number from 1 to 65535") }
             port = number
+        } else {
+            port = Self.usualPort
         }
     }
 
-    public var description: String { "airplay://\(host):\(port)" }
+    /// The address itself when no name has to be looked up.
+    public var endpoint: SpeakerEndpoint? {
+        NetworkAddress(host).map { SpeakerEndpoint($0, port: port) }
+    }
+
+    public var description: String {
+        let written = host.contains(":") ? "[\(host)]" : host
+        return Self.scheme + written + (port == Self.usualPort ? "" : ":\(port)")
+    }
+
+    /// Letters, digits, hyphens, dots and underscores, as far as a name of the DNS is long (RFC 1035, section 2.3.4).
+    private static func isHost(_ text: String) -> Bool {
+        (1...253).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy {
+                $0 == "-" || $0 == "." || $0 == "_" || $0.properties.isAlphabetic || isDigit($0)
+            }
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    private static func bad(_ text: String, _ why: String) -> DiscoveryError {
+        DiscoveryError(
+            .badAddress,
+            "'\(text.prefix(300))' is no speaker's address: \(why); write airplay://HOST, airplay://HOST:PORT or airplay://[IPV6]:PORT."
+        )
+    }
 }

@@ -10,7 +10,7 @@ extension Screen {
 
     var isFullScreen: Bool {
         guard let window else { return options.isFullScreen }
-        return SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0
+        return windowBefore != nil || SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0
     }
 
     /// Fills the display or goes back to a window.
@@ -18,8 +18,30 @@ extension Screen {
         checkThread()
         guard let window else { return setInitialFullScreen(wanted) }
         guard wanted != isFullScreen else { return }
-        SDL_SetWindowFullscreen(window, wanted ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+        if connection?.hasWindowManager == false {
+            coverDisplay(wanted, window)
+        } else {
+            SDL_SetWindowFullscreen(window, wanted ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+        }
         geometryChanged()
+    }
+
+    /// SDL asks the window manager to make a window fill the display; where there is none, nothing would happen.
+    private func coverDisplay(_ wanted: Bool, _ window: OpaquePointer) {
+        var place = SDL_Rect()
+        if wanted {
+            var before = SDL_Rect()
+            SDL_GetWindowPosition(window, &before.x, &before.y)
+            SDL_GetWindowSize(window, &before.w, &before.h)
+            windowBefore = before
+            guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place) == 0 else { return }
+        } else {
+            guard let before = windowBefore else { return }
+            place = before
+            windowBefore = nil
+        }
+        SDL_SetWindowPosition(window, place.x, place.y)
+        SDL_SetWindowSize(window, place.w, place.h)
     }
 
     func setTitle(_ title: String) {

@@ -32,6 +32,8 @@ public final class Screen: VideoOutput {
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
     var isSizeChosen = false
+    /// Where the window was before it covered the display without a window manager's help.
+    var windowBefore: SDL_Rect?
 
     /// Reaches the window system.
     ///
@@ -44,10 +46,13 @@ public final class Screen: VideoOutput {
         sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
         // Otherwise SDL gives window memory through OpenGL, which is drawn by the processor where there is no GPU.
         sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
-        guard SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0 else {
+        let reachable = WindowSystem.reachable
+        let found = reachable != "" && WindowSystem.start(reachable)
+        guard found else {
+            let reason = reachable == "" ? "neither DISPLAY nor WAYLAND_DISPLAY is set" : sdlError()
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(sdlError())); set DISPLAY or WAYLAND_DISPLAY, "
+                "no display can be reached (\(reason)); set DISPLAY or WAYLAND_DISPLAY, "
                     + "or play with --no-video to hear the sound alone")
         }
         do {
@@ -93,8 +98,9 @@ public final class Screen: VideoOutput {
         let display = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
         let size = Self.initialSize(of: pictureSize, wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
-        var flags = SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue
-        if options.isFullScreen { flags |= SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue }
+        // Shown by `adopt`, once it is known who manages windows here.
+        let flags =
+            SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
         let wantsTexture =
             options.presentation == .texture
             || (options.presentation == .automatic && GraphicsProcessor.isLikely)
@@ -132,6 +138,8 @@ public final class Screen: VideoOutput {
         (self.window, self.presenter) = (window, presenter)
         connection = WindowConnection(window: window)
         isSizeChosen = options.size != nil
+        if options.isFullScreen { setFullScreen(true) }
+        SDL_ShowWindow(window)
         needsPaint = true
     }
 

@@ -76,7 +76,12 @@ extension ScreenLoop {
 
     /// Draws the message for the window as it is now.
     func layOutMessage() {
-        screen?.overlay = nil
+        guard let screen else { return }
+        if let message, let area = screen.area {
+            screen.overlay = drawing.overlay(message.text, in: area)
+        } else {
+            screen.overlay = nil
+        }
     }
 
     func fullScreenMayHaveChanged() {

@@ -3,14 +3,16 @@ internal import MediaCore
 
 /// What the window system says.
 extension ScreenLoop {
-    func serveWindow() {
-        guard let screen, screen.isOpen else { return }
+    /// Takes all that has come in; true when there was something.
+    func serveWindow() -> Bool {
+        guard let screen, screen.isOpen else { return false }
         var event = SDL_Event()
-        while SDL_PollEvent(&event) != 0 {
+        var hadNews = false
+        while !screen.isConnectionLost(), SDL_PollEvent(&event) != 0 {
             take(event, on: screen)
-            if screen.isConnectionLost() { return }
+            hadNews = true
         }
-        if screen.isConnectionLost() { return }
+        return hadNews
     }
 
     private func take(_ event: SDL_Event, on screen: Screen) {

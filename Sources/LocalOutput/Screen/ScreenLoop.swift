@@ -22,8 +22,10 @@ public final class ScreenLoop {
     var failure: OutputError?
     var isFailureKnown = false
     var message: ScreenMessage?
+    var drawing = MessageDrawing()
     var messageEnds: HostInstant?
     var isAwake = false
+    var isDescribed = false
     var isRepeating = false
     var cursor = CursorHiding()
 
@@ -41,11 +43,12 @@ public final class ScreenLoop {
         while true {
             carryOutCommands()
             if isStopping { break }
-            serveWindow()
             let next = step()
             repaintIfNeeded(before: next)
+            // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
+            let hadNews = serveWindow()
             publish()
-            sleep(until: next)
+            if !hadNews { sleep(until: next) }
         }
         layer?.arrival.echo(to: nil)
         presenter = nil
@@ -80,15 +83,26 @@ public final class ScreenLoop {
         }
         include(messageEnds)
         include(cursor.hideAt)
-        if let screen, screen.isOpen, screen.connection == nil { include(.now.advanced(by: .milliseconds(10))) }
-        if let deadline, deadline <= .now { return }
-        _ = control.signal.wait(until: deadline, orReadable: screen?.connection?.descriptor)
+        let connection = screen?.isOpen == true ? screen?.connection : nil
+        // A console's keyboard cannot be waited for, only looked at.
+        if let connection, connection.descriptor == nil, !connection.isSilent {
+            include(.now.advanced(by: .milliseconds(10)))
+        }
+        if deadline == nil || deadline! > .now {
+            _ = control.signal.wait(until: deadline, orReadable: connection?.descriptor)
+        }
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }
     }
 
     private func publish() {
+        if !isDescribed, screen?.isOpen == true {
+            // It opened by itself for the first picture.
+            isDescribed = true
+            describe()
+            fullScreenMayHaveChanged()
+        }
         control.state.withLock { state in
             if let presenter {
                 state.shown = presenter.shownCount

@@ -32,8 +32,9 @@ final class SurfacePresenter: PicturePresenter {
     deinit { if let staging { SDL_FreeSurface(staging) } }
 
     var area: PixelSize {
-        guard let surface else { return PixelSize(width: 1, height: 1) }
-        return PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        var (width, height): (Int32, Int32) = (0, 0)
+        SDL_GetWindowSizeInPixels(window, &width, &height)
+        return PixelSize(width: Int(max(1, width)), height: Int(max(1, height)))
     }
 
     func invalidate() { isStale = true }

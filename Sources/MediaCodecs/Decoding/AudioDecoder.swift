@@ -29,6 +29,11 @@ final class AudioDecoder {
     private var toSkip = 0
     /// Frames to be cut from the end of the packet being decoded.
     private var trimEnd = 0
+    /// How long the packet being decoded says it is, in frames of the container's rate; nil when it says so roughly.
+    private var statedFrames: Int?
+    /// Whether the packet before was as long as it said, and how long it was.
+    private var lengthsAgree = false
+    private var lastTotal = 0
     private var isDecodeOnly = false
     private var isDiscontinuous = false
     private var isFinished = false
@@ -100,6 +105,31 @@ final class AudioDecoder {
         }
     }
 
+    /// How far the stamp of the frame just decoded is off by its container's rounding, judged by the packets after it
+    /// in the same buffer; nil when nothing can be said.
+    ///
+    /// Each stamp is right within half a tick of the container's clock. Where all packets are as long as this one,
+    /// all of them together leave only a small range for the first.
+    func roundingError(frames: Int, rate: Int32) -> MediaTime? {
+        guard let buffer = queue.first, case .encodedAudio(_, let batch) = buffer.payload, index > 0,
+            index <= batch.packets.count, let first = batch.packets[index - 1].presentationTime,
+            first.timescale <= 2000, first.timescale > 0
+        else { return nil }
+        let tick = 1 / Double(first.timescale)
+        var (least, most) = (-tick / 2, tick / 2)
+        for later in index..<batch.packets.count {
+            guard let time = batch.packets[later].presentationTime else { return nil }
+            let counted = Double(later - index + 1) * Double(frames) / Double(rate)
+            let error = (time - first).seconds - counted
+            // The first frame's true time lies at `first + x`; this stamp says that x is within half a tick of `error`.
+            least = max(least, error - tick / 2)
+            most = min(most, error + tick / 2)
+        }
+        // A contradiction: the packets are not of one length, or the stamps are not rounded but wrong.
+        guard least <= most + 1e-6, batch.packets.count > index else { return nil }
+        return MediaTime(seconds: (least + most) / 2)
+    }
+
     private func feedNextPacket() throws(MediaError) -> Bool {
         while let buffer = queue.first {
             guard case .encodedAudio(let format, let batch) = buffer.payload, index < batch.packets.count else {
@@ -142,6 +172,8 @@ final class AudioDecoder {
         packet.pointee.duration = 0
         toSkip += min(entry.trimStart, 1 << 24)
         trimEnd = entry.trimEnd
+        let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0
+        statedFrames = isExact ? Int(clamping: entry.duration.value) : nil
         batch.withBytes(of: entry) { bytes in
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
@@ -149,6 +181,16 @@ final class AudioDecoder {
         }
         packet.pointee.data = nil
         packet.pointee.size = 0
+    }
+
+    /// Frames at the end that a packet decodes to beyond the length it states: the padding of an MP4's last one. Only
+    /// where packets are all of one length and said so truly until now; Vorbis gives a packet's sound one packet late.
+    private func padding(_ total: Int, _ scaled: (Int) -> Int) -> Int {
+        guard let stated = statedFrames.map(scaled), format.parameters.codec != "vorbis" else { return 0 }
+        let isTrusted = lengthsAgree && total == lastTotal
+        lengthsAgree = stated == total || (isTrusted && stated < total)
+        lastTotal = total
+        return isTrusted && stated < total ? total - stated : 0
     }
 
     /// Cuts the decoded frame; nil when nothing of it is to be heard.
@@ -167,8 +209,9 @@ final class AudioDecoder {
             toSkip = skipped < total ? 0 : max(0, toSkip - skipped * format.sampleRate / Int(rate))
             start = start.map { $0 + MediaTime(value: Int64(skipped), timescale: rate) }
         }
-        let cut = min(scaled(trimEnd), total - skipped)
+        let cut = min(max(scaled(trimEnd), padding(total, scaled)), total - skipped)
         trimEnd = 0
+        statedFrames = nil
         let count = total - skipped - cut
         if isDecodeOnly || count <= 0 {
             return nil

@@ -197,8 +197,18 @@ public final class VideoDecoder: PictureDecoder {
                 held = buffer
                 continue
             }
-            showFrom = nil
-            held = nil
+            defer {
+                showFrom = nil
+                held = nil
+            }
+            if let showFrom, var before = held, let start = buffer.presentationTime, start > showFrom,
+                let shown = before.presentationTime
+            {
+                // Nothing is coded for the place asked for, because nothing changed there: the picture before stays.
+                before.duration = start - shown
+                ready.append(buffer)
+                return before
+            }
             return buffer
         }
     }

@@ -96,7 +96,14 @@ final class FilmAudioConverter: PCMConverter {
         if line == nil {
             if sound.isDiscontinuous { lastEnd = nil }
             try resampler.configure(for: decoder.frame)
-            line = SoundLine(start: sound.time ?? lastEnd ?? .zero, rate: decoder.frame.pointee.sample_rate)
+            let rate = decoder.frame.pointee.sample_rate
+            var start = sound.time ?? lastEnd ?? .zero
+            if sound.time != nil,
+                let error = decoder.roundingError(frames: Int(decoder.frame.pointee.nb_samples), rate: rate)
+            {
+                start += error
+            }
+            line = SoundLine(start: start, rate: rate)
             given = 0
         }
         switch line!.place(sound.time, length: sound.count) {

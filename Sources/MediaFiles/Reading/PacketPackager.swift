@@ -20,8 +20,9 @@ struct PacketPackager {
     /// Samples that end at or before this film time are only there for the decoder's sake.
     private var decodeOnlyBefore: MediaTime?
     private var isDiscontinuous = false
-    /// The raw stamps of the next packet, when it bears none, follow from the one before.
     private var lastDecodeOnly = false
+    /// Raw stamp of the last packet of sound.
+    private var lastSoundStamp: Int64?
 
     private static let mostPackets = 64
     private static let mostBytes = 96 * 1024
@@ -44,6 +45,7 @@ struct PacketPackager {
         ready.removeAll(keepingCapacity: true)
         decodeOnlyBefore = limit
         isDiscontinuous = true
+        lastSoundStamp = nil
         clock.follow(raw)
     }
 
@@ -85,7 +87,8 @@ struct PacketPackager {
         switch format {
         case .audio(let format):
             readTrims(of: packet, into: &entry)
-            if entry.duration.value == 0 { entry.duration = naturalLength(size: size, format) }
+            if entry.duration.value == 0 { entry.duration = naturalLength(size: size, pts, format) }
+            lastSoundStamp = pts
             addSound(bytes, entry, format)
         case .video(let format): addPicture(bytes, entry, format, flags: packet.pointee.flags)
         }
@@ -157,9 +160,17 @@ struct PacketPackager {
         return (entry.presentationTime.map { $0 + lead }, length < .zero ? .zero : length)
     }
 
-    private func naturalLength(size: Int, _ format: AudioFormat) -> MediaTime {
+    /// How long a packet lasts when its container does not say: by its codec, else as long as the one before.
+    private func naturalLength(size: Int, _ stamp: Int64?, _ format: AudioFormat) -> MediaTime {
         let frames = av_get_audio_frame_duration2(stream.pointee.codecpar, Int32(clamping: size))
-        return MediaTime(value: Int64(max(0, frames)), timescale: Int32(clamping: format.sampleRate))
+        if frames > 0 { return MediaTime(value: Int64(frames), timescale: Int32(clamping: format.sampleRate)) }
+        if let stamp, let lastSoundStamp, stamp > lastSoundStamp {
+            let step = clock.length(stamp - lastSoundStamp)
+            if step < MediaTime(value: 1, timescale: 1) { return step }
+        }
+        // ISO 14496-3, 4.5.1.1.
+        let usual: Int64 = format.parameters.codec == "aac" ? 1024 : 0
+        return MediaTime(value: usual, timescale: Int32(clamping: format.sampleRate))
     }
 
     private mutating func readTrims(of packet: UnsafeMutablePointer<AVPacket>, into entry: inout PacketBatch.Packet) {

@@ -45,10 +45,10 @@ struct SeekPlan {
             let isLast = attempt == 7 || target - preroll - back < .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
             try jump(context, raw: clock.raw(wanted) &- epoch)
-            let landed = try readToStart(context, time: time)
-            guard mode != .syncAfter, let landed, landed > target - (isVideo ? .zero : preroll), !isLast else {
-                return landed
-            }
+            let landed = try readToStart(context, clock: clock, time: time)
+            if mode == .syncAfter || isLast { return landed }
+            // Nothing found means that the last place to begin from lies further back.
+            if let landed, landed <= target - preroll { return landed }
             back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
         }
         return nil
@@ -66,14 +66,18 @@ struct SeekPlan {
 
     /// Reads to the first packet that decoding can start from and puts it back.
     private func readToStart(
-        _ context: DemuxContext, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+        _ context: DemuxContext, clock: TrackClock, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
     ) throws(MediaError) -> MediaTime? {
+        // Where stamps come with some packets only, libavformat's guesses for the others are worth little just after
+        // a jump: begin at a packet that bears one.
+        let needsStamp = isVideo && clock.wraps
         var passed = 0
         while let packet = try context.nextPacket() {
             guard packet.pointee.stream_index == stream else { continue }
             let moment = time(packet)
             // Streams that refresh little by little never have a sync sample: begin somewhere.
-            let isSync = !isVideo || packet.pointee.flags & AV_PKT_FLAG_KEY != 0 || passed > 600
+            let isStamped = !needsStamp || packet.pointee.pts != cff_nopts_value
+            let isSync = !isVideo || (packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped) || passed > 600
             let isLateEnough = mode != .syncAfter || moment.map { $0 >= target } ?? true
             passed += 1
             if isSync, isLateEnough {

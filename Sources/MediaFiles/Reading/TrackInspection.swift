@@ -62,7 +62,11 @@ struct TrackInspection {
         let clock = TrackClock(stream: stream, origin: .zero)
         let rate = stream.pointee.codecpar.pointee.sample_rate
         let skipped = PacketPackager.trims(of: packet).start
-        return clock.filmTime(raw) + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
+        let heard = clock.filmTime(raw) + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
+        // Some codecs need a packet before the first sound comes out (Vorbis I, 4.3.8); the container's own start says.
+        let stated = stream.pointee.start_time
+        if rate > 0, stated != cff_nopts_value { return max(heard, clock.filmTime(stated)) }
+        return heard
     }
 
     private func isStill(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {

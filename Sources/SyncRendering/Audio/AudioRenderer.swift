@@ -81,6 +81,13 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         synchronizer.add(self)
     }
 
+    /// For tests that turn the feeder by hand: like `start`, without the thread.
+    func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
+        state.withLock { $0.news = news }
+        synchronizer.add(self)
+        return AudioFeeder(renderer: self)
+    }
+
     /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again.
     public func invalidate() {
         synchronizer.remove(self)

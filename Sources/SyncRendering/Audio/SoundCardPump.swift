@@ -29,7 +29,10 @@ public final class SoundCardPump {
         case lost
     }
 
-    private let device: any PlayoutDevice
+    private var device: (any PlayoutDevice)?
+    private let format: PCMFormat
+    private var capacity: Int
+    private var canRewind: Bool
     private let buffer: PlayoutBuffer
     private let playout: SoundCardPlayout
     private let context: AudioOutputContext
@@ -43,12 +46,16 @@ public final class SoundCardPump {
     private var rendered: TimebaseSnapshot
     private var renderedLiveFrom: Int64 = 0
     private var cutAt: HostInstant?
+    private var faults = 0
+    private var lastLatencyNote = HostInstant(nanoseconds: 0)
+    private var lastFault = HostInstant(nanoseconds: 0)
     private let gainBits: Atomic<UInt32>
     private let wantsRoom = Atomic<Bool>(false)
     private let afterCard = Atomic<Int64>(0)
     private let delayCell = Atomic<Int64>(0)
     private let uncertaintyCell = Atomic<Int64>(0)
     private let leadCell: Atomic<Int64>
+    private let rewinds: Atomic<Bool>
 
     /// Times the device itself ran dry.
     public private(set) var deviceUnderruns = 0
@@ -58,17 +65,21 @@ public final class SoundCardPump {
         depths: Depths = Depths(), initialGain: Float = 1
     ) {
         self.device = device
+        format = device.format
+        capacity = device.capacity
+        canRewind = device.canRewind
         self.buffer = buffer
         self.playout = playout
         self.context = context
         self.depths = depths
         clock = context.timebase.clock
         rate = Double(device.format.sampleRate)
-        deviceClock = DeviceClock(sampleRate: device.format.sampleRate)
-        scratch = .allocate(capacity: SoundCardPlayout.maximumFrames * device.format.channels)
-        scratch.initialize(repeating: 0, count: SoundCardPlayout.maximumFrames * device.format.channels)
+        deviceClock = DeviceClock(sampleRate: format.sampleRate)
+        scratch = .allocate(capacity: SoundCardPlayout.maximumFrames * format.channels)
+        scratch.initialize(repeating: 0, count: SoundCardPlayout.maximumFrames * format.channels)
         rendered = context.timebase.snapshot
         gainBits = Atomic(initialGain.bitPattern)
+        rewinds = Atomic(device.canRewind)
         leadCell = Atomic((depths.idle + depths.interval).wholeNanoseconds)
     }
 
@@ -94,6 +105,9 @@ public final class SoundCardPump {
     /// How far in the future a start must lie to be kept. Wait-free.
     public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
 
+    /// How far in the future a stop should lie: where frames can be taken back, the sound then ends softly.
+    public var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
+
     // MARK: The pump's thread
 
     /// The newest estimate of the card's clock.
@@ -101,25 +115,22 @@ public final class SoundCardPump {
 
     /// Does what is due now and says when to come back.
     public func step() -> Outcome {
+        guard let device else { return .lost }
         var reading = device.look()
         switch reading.state {
         case .lost: return .lost
-        case .underrun:
-            noteDeviceUnderrun(at: reading.instant)
-            guard restart(device.recover()) else { return .again(at: clock.now.advanced(by: .milliseconds(50))) }
+        case .underrun, .suspended:
+            if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
+            guard restart(device.recover()) else { return retry(.milliseconds(50)) }
             reading = device.look()
-        case .suspended:
-            guard restart(device.recover()) else { return .again(at: clock.now.advanced(by: .milliseconds(50))) }
-            reading = device.look()
-        case .running: learn(reading)
+        case .running:
+            learn(reading)
+            if reading.instant - lastFault > .seconds(1) { faults = 0 }
         case .prepared: break
         }
-        if followTimeline(reading) { reading = device.look() }
-        if let outcome = fill(reading) { return outcome }
-        if wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 {
-            wantsRoom.store(false, ordering: .relaxed)
-            context.room.raise()
-        }
+        if followTimeline(reading, device) { reading = device.look() }
+        if let outcome = fill(reading, device) { return outcome }
+        giveRoom()
         let now = clock.now
         var next = now.advanced(by: depths.interval)
         // Material is late: look again soon, before the queue is down.
@@ -128,6 +139,52 @@ public final class SoundCardPump {
         }
         if let cutAt, cutAt < next { next = max(cutAt, now) }
         return .again(at: next)
+    }
+
+    /// Faults in a row end in giving the device up: a real-time thread must never turn in circles.
+    private func retry(_ wait: Duration) -> Outcome {
+        faults += 1
+        lastFault = clock.now
+        return faults > 100 ? .lost : .again(at: lastFault.advanced(by: wait))
+    }
+
+    /// The device is gone; the pump is stepped without one until `attach`.
+    public func detach() {
+        device = nil
+        faults = 0
+        _ = restart(true)
+    }
+
+    /// A device came back, set to the format of the first.
+    public func attach(_ device: any PlayoutDevice) {
+        precondition(device.format == format, "a pump's format is constant")
+        self.device = device
+        capacity = device.capacity
+        canRewind = device.canRewind
+        rewinds.store(canRewind, ordering: .relaxed)
+        _ = restart(true)
+    }
+
+    /// Lets the film's sound pass unheard, in time, so that the feeder goes on; says when to come back.
+    public func stepWithoutDevice() -> HostInstant {
+        let now = clock.now
+        var left = frames(depths.interval)
+        var heard = now.advanced(by: depths.idle)
+        while left > 0 {
+            let count = min(left, SoundCardPlayout.maximumFrames)
+            playout.render(
+                into: scratch, frames: count, firstHeardAt: heard, nanosecondsPerFrame: 1e9 / rate, gain: 0)
+            heard = heard.advanced(by: .nanoseconds(Int64(Double(count) * 1e9 / rate)))
+            left -= count
+        }
+        giveRoom()
+        return now.advanced(by: depths.interval)
+    }
+
+    private func giveRoom() {
+        guard wantsRoom.load(ordering: .acquiring), buffer.free >= buffer.ring.capacity / 8 else { return }
+        wantsRoom.store(false, ordering: .relaxed)
+        context.room.raise()
     }
 
     private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
@@ -140,8 +197,12 @@ public final class SoundCardPump {
         if let estimate = deviceClock.estimate {
             uncertaintyCell.store(estimate.uncertainty.wholeNanoseconds, ordering: .relaxed)
         }
+        if reading.instant - lastLatencyNote >= .seconds(10) {
+            lastLatencyNote = reading.instant
+            context.events.note(.latency(delay: .nanoseconds(delay + after), output: context.id))
+        }
         // What lies behind the queue cannot be changed any more: a start must lie beyond it.
-        let behind = max(0, Int64(Double(reading.delay - (device.capacity - reading.free)) / rate * 1e9))
+        let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
         leadCell.store((depths.idle + depths.interval).wholeNanoseconds + behind + after, ordering: .relaxed)
     }
 
@@ -164,7 +225,7 @@ public final class SoundCardPump {
             context.events.note(.underrun(missing: max(.zero, instant - end), output: context.id))
         }
         // A queue that ran dry was too short for this machine.
-        let most = Double(device.capacity) / rate
+        let most = Double(capacity) / rate
         depths.playing = min(depths.playing + .milliseconds(40), .nanoseconds(Int64(most * 0.9e9)))
         if !wasAudible { depths.idle = min(depths.idle + .milliseconds(10), depths.playing) }
     }
@@ -175,40 +236,40 @@ public final class SoundCardPump {
         if let estimate = deviceClock.estimate {
             return estimate.instant(of: DeviceFrame(written)).advanced(by: after)
         }
-        let queued = Double(max(reading.delay, device.capacity - reading.free)) / rate
+        let queued = Double(max(reading.delay, capacity - reading.free)) / rate
         return reading.instant.advanced(by: .nanoseconds(Int64(queued * 1e9)) + after)
     }
 
     // MARK: Changes of the timeline
 
     /// Takes back what is queued and no longer true; true when the queue changed.
-    private func followTimeline(_ reading: PlayoutDeviceReading) -> Bool {
+    private func followTimeline(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Bool {
         let snapshot = context.timebase.snapshot
         let liveFrom = buffer.liveFrom
         let now = clock.now
         let end = heardAt(reading)
-        if snapshot.generation != rendered.generation || liveFrom != renderedLiveFrom {
+        if snapshot != rendered || liveFrom != renderedLiveFrom {
             cutAt = nil
-            let queued = device.capacity - reading.free
+            let queued = capacity - reading.free
             let holdsSound = audibleUntil > written - Int64(queued)
             if liveFrom != renderedLiveFrom {
                 if holdsSound { cutAt = now }
             } else if let wrong = firstDifference(from: now, to: end, snapshot) {
                 // Silence that should have been sound can only be helped where frames can be taken back.
-                if holdsSound || device.canRewind { cutAt = wrong }
+                if holdsSound || canRewind { cutAt = wrong }
             }
             rendered = snapshot
             renderedLiveFrom = liveFrom
         }
-        guard let cut = cutAt, cut <= now.advanced(by: .milliseconds(1)) || device.canRewind else { return false }
+        guard let cut = cutAt, cut <= now.advanced(by: .milliseconds(1)) || canRewind else { return false }
         cutAt = nil
         // A few more milliseconds of what was true are better than a gap in the sound after it.
         guard end - max(now, cut) > .milliseconds(15) else { return false }
-        if device.canRewind {
+        if canRewind {
             let keep = max(cut, now.advanced(by: .milliseconds(3)))
             let back = Int((end - keep).inSeconds * rate)
             guard back > 0 else { return false }
-            let taken = device.rewind(min(back, device.capacity - reading.free))
+            let taken = device.rewind(min(back, capacity - reading.free))
             written -= Int64(taken)
             audibleUntil = min(audibleUntil, written)
             playout.rewound(frames: taken)
@@ -237,8 +298,8 @@ public final class SoundCardPump {
 
     // MARK: Filling
 
-    private func fill(_ reading: PlayoutDeviceReading) -> Outcome? {
-        var queued = device.capacity - reading.free
+    private func fill(_ reading: PlayoutDeviceReading, _ device: any PlayoutDevice) -> Outcome? {
+        var queued = capacity - reading.free
         var free = reading.free
         let gain = Float(bitPattern: gainBits.load(ordering: .relaxed))
         let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
@@ -261,7 +322,7 @@ public final class SoundCardPump {
                 if taken < count { return nil }
             case .underrun, .suspended:
                 // Seen again, and mended, at the next look.
-                return .again(at: clock.now)
+                return retry(.milliseconds(1))
             case .lost: return .lost
             }
         }

@@ -2,6 +2,9 @@ internal import Glibc
 
 /// Looks at what a person named as input before anything is opened, so that the commonest mistakes get a plain answer.
 public enum InputCheck {
+    /// What the file should be, for the sentence.
+    public enum Kind: String, Sendable { case film, timeline }
+
     /// Whether the word is an address that a protocol handler opens, rather than a path.
     public static func isAddress(_ word: String) -> Bool {
         guard let separator = word.firstRange(of: "://") else { return false }
@@ -20,32 +23,37 @@ public enum InputCheck {
 
     /// What keeps a path from being a film or a playlist; nil when nothing speaks against trying. Addresses and
     /// standard input (`-`) are not looked at. Touches the file system only through stat(2) and access(2).
-    public static func objection(to word: String) -> PlayerFailure? {
+    public static func objection(to word: String, what kind: Kind = .film) -> PlayerFailure? {
         if word == "-" || isAddress(word) { return nil }
         if word.isEmpty || word.utf8.contains(0) {
-            return failure("an empty name is no file; name the film to play")
+            return failure("an empty name is no file; name the \(kind) to open")
         }
         var status = stat()
         guard stat(word, &status) == 0 else {
             switch errno {
             case ENOENT: return failure("there is no file '\(word)'; check the name and the folder")
             case ENOTDIR: return failure("'\(word)' leads through something that is no folder; check the path")
-            case ELOOP: return failure("'\(word)' is a link that leads in a circle; name the film itself")
-            case EACCES: return failure("a folder on the way to '\(word)' may not be entered; check its permissions")
+            case ELOOP: return failure("'\(word)' is a link that leads in a circle; name the \(kind) itself")
+            case EACCES:
+                return forbidden("a folder on the way to '\(word)' may not be entered; check its permissions")
             default:
                 return failure("'\(word)' cannot be looked at (\(String(cString: strerror(errno)))); check the path")
             }
         }
         switch status.st_mode & S_IFMT {
-        case S_IFDIR: return failure("'\(word)' is a folder; name the film inside it")
-        case S_IFSOCK: return failure("'\(word)' is a socket; name a film file")
+        case S_IFDIR: return failure("'\(word)' is a folder; name the \(kind) inside it")
+        case S_IFSOCK: return failure("'\(word)' is a socket; name a \(kind) file")
         case S_IFREG where status.st_size == 0: return failure("'\(word)' is empty; copy or download it again")
         default: break
         }
         guard access(word, R_OK) == 0 else {
-            return failure("'\(word)' may not be read; change its permissions or play it as its owner")
+            return forbidden("'\(word)' may not be read; change its permissions or ask its owner")
         }
         return nil
+    }
+
+    private static func forbidden(_ message: String) -> PlayerFailure {
+        PlayerFailure(exitStatus: ExitStatus.notPermitted, message: message)
     }
 
     private static func failure(_ message: String) -> PlayerFailure {

@@ -71,7 +71,7 @@ extension PlayerCore {
                     progress: progress), onNews: { [mailbox] in mailbox.signal.raise() })
             video = pipeline
             mailbox.setPipelines(audio: audio, video: pipeline)
-            pipeline.start(name: "video")
+            startPipeline(pipeline, "video")
         } catch {
             news(.message("\(error.message) The sound plays without a picture."))
         }
@@ -87,7 +87,7 @@ extension PlayerCore {
             audio = pipeline
             audioTrack = track
             mailbox.setPipelines(audio: pipeline, video: video)
-            pipeline.start(name: "audio reader")
+            startPipeline(pipeline, "audio reader")
         } catch {
             news(.message("\(error.message) The picture plays without sound."))
         }

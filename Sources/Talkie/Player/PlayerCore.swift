@@ -22,6 +22,8 @@ final class PlayerCore {
     let events: EventLog
     let mailbox: PlayerMailbox
     let news: @Sendable (PlayerNews) -> Void
+    /// Gives a pipeline its thread; tests turn it by hand instead.
+    let startPipeline: (TrackPipeline, String) -> Void
     private let published: Lock<PlayerState>
     let progress: ProgressGate
     let renderer: AudioRenderer?
@@ -42,8 +44,13 @@ final class PlayerCore {
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
         events: EventLog, mailbox: PlayerMailbox, published: Lock<PlayerState>,
+        startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
+        startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
+            $0.start(news: $1)
+        },
         news: @escaping @Sendable (PlayerNews) -> Void
     ) {
+        self.startPipeline = startPipeline
         self.parts = parts
         self.options = options
         self.synchronizer = synchronizer
@@ -59,7 +66,7 @@ final class PlayerCore {
             renderer.delay = options.audioDelay
             renderer.setSpeed(options.speed)
             renderer.setOutput(output)
-            renderer.start { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+            startRenderer(renderer) { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
         } else {
             renderer = nil
         }
@@ -75,17 +82,21 @@ final class PlayerCore {
     // MARK: The thread
 
     func run() {
-        while isRunning {
-            for command in mailbox.takeAll() { command(self) }
-            guard isRunning else { break }
-            advance()
+        while turn() {
             mailbox.signal.wait(until: .now.advanced(by: restingTime))
             mailbox.signal.clear()
         }
     }
 
+    /// Carries out what was asked and looks at what moved; false when the player is shut down.
+    func turn() -> Bool {
+        for command in mailbox.takeAll() { command(self) }
+        if isRunning { advance() }
+        return isRunning
+    }
+
     /// How long nothing will happen unless somebody wakes us.
-    private var restingTime: Duration {
+    var restingTime: Duration {
         if jump != nil { return .milliseconds(50) }
         guard state.phase == .playing else { return .seconds(3600) }
         let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
@@ -188,7 +199,7 @@ final class PlayerCore {
         let followsPicture = !exact && video != nil && movesPicture
         jump = Jump(
             target: target, serial: serial, isExact: exact, movesPicture: movesPicture,
-            soundFollowsPicture: followsPicture, began: .now)
+            soundFollowsPicture: followsPicture, began: parts.clock.now)
         progress.arm(true)
         if movesPicture { video?.seek(to: target, exact: exact, serial: serial) }
         if !followsPicture { audio?.seek(to: target, exact: true, serial: serial) }
@@ -211,7 +222,7 @@ final class PlayerCore {
         }
         let soundReady = isSoundReady(for: jump)
         // Sound that does not come within eight seconds is joined later rather than waited for.
-        let patience = HostInstant.now - jump.began < .seconds(8)
+        let patience = parts.clock.now - jump.began < .seconds(8)
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
         guard pictureReady, soundReady || mayGoWithoutSound else {
             state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"

@@ -22,7 +22,7 @@ enum TrackStep {
 
 /// The thread of one track: it steps its stage while the renderer wants more, sleeps otherwise, and takes jumps.
 ///
-/// `@unchecked Sendable`: `stage` is touched by the pipeline's own thread only, except its thread-safe `cancel`.
+/// `@unchecked Sendable`: `stage` and `isActive` are touched by the pipeline's own thread only, except its thread-safe `cancel`.
 final class TrackPipeline: @unchecked Sendable {
     struct Status: Sendable {
         /// Number of the last jump that has been carried out.
@@ -80,45 +80,57 @@ final class TrackPipeline: @unchecked Sendable {
     }
 
     private func run() {
-        var isActive = false
         while true {
-            let command = commands.withLock { commands -> Command in
-                defer { commands.seek = nil }
-                return commands
+            switch turn() {
+            case .again: continue
+            case .rest: signal.wait()
+            case .over: return
             }
-            if command.stopping { return }
-            do {
-                if let seek = command.seek {
-                    state.withLock {
-                        $0.hasEnded = false
-                        $0.failure = nil
-                    }
-                    try stage.seek(to: seek.time, exact: seek.exact)
-                    state.withLock { $0.seekSerial = seek.serial }
-                    isActive = true
-                    onNews()
-                }
-                guard isActive else {
-                    signal.wait()
-                    continue
-                }
-                switch try stage.step() {
-                case .moved: continue
-                case .full: signal.wait()
-                case .ended:
-                    isActive = false
-                    state.withLock { $0.hasEnded = true }
-                    onNews()
-                }
-            } catch {
-                isActive = false
+        }
+    }
+
+    /// What a turn of the thread came to.
+    enum Turn { case again, rest, over }
+
+    private var isActive = false
+
+    /// One turn of the thread, without waiting for anything but the source. Tests call it in place of the thread.
+    func turn() -> Turn {
+        let command = commands.withLock { commands -> Command in
+            defer { commands.seek = nil }
+            return commands
+        }
+        if command.stopping { return .over }
+        do {
+            if let seek = command.seek {
                 state.withLock {
-                    if let seek = command.seek { $0.seekSerial = seek.serial }
-                    $0.hasEnded = true
-                    $0.failure = error
+                    $0.hasEnded = false
+                    $0.failure = nil
                 }
+                try stage.seek(to: seek.time, exact: seek.exact)
+                state.withLock { $0.seekSerial = seek.serial }
+                isActive = true
                 onNews()
             }
+            guard isActive else { return .rest }
+            switch try stage.step() {
+            case .moved: return .again
+            case .full: return .rest
+            case .ended:
+                isActive = false
+                state.withLock { $0.hasEnded = true }
+                onNews()
+                return .rest
+            }
+        } catch {
+            isActive = false
+            state.withLock {
+                if let seek = command.seek { $0.seekSerial = seek.serial }
+                $0.hasEnded = true
+                $0.failure = error
+            }
+            onNews()
+            return .rest
         }
     }
 }

@@ -10,7 +10,8 @@ public enum PlaySession {
     /// - Returns: the exit status.
     /// - Throws: what kept the films from being played, with its exit status; nothing is left open.
     public static func run(_ arguments: PlayArguments, say: @escaping @Sendable (String) -> Void)
-        throws(PlayerFailure) -> Int32 {
+        throws(PlayerFailure) -> Int32
+    {
         for file in arguments.files {
             if let objection = InputCheck.objection(to: file) { throw objection }
         }
@@ -29,10 +30,12 @@ public enum PlaySession {
         var screenOptions = ScreenOptions()
         screenOptions.isFullScreen = arguments.isFullScreen
         if let size = arguments.windowSize { screenOptions.size = PixelSize(width: size.width, height: size.height) }
-        let loop = arguments.options.playsVideo
+        let loop =
+            arguments.options.playsVideo
             ? ScreenLoop(options: screenOptions, converter: SoftwarePictureConverter()) : nil
         let ending = Ending(screen: loop?.control)
-        let output: (any AudioOutput)? = nil
+        let output: (any AudioOutput)? =
+            arguments.options.playsAudio ? SoundCard(device: arguments.options.audioDevice ?? "default") : nil
         let player = Player(parts: .film(audioOutput: output), options: arguments.options, events: events) { news in
             switch news {
             case .phase(.ended): ending.end(ExitStatus.done)

@@ -3,8 +3,8 @@ import LocalOutput
 import MediaCore
 import SyncRendering
 
-/// Shows synthetic pictures on a real screen as lines on standard input tell, and answers each with one line.
-/// `screen-probe bench …` measures instead.
+/// Shows synthetic pictures on a real screen as lines on standard input tell, answers each with one line, and prints
+/// what people do to the window. `screen-probe bench …` and `screen-probe loop …` measure instead.
 func runProbe() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "bench" { return bench(Array(arguments.dropFirst())) }
@@ -21,24 +21,79 @@ func runProbe() {
         default: fail("no such argument: \(argument)")
         }
     }
-    let screen: Screen
-    do { screen = try Screen(options: options, converter: ScalerConverter()) } catch { fail(error.message) }
-    answer("ready")
-    while let line = readLine() {
-        let words = line.split(separator: " ").map(String.init)
-        switch words.first {
-        case "picture":
-            let picture = synthetic(words.dropFirst())
-            screen.prepare(picture)
-            _ = screen.present()
-            answer("shown \(screen.presentation)")
-        case "quit": return
-        default: fail("no such command: \(line)")
+    let loop = ScreenLoop(options: options, converter: ScalerConverter())
+    let script = Script(control: loop.control)
+    Task.detached {
+        for await input in script.control.inputs { answer("input \(input)") }
+    }
+    let reader = WorkerThread.start(name: "script") { script.run() }
+    loop.run()
+    reader.join()
+}
+
+/// What the lines on standard input say.
+final class Script: Sendable {
+    let control: ScreenControl
+    private let synchronizer = RenderSynchronizer()
+    private let layer = DisplayLayer()
+
+    init(control: ScreenControl) { self.control = control }
+
+    func run() {
+        synchronizer.add(layer)
+        control.attach(
+            layer, timebase: synchronizer.timebase, events: EventLog(clock: MonotonicClock(), minimumCapacity: 64))
+        answer("ready")
+        var number: Int64 = 0
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            switch words.first {
+            case "picture":
+                layer.flush()
+                number += 1
+                layer.enqueue(
+                    SampleBuffer(
+                        payload: .picture(synthetic(words.dropFirst())),
+                        presentationTime: MediaTime(value: number, timescale: 25)))
+            case "message": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .seconds(60)))
+            case "brief": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .milliseconds(50)))
+            case "fullscreen": control.setFullScreen(words[1] == "1")
+            case "open": control.open(for: size(words[1]))
+            case "title": control.setTitle(words[1])
+            case "sync": break
+            case "quit":
+                control.stop()
+                return
+            default: fail("no such command: \(line)")
+            }
+            // Commands are carried out in order and the picture that was enqueued before them is shown in the same
+            // round, so that the second answer comes after it.
+            _ = snapshot()
+            let picture = snapshot()
+            let status = control.status
+            let shown = picture.map { "\($0.size.width)x\($0.size.height)" } ?? "none"
+            let area = status.area.map { "\($0.width)x\($0.height)" } ?? "none"
+            answer(
+                "done picture=\(shown) area=\(area) shown=\(status.shown) visible=\(status.isVisible) "
+                    + "fullscreen=\(status.isFullScreen) refresh=\(status.refresh) by=\(status.presentation)")
         }
+        control.stop()
+    }
+
+    private func snapshot() -> ScreenSnapshot? {
+        let done = Signal()
+        let result = Lock<ScreenSnapshot?>(nil)
+        Task.detached { [control] in
+            let picture = await control.snapshot()
+            result.withLock { $0 = picture }
+            done.raise()
+        }
+        done.wait()
+        return result.withLock { $0 }
     }
 }
 
-/// `WxH [format=nv12] [matrix=N] [full=1] [rotation=90] [aspect=4:3]`
+/// `WxH [format=nv12] [matrix=N] [full=1] [rotation=90] [aspect=4:3] [transfer=16]`
 func synthetic(_ words: some Sequence<String>) -> SyntheticPicture {
     var pictureSize = PixelSize(width: 320, height: 180)
     var format = PixelFormat.yuv420p
@@ -52,8 +107,9 @@ func synthetic(_ words: some Sequence<String>) -> SyntheticPicture {
             continue
         }
         switch parts[0] {
-        case "format": format = parts[1] == "nv12" ? .nv12 : .yuv420p
+        case "format": format = parts[1] == "nv12" ? .nv12 : parts[1] == "other" ? .other : .yuv420p
         case "matrix": color.matrix = UInt8(parts[1]) ?? 2
+        case "transfer": color.transfer = UInt8(parts[1]) ?? 2
         case "full": color.isFullRange = parts[1] == "1"
         case "rotation": rotation = Int(parts[1]) ?? 0
         case "aspect":

@@ -29,3 +29,19 @@ int cshim_poll_until(int first, int second, int64_t deadline_ns);
 
 /* PR_SET_TIMERSLACK of prctl(2) for the calling thread: how late its timers may be, to save power. */
 void cshim_set_timer_slack(int64_t ns);
+
+/* The terminal that keys are read from, key by key instead of line by line. It is given back at exit(3) and when the
+ * program is killed by a fault or an abort. 0, or an errno value. */
+int cshim_terminal_open(int descriptor);
+/* Key by key again, after a restore. EPERM from the background. */
+int cshim_terminal_keywise(void);
+/* As it was found. Async-signal-safe; harmless when nothing was opened. */
+void cshim_terminal_restore(void);
+/* Width of a terminal in columns; 0 when it has none. ioctl(2) is variadic. */
+int cshim_terminal_columns(int descriptor);
+
+/* Blocks signals for the calling thread and all it starts, and returns a signalfd(2) for them; -1 when refused. */
+int cshim_signal_descriptor(const int *numbers, int count);
+/* The next signal, or 0 when none waits. */
+int cshim_signal_read(int descriptor);
+void cshim_signals_unblock(const int *numbers, int count);

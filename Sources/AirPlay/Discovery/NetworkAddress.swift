@@ -1,0 +1,86 @@
+internal import Glibc
+
+/// An IPv4 or IPv6 address, with the interface that a link-local one belongs to.
+public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
+    /// 4 or 16 bytes in network order.
+    public let bytes: [UInt8]
+    /// Interface index of a link-local IPv6 address (RFC 4007, section 6); otherwise 0.
+    public let scope: UInt32
+
+    /// nil unless there are 4 or 16 bytes. `scope` is dropped where it means nothing.
+    public init?(bytes: [UInt8], scope: UInt32 = 0) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        self.bytes = bytes
+        self.scope = Self.isLinkLocal(bytes) && bytes.count == 16 ? scope : 0
+    }
+
+    /// Reads `10.0.0.1`, `fd00::1` or `fe80::1%eth0`; never asks a name server.
+    public init?(_ text: String) {
+        guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = parts.first.map(String.init) else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if parts.count == 1, inet_pton(AF_INET, address, &bytes) == 1 {
+            self.init(bytes: Array(bytes.prefix(4)))
+            return
+        }
+        guard inet_pton(AF_INET6, address, &bytes) == 1 else { return nil }
+        var scope: UInt32 = 0
+        if parts.count == 2 {
+            scope = UInt32(parts[1]) ?? if_nametoindex(String(parts[1]))
+            guard scope != 0 else { return nil }
+        }
+        self.init(bytes: bytes, scope: scope)
+    }
+
+    public var isIPv4: Bool { bytes.count == 4 }
+    public var isLoopback: Bool { isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
+    /// 169.254/16 (RFC 3927) or fe80::/10 (RFC 4291, section 2.5.6).
+    public var isLinkLocal: Bool { Self.isLinkLocal(bytes) }
+
+    private static func isLinkLocal(_ bytes: [UInt8]) -> Bool {
+        bytes.count == 4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+    }
+
+    /// Whether a connection to it can exist: neither "any" (all zeros) nor multicast (224/4, ff00::/8).
+    public var isUnicast: Bool {
+        if bytes.allSatisfy({ $0 == 0 }) { return false }
+        return isIPv4 ? bytes[0] < 224 : bytes[0] != 0xFF
+    }
+
+    /// Which of several to try first, lowest first: IPv4, because PTP and every receiver speak it; link-local IPv6 when
+    /// nothing else is left; this computer's own loopback last, because it is announced only by services of its own.
+    var rank: Int {
+        if isLoopback { return isIPv4 ? 4 : 5 }
+        if isIPv4 { return isLinkLocal ? 1 : 0 }
+        return isLinkLocal ? 3 : 2
+    }
+
+    /// The address as text; a link-local IPv6 one with its interface's name, or number when that is gone.
+    public var description: String {
+        // INET6_ADDRSTRLEN, 46 bytes, is enough for both kinds.
+        var text = [CChar](repeating: 0, count: 46)
+        inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
+        let address = Self.string(text)
+        guard scope != 0 else { return address }
+        var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+        return if_indextoname(scope, &name) == nil ? "\(address)%\(scope)" : "\(address)%\(Self.string(name))"
+    }
+
+    private static func string(_ text: [CChar]) -> String {
+        String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// An address with a TCP port.
+public struct SpeakerEndpoint: Hashable, Sendable, CustomStringConvertible {
+    public var address: NetworkAddress
+    public var port: UInt16
+
+    public init(_ address: NetworkAddress, port: UInt16) {
+        self.address = address
+        self.port = port
+    }
+
+    public var description: String { address.isIPv4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+}

@@ -1,0 +1,178 @@
+internal import AirPlayWire
+public import MediaCore
+
+/// Looks for speakers through the system's avahi-daemon while the program runs.
+///
+/// Speakers appear, change and vanish; each time a new `Snapshot` replaces the last. When the daemon goes away the
+/// list stays as it was and `availability` says what to do; when it returns the list is made anew.
+///
+/// Threads: methods may be called from any thread. The news come from avahi's own thread.
+public final class SpeakerBrowser: Sendable {
+    public enum Availability: Hashable, Sendable {
+        case starting
+        case available
+        case unavailable(DiscoveryError)
+    }
+
+    public struct Snapshot: Hashable, Sendable {
+        public var availability = Availability.starting
+        public var speakers: [DiscoveredSpeaker] = []
+        /// Announcements that were ignored because the network holds more than this keeps.
+        public var refusals = 0
+        /// Whether the daemon has told all it knew when it was asked, and every address of it is known. Speakers
+        /// that were asleep may still follow.
+        public var isSettled = false
+
+        public init() {}
+
+        /// What a person chooses from.
+        public var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
+    }
+
+    private let board = SnapshotBoard()
+    private let watch: AvahiWatch
+
+    /// Begins to look.
+    ///
+    /// - Throws: `DiscoveryError` only when the system gives no memory or thread; a missing daemon is `availability`.
+    public convenience init() throws(DiscoveryError) { try self.init(serviceLimit: SpeakerDirectory.serviceLimit) }
+
+    package init(serviceLimit: Int) throws(DiscoveryError) {
+        let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
+        watch = try AvahiWatch { watch, news in listener.hear(news, from: watch) }
+        watch.start()
+    }
+
+    deinit {
+        watch.stop()
+        board.finish()
+    }
+
+    /// What is known now.
+    public var snapshot: Snapshot { board.snapshot }
+
+    /// Every later state, the present one first. Whoever reads slowly misses states, never the last one. Ends with
+    /// the browser.
+    public func updates() -> AsyncStream<Snapshot> { board.updates() }
+
+    /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
+    public func wait(
+        until deadline: HostInstant, _ condition: (Snapshot) -> Bool
+    ) -> (snapshot: Snapshot, satisfied: Bool) { board.wait(until: deadline, condition) }
+
+    /// Blocks until the speaker that a person named is on the network.
+    ///
+    /// Of a stereo pair the second member is waited for up to 2 s more; then the one that was found plays alone.
+    /// Without a daemon it gives up after 2 s, because nothing will come.
+    ///
+    /// - Throws: `DiscoveryError` with a sentence: not found, several of that name, or no daemon.
+    public func find(_ query: SpeakerQuery, until deadline: HostInstant) throws(DiscoveryError) -> SpeakerEntry {
+        func match(_ snapshot: Snapshot) -> Result<SpeakerEntry?, DiscoveryError> {
+            do { return .success(try query.find(in: snapshot.entries)) } catch { return .failure(error) }
+        }
+        func isDecided(_ snapshot: Snapshot) -> Bool {
+            if case .success(let entry) = match(snapshot) { return entry != nil }
+            return true
+        }
+        let patience = min(deadline, HostInstant.now.advanced(by: .seconds(2)))
+        var (snapshot, decided) = wait(until: patience, isDecided)
+        if !decided {
+            if case .unavailable(let error) = snapshot.availability { throw error }
+            (snapshot, decided) = wait(until: deadline) { snapshot in
+                if case .unavailable = snapshot.availability { return true }
+                return isDecided(snapshot)
+            }
+        }
+        if let entry = try match(snapshot).get(), !entry.isComplete {
+            let both = min(deadline, HostInstant.now.advanced(by: .seconds(2)))
+            snapshot =
+                wait(until: both) { snapshot in
+                    if case .success(let entry?) = match(snapshot) { return entry.isComplete }
+                    return true
+                }.snapshot
+        }
+        if let entry = try match(snapshot).get() { return entry }
+        if case .unavailable(let error) = snapshot.availability { throw error }
+        throw DiscoveryError(
+            .notFound,
+            "No speaker named '\(PrintableText.of(query.description))' is on the network; 'talkie speakers' lists those that are."
+        )
+    }
+
+    /// Turns news into snapshots.
+    ///
+    /// `@unchecked Sendable`: its state is touched on avahi's thread only.
+    private final class Listener: @unchecked Sendable {
+        private let board: SnapshotBoard
+        private var directory: SpeakerDirectory
+        private var listed = 0
+        /// Old speakers are shown until the new list is as complete as it gets at once.
+        private var isHolding = false
+        private var holdDeadline = HostInstant.now
+
+        init(board: SnapshotBoard, directory: SpeakerDirectory) {
+            self.board = board
+            self.directory = directory
+        }
+
+        func hear(_ news: AvahiWatch.News, from watch: AvahiWatch) {
+            switch news {
+            case .connected:
+                directory.clear()
+                listed = 0
+                isHolding = !board.snapshot.speakers.isEmpty
+                holdDeadline = HostInstant.now.advanced(by: .seconds(3))
+                board.post { $0.availability = .available }
+                if isHolding { watch.schedule(milliseconds: 3000) }
+            case .disconnected(let sentence):
+                directory.clear()
+                board.post {
+                    $0.availability = .unavailable(DiscoveryError(.daemonMissing, sentence))
+                    $0.isSettled = false
+                }
+            case .found(let name):
+                switch directory.found(name) {
+                case .admitted: watch.resolve(name)
+                case .replacing(let old):
+                    watch.drop(old)
+                    watch.resolve(name)
+                case .known, .refused: break
+                }
+                soon(watch)
+            case .resolved(let name, let endpoint, let record):
+                directory.resolved(name, at: endpoint, record: record)
+                soon(watch)
+            case .lost(let name):
+                directory.lost(name)
+                soon(watch)
+            case .listed:
+                listed += 1
+                soon(watch)
+            case .due:
+                publish(watch)
+            }
+        }
+
+        /// News come in bursts; a snapshot for each would cost the square of their number.
+        private func soon(_ watch: AvahiWatch) {
+            if !isHolding || isSettled { watch.schedule(milliseconds: 20) }
+        }
+
+        private var isSettled: Bool { listed >= ServiceName.Kind.allCases.count && directory.pending == 0 }
+
+        private func publish(_ watch: AvahiWatch) {
+            guard case .available = board.snapshot.availability else { return }
+            if isHolding, !isSettled, HostInstant.now < holdDeadline {
+                watch.schedule(milliseconds: 200)
+                return
+            }
+            isHolding = false
+            let speakers = directory.speakers
+            board.post { snapshot in
+                snapshot.speakers = speakers
+                snapshot.refusals = directory.refusals
+                snapshot.isSettled = isSettled
+            }
+        }
+    }
+}

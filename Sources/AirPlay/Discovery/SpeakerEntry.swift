@@ -1,0 +1,69 @@
+/// What a person chooses from a list: one speaker, or a stereo pair that is played to as one.
+public struct SpeakerEntry: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
+        case single
+        /// Two receivers that share a stereo pair's id; both get the same stereo stream, and each picks its channel.
+        case stereoPair = "stereo pair"
+    }
+
+    public let kind: Kind
+    public let name: String
+    /// One speaker, or the members of a pair ordered by id. A pair of which only one member is on the network has one.
+    public let members: [DiscoveredSpeaker]
+    /// Speakers that are not listed because this one feeds them: the default output of an Apple TV.
+    public let hidden: [DiscoveredSpeaker]
+
+    /// The member whose traits speak for the entry.
+    public var leader: DiscoveredSpeaker { members.first { $0.traits.group.isLeader == true } ?? members[0] }
+    /// Whether every member that is known to exist is on the network.
+    public var isComplete: Bool { kind == .single || members.count > 1 }
+
+    /// Joins pairs, and hides speakers that are reached through their leader. A member whose leader is not on the
+    /// network is shown: something rather than nothing.
+    public static func entries(of speakers: [DiscoveredSpeaker]) -> [SpeakerEntry] {
+        var hiddenBehind: [DiscoveredSpeaker.Key: [DiscoveredSpeaker]] = [:]
+        var hidden: Set<DiscoveredSpeaker.Key> = []
+        for speaker in speakers {
+            guard let leader = leader(of: speaker, among: speakers) else { continue }
+            hidden.insert(speaker.key)
+            hiddenBehind[leader.key, default: []].append(speaker)
+        }
+        let shown = speakers.filter { !hidden.contains($0.key) }
+        let pairs = Dictionary(grouping: shown.filter { $0.traits.group.stereoPair != nil && $0.id != nil }) {
+            $0.traits.group.stereoPair!
+        }
+        var listed: Set<String> = []
+        return shown.compactMap { speaker in
+            guard let pair = speaker.traits.group.stereoPair, let members = pairs[pair], speaker.id != nil else {
+                return SpeakerEntry(
+                    kind: .single, name: speaker.name, members: [speaker], hidden: hiddenBehind[speaker.key] ?? [])
+            }
+            guard listed.insert(pair).inserted else { return nil }
+            // Two members make a pair; a third that claims the id is a stranger, and so are both of that one id.
+            let ordered = members.sorted { ($0.id!.digits, $0.name) < ($1.id!.digits, $1.name) }
+            guard ordered.count <= 2, ordered.count < 2 || ordered[0].id != ordered[1].id else {
+                listed.remove(pair)
+                return SpeakerEntry(
+                    kind: .single, name: speaker.name, members: [speaker], hidden: hiddenBehind[speaker.key] ?? [])
+            }
+            return SpeakerEntry(
+                kind: .stereoPair, name: ordered.compactMap(\.traits.group.name).first ?? speaker.name,
+                members: ordered, hidden: ordered.flatMap { hiddenBehind[$0.key] ?? [] })
+        }
+    }
+
+    /// The receiver that feeds this one: it leads the group that this one names as its parent.
+    private static func leader(
+        of member: DiscoveredSpeaker, among speakers: [DiscoveredSpeaker]
+    ) -> DiscoveredSpeaker? {
+        let group = member.traits.group
+        guard let parent = group.parentGroup, group.isLeader == false else { return nil }
+        return speakers.first { other in
+            let hints = other.traits.group
+            return other.key != member.key && hints.isLeader == true
+                && (hints.group == parent || hints.parentGroup == parent)
+                // The halves of a pair share a parent with each other, and neither feeds the other.
+                && (hints.stereoPair == nil || hints.stereoPair != group.stereoPair)
+        }
+    }
+}

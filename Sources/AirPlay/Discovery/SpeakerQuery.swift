@@ -1,0 +1,74 @@
+/// How a person names a speaker on the command line: by name, by id, by address, or `local`.
+public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
+    /// This computer's own sound card.
+    case local
+    case address(SpeakerAddress)
+    case id(SpeakerID)
+    case name(String)
+
+    /// - Throws: `DiscoveryError.badAddress` for an `airplay://` that cannot be read.
+    public init(_ text: String) throws(DiscoveryError) {
+        if text == "local" {
+            self = .local
+        } else if SpeakerAddress.isAddress(text) {
+            self = .address(try SpeakerAddress(text))
+        } else if let id = SpeakerID(text) {
+            self = .id(id)
+        } else {
+            self = .name(text)
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .local: "local"
+        case .address(let address): address.description
+        case .id(let id): id.description
+        case .name(let name): name
+        }
+    }
+
+    /// The entry that is meant; nil when there is none yet.
+    ///
+    /// A name is compared without case, first with the names of the entries, then with those of their members. A member
+    /// of a pair stands for the pair when named by its own name, and for itself when named by its id.
+    ///
+    /// - Throws: `DiscoveryError.ambiguous` when several have the name.
+    public func find(in entries: [SpeakerEntry]) throws(DiscoveryError) -> SpeakerEntry? {
+        switch self {
+        case .local, .address:
+            return nil
+        case .id(let id):
+            let all = entries.flatMap { entry in
+                (entry.members + entry.hidden).map { speaker in
+                    entry.members == [speaker]
+                        ? entry : SpeakerEntry(kind: .single, name: speaker.name, members: [speaker], hidden: [])
+                }
+            }
+            return try only(all.filter { $0.members[0].id == id })
+        case .name(let name):
+            let wanted = PrintableText.of(name).lowercased()
+            let direct = entries.filter { $0.name.lowercased() == wanted }
+            if !direct.isEmpty { return try only(direct) }
+            return try only(
+                entries.compactMap { entry in
+                    if entry.members.contains(where: { $0.name.lowercased() == wanted }) { return entry }
+                    let hidden = entry.hidden.filter { $0.name.lowercased() == wanted }
+                    return hidden.first.map {
+                        SpeakerEntry(kind: .single, name: $0.name, members: [$0], hidden: [])
+                    }
+                })
+        }
+    }
+
+    private func only(_ found: [SpeakerEntry]) throws(DiscoveryError) -> SpeakerEntry? {
+        guard found.count > 1 else { return found.first }
+        let choices = found.prefix(8).map { entry in
+            entry.members[0].id.map(\.description) ?? entry.members[0].endpoint.map { "airplay://\($0)" } ?? entry.name
+        }
+        throw DiscoveryError(
+            .ambiguous,
+            "\(found.count) speakers are named '\(PrintableText.of(description))'; name one by its id: \(choices.joined(separator: ", "))."
+        )
+    }
+}

@@ -1,0 +1,249 @@
+internal import AirPlayWire
+internal import Glibc
+public import MediaCore
+public import PTP
+public import SyncRendering
+
+/// One AirPlay 2 speaker as a place where sound goes, over the buffered route.
+///
+/// The film's own AAC goes through untouched where the speaker can decode it. Film moment M is heard at host instant
+/// H because the speaker is told so once, as a line on the clock that this computer serves; it compensates its own
+/// delay itself. Requests run on the session's control thread.
+public final class AirPlaySpeaker: AudioOutput {
+    /// How sound is encoded that cannot go through untouched.
+    public enum Encoding: Sendable { case lossless, aac }
+
+    public let name: String
+    public var kind: AudioRouteKind { .bufferedSpeaker }
+    private let configuration: AirPlaySession.Configuration
+    private let clocks: PTPDirectory
+    private let encoding: Encoding
+    let state = Lock(State())
+
+    struct State {
+        var session: AirPlaySession?
+        var stream: StreamFormat?
+        var setup: StreamSetup?
+        var context: AudioOutputContext?
+        var line: SoundLine?
+        var isPassThrough = false
+        var acceptedUntil: MediaTime?
+        var isFinished = false
+        /// Counts jumps and new streams: an anchor for an older one is void.
+        var epoch: UInt64 = 0
+        /// dB asked for; nil leaves the speaker as its owner set it.
+        var volume: Double?
+        var news: Task<Void, Never>?
+    }
+
+    public init(
+        name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, encoding: Encoding = .lossless
+    ) {
+        self.name = name
+        self.configuration = configuration
+        self.clocks = clocks
+        self.encoding = encoding
+    }
+
+    // MARK: What it costs
+
+    /// From the command to start to the answer, with a speaker across Wi-Fi.
+    private static let requestLead: Duration = .milliseconds(300)
+    /// A line is given this long after the speaker's clock became usable at the earliest.
+    private static let clockMargin: Duration = .milliseconds(250)
+
+    public var latency: OutputLatency {
+        var lead = Self.requestLead
+        if let session = state.withLock({ $0.session }) {
+            let clock = session.clock
+            if clock.readiness != .ready, let ready = clock.ready {
+                lead = max(lead, (ready - .now) + Self.clockMargin)
+            }
+        }
+        return OutputLatency(
+            startLead: lead, shares: [LatencyShare(name: "speaker", duration: .zero, source: .assumed)])
+    }
+
+    public var desiredDepth: Duration {
+        state.withLock { state in
+            guard let stream = state.stream, let size = state.setup?.bufferSize else { return .seconds(60) }
+            // 40 kB/s is AAC at 320 kb/s; lossless sound seldom needs more than two thirds of its plain size.
+            let rate =
+                stream.coding == .aacLC ? 40_000 : stream.sampleRate * stream.channels * stream.bitsPerSample / 12
+            return min(.seconds(240), .seconds(size / 100 * 95 / max(1, rate)))
+        }
+    }
+
+    /// One receiver ends when it is started with less than half a second of sound.
+    public var preroll: Duration { .milliseconds(600) }
+
+    // MARK: Sound
+
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        let choice = choice(for: format, mustDecode: mustDecode)
+        return choice.isPassThrough ? .passThrough(format) : .encoded(choice.encodedFormat, from: choice.pcm)
+    }
+
+    private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
+        DeliveryChoice(for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless)
+    }
+
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        let choice: DeliveryChoice
+        switch delivery {
+        case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
+        case .encoded(let format, _):
+            choice = DeliveryChoice(
+                for: format, mustDecode: true, reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless)
+        case .pcm: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        }
+        let kept = state.withLock { state -> Bool in
+            guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
+            state.context = context
+            state.isPassThrough = choice.isPassThrough
+            return true
+        }
+        if kept {
+            flush()
+            return
+        }
+        close()
+        try open(choice, context)
+    }
+
+    private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
+        let session = AirPlaySession(configuration, clocks: clocks)
+        do {
+            _ = try session.connect()
+            let setup = try session.startBuffered(choice.stream, room: { context.room.raise() })
+            let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
+            let volume = state.withLock { state in
+                state.session = session
+                state.stream = choice.stream
+                state.setup = setup
+                state.context = context
+                state.isPassThrough = choice.isPassThrough
+                state.line = SoundLine(sampleRate: choice.stream.sampleRate, first: first)
+                state.epoch += 1
+                state.news = watch(session, context)
+                return state.volume
+            }
+            // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
+            try? session.setTitle(name, at: first)
+            if let volume { try? session.setVolume(decibels: volume) }
+        } catch {
+            session.end()
+            state.withLock { $0 = State(volume: $0.volume) }
+            throw Self.outputError(error)
+        }
+        let attendance = SpeakerAttendance(speaker: self)
+        session.control.post { core in core.attend = attendance.attend }
+    }
+
+    private func watch(_ session: AirPlaySession, _ context: AudioOutputContext) -> Task<Void, Never> {
+        let news = session.news
+        return Task {
+            for await item in news {
+                if case .lost = item { context.events.note(.outputLost(output: context.id)) }
+            }
+        }
+    }
+
+    public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+        var (taken, reachesPreroll) = (0, false)
+        state.withLock { state in
+            guard let session = state.session, var line = state.line, let stream = state.stream else { return }
+            let needed = Int64(stream.sampleRate) / 2
+            let before = line.frames
+            for packet in batch.packets.dropFirst(offset) {
+                let earlier = line
+                if line.isEmpty, !Self.sendPreroll(stream, line, session) { break }
+                let timestamp = line.place(
+                    packet.presentationTime, frames: stream.framesPerPacket, isContiguous: !state.isPassThrough)
+                let result = batch.withBytes(of: packet) { session.write($0, timestamp: timestamp) }
+                guard result == .accepted else {
+                    line = earlier
+                    break
+                }
+                taken += 1
+                let start = packet.presentationTime ?? state.acceptedUntil ?? .zero
+                state.acceptedUntil = start + packet.duration
+            }
+            reachesPreroll = before < needed && line.frames >= needed
+            state.line = line
+            state.isFinished = false
+        }
+        if reachesPreroll { requestAttention() }
+        return taken
+    }
+
+    /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
+    private static func sendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ session: AirPlaySession) -> Bool {
+        guard stream.coding == .aacLC else { return true }
+        let timestamp = line.preceding(frames: stream.framesPerPacket)
+        return session.write(SilentUnit.stereo, timestamp: timestamp) == .accepted
+    }
+
+    public func finish() {
+        state.withLock { $0.isFinished = true }
+        requestAttention()
+    }
+
+    public var acceptedUntil: MediaTime? { state.withLock { $0.acceptedUntil } }
+
+    public func flush() {
+        let pending = state.withLock { state -> (AirPlaySession, UInt32, RTPTimestamp)? in
+            state.acceptedUntil = nil
+            state.isFinished = false
+            guard let session = state.session, state.line?.origin != nil else { return nil }
+            state.line?.jump()
+            state.epoch += 1
+            // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
+            guard let sequence = session.dropQueued(), let next = state.line?.next else { return nil }
+            return (session, sequence, next)
+        }
+        guard let (session, sequence, next) = pending else { return }
+        session.control.post { core in try? core.flush(untilSequence: sequence, timestamp: next) }
+    }
+
+    // MARK: Control
+
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
+
+    private func requestAttention() {
+        state.withLock { $0.session }?.control.post { $0.requestAttention() }
+    }
+
+    /// Bounded to what speakers have: −30…0 dB, and silence. A first call that changes nothing leaves the speaker at
+    /// the volume its owner chose.
+    public func setGain(_ gain: Float) {
+        let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
+        let session = state.withLock { state -> AirPlaySession? in
+            if state.volume == nil, gain == 1 { return nil }
+            state.volume = decibels
+            return state.session
+        }
+        session?.control.post { core in try? core.setVolume(decibels: decibels) }
+    }
+
+    public func close() {
+        let (session, news) = state.withLock { state in
+            defer { state = State(epoch: state.epoch + 1, volume: state.volume) }
+            return (state.session, state.news)
+        }
+        news?.cancel()
+        session?.end()
+    }
+
+    private static func outputError(_ error: AirPlayError) -> OutputError {
+        let code: OutputError.Code
+        switch error.code {
+        case .busy: code = .busy
+        case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
+        case .unreachable, .timedOut: code = .unavailable
+        case .lost: code = .lost
+        default: code = error.status == 403 ? .notPermitted : .failed
+        }
+        return OutputError(code, error.message)
+    }
+}

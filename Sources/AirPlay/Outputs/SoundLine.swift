@@ -1,0 +1,71 @@
+internal import MediaCore
+
+/// Places packets on the stream's clock: film moments become RTP timestamps along one straight line.
+///
+/// Timestamps never go back, not even across a jump of the film.
+struct SoundLine {
+    let sampleRate: Int
+    /// Film time of the first packet of the present line, and its timestamp; nil after a jump.
+    private(set) var origin: (media: MediaTime, timestamp: RTPTimestamp)?
+    /// Where the next packet begins if it follows on.
+    private(set) var next: RTPTimestamp
+    /// Frames placed on the present line.
+    private(set) var frames: Int64 = 0
+
+    /// Containers round times to milliseconds; less than this from where a packet should begin, it does begin there.
+    private static let tolerance: Duration = .milliseconds(3)
+    /// Left unused at each jump, so that a late old packet cannot fall among new ones.
+    private static let jumpGap: Duration = .milliseconds(100)
+
+    init(sampleRate: Int, first: RTPTimestamp) {
+        self.sampleRate = sampleRate
+        next = first
+    }
+
+    private func frames(in time: MediaTime) -> Int64 { time.rescaled(to: Int32(clamping: sampleRate)) }
+
+    /// The timestamp of a packet.
+    ///
+    /// - Parameters:
+    ///   - time: nil follows on.
+    ///   - isContiguous: packets of an encoder follow on whatever rounding their times have been through.
+    mutating func place(_ time: MediaTime?, frames count: Int, isContiguous: Bool) -> RTPTimestamp {
+        guard let origin else {
+            self.origin = (time ?? .zero, next)
+            return advance(next, count)
+        }
+        guard let time, !isContiguous else { return advance(next, count) }
+        let exact = origin.timestamp.advanced(byFrames: frames(in: time - origin.media))
+        let gap = Int64(next.distance(to: exact))
+        // A packet that claims to begin inside the one before is damaged; it follows on.
+        return advance(gap > frames(in: .zero.advanced(by: Self.tolerance)) ? exact : next, count)
+    }
+
+    private mutating func advance(_ start: RTPTimestamp, _ count: Int) -> RTPTimestamp {
+        next = start.advanced(byFrames: Int64(count))
+        frames += Int64(count)
+        return start
+    }
+
+    /// Whether nothing has been placed since the beginning or the last jump.
+    var isEmpty: Bool { origin == nil }
+
+    /// Where a packet lies that is to come right before the next one.
+    func preceding(frames count: Int) -> RTPTimestamp { next.advanced(byFrames: -Int64(count)) }
+
+    /// The film jumps: the next packet begins a new line, a little further on.
+    mutating func jump() {
+        origin = nil
+        frames = 0
+        next = next.advanced(byFrames: frames(in: .zero.advanced(by: Self.jumpGap)))
+    }
+
+    /// The timestamp heard at a film moment, when film passes at `rate` film seconds per second of sound.
+    func timestamp(of time: MediaTime, rate: Double) -> RTPTimestamp? {
+        guard let origin, rate > 0 else { return nil }
+        let film = time - origin.media
+        let distance =
+            rate == 1 ? frames(in: film) : Int64((film.seconds / rate * Double(sampleRate)).rounded())
+        return origin.timestamp.advanced(byFrames: distance)
+    }
+}

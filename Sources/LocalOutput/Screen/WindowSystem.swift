@@ -1,0 +1,29 @@
+internal import CSDL
+internal import Glibc
+
+/// Which window systems are worth asking for a window.
+enum WindowSystem {
+    /// SDL's names of drivers in the order to try them; empty when there is nowhere to show anything.
+    ///
+    /// Left to itself SDL ends with drivers that show nothing ("offscreen"), and a film would play to nobody.
+    static var reachable: String {
+        if let chosen = getenv("SDL_VIDEODRIVER"), chosen[0] != 0 { return String(cString: chosen) }
+        var drivers: [String] = []
+        if isSet("DISPLAY") { drivers.append("x11") }
+        if isSet("WAYLAND_DISPLAY") || isSet("WAYLAND_SOCKET") { drivers.append("wayland") }
+        // A console without a window system.
+        if drivers.isEmpty, access("/dev/dri/card0", R_OK | W_OK) == 0 { drivers.append("KMSDRM") }
+        return drivers.joined(separator: ",")
+    }
+
+    /// False when none of them answers; `SDL_GetError` says why.
+    static func start(_ drivers: String) -> Bool {
+        sdlHint(SDL_HINT_VIDEODRIVER, drivers)
+        return SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0
+    }
+
+    private static func isSet(_ name: String) -> Bool {
+        guard let value = getenv(name) else { return false }
+        return value[0] != 0
+    }
+}

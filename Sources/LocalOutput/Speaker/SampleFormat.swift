@@ -1,0 +1,79 @@
+internal import CALSA
+
+/// How a device wants samples, and the way there from floats. Values beyond full scale are clipped, never wrapped.
+enum SampleFormat: CaseIterable {
+    // In order of preference: what need not be converted, then what keeps most.
+    case float32, int32, int24in32, int24packed, int16
+
+    var alsa: snd_pcm_format_t {
+        switch self {
+        case .float32: return SND_PCM_FORMAT_FLOAT_LE
+        case .int32: return SND_PCM_FORMAT_S32_LE
+        case .int24in32: return SND_PCM_FORMAT_S24_LE
+        case .int24packed: return SND_PCM_FORMAT_S24_3LE
+        case .int16: return SND_PCM_FORMAT_S16_LE
+        }
+    }
+
+    var bytesPerSample: Int {
+        switch self {
+        case .float32, .int32, .int24in32: return 4
+        case .int24packed: return 3
+        case .int16: return 2
+        }
+    }
+
+    /// Converts frames, reordering channels on the way; −1 in `sources` is silence.
+    func convert(
+        _ input: UnsafePointer<Float>, frames: Int, channels: Int, sources: UnsafePointer<Int>, count: Int,
+        to output: UnsafeMutableRawPointer
+    ) {
+        switch self {
+        case .float32:
+            let target = output.assumingMemoryBound(to: Float.self)
+            Self.each(input, frames, channels, sources, count) { target[$0] = min(1, max(-1, $1)) }
+        case .int32:
+            let target = output.assumingMemoryBound(to: Int32.self)
+            // 2³¹ is no Int32: the double is clipped just below.
+            Self.each(input, frames, channels, sources, count) {
+                target[$0] = Int32(min(2_147_483_647, max(-2_147_483_648, Double($1) * 2_147_483_648)))
+            }
+        case .int24in32:
+            let target = output.assumingMemoryBound(to: Int32.self)
+            Self.each(input, frames, channels, sources, count) { target[$0] = Self.int24($1) }
+        case .int24packed:
+            let target = output.assumingMemoryBound(to: UInt8.self)
+            Self.each(input, frames, channels, sources, count) {
+                let value = UInt32(bitPattern: Self.int24($1))
+                target[$0 * 3] = UInt8(truncatingIfNeeded: value)
+                target[$0 * 3 + 1] = UInt8(truncatingIfNeeded: value >> 8)
+                target[$0 * 3 + 2] = UInt8(truncatingIfNeeded: value >> 16)
+            }
+        case .int16:
+            let target = output.assumingMemoryBound(to: Int16.self)
+            Self.each(input, frames, channels, sources, count) {
+                target[$0] = Int16(min(32767, max(-32768, ($1 * 32768).rounded())))
+            }
+        }
+    }
+
+    private static func int24(_ value: Float) -> Int32 {
+        Int32(min(8_388_607, max(-8_388_608, (value * 8_388_608).rounded())))
+    }
+
+    /// Calls `body` with the output index and the value of every sample. Not-a-number, which a broken stream can
+    /// decode to, is silence.
+    @inline(__always)
+    private static func each(
+        _ input: UnsafePointer<Float>, _ frames: Int, _ channels: Int, _ sources: UnsafePointer<Int>, _ count: Int,
+        _ body: (Int, Float) -> Void
+    ) {
+        for frame in 0..<frames {
+            for channel in 0..<count {
+                let source = sources[channel]
+                let value = source < 0 ? 0 : input[frame * channels + source]
+                body(frame * count + channel, value == value ? value : 0)
+            }
+        }
+    }
+}

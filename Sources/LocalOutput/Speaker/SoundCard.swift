@@ -1,0 +1,203 @@
+public import MediaCore
+public import SyncRendering
+internal import Synchronization
+
+/// This computer's sound: any device that ALSA knows, hardware or a sound server behind its plugin.
+///
+/// The card never becomes the clock: its drift against the host clock is measured and the sound resampled by a few
+/// parts per million. Underruns, suspends and lost devices are reported as events; a lost device is tried again until
+/// it comes back, and sound then joins the film where it is by then.
+///
+/// Its one thread, the pump ("sound card"), runs at real-time priority where that is granted.
+public final class SoundCard: AudioOutput {
+    public let name: String
+    public let kind = AudioRouteKind.soundCard
+    public let desiredDepth: Duration = .seconds(1)
+
+    private let device: String
+    private let depths: SoundCardPump.Depths
+    private let state = Lock(State())
+    private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
+    private let delayAfterCard = Atomic<Int64>(0)
+
+    private struct State {
+        /// Opens the device on a thread of its own, ahead of need.
+        var opening: Opening?
+        /// Open, and not in the pump's hands.
+        var idle: ALSADevice?
+        var worker: SoundCardWorker?
+    }
+
+    /// - Parameters:
+    ///   - device: ALSA's name for it: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
+    ///   - depths: how far the card's queue is filled; the defaults suit playing films.
+    public init(device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths()) {
+        self.device = device
+        self.depths = depths
+        name = device == "default" ? "sound card" : device
+    }
+
+    deinit { close() }
+
+    // MARK: Opening
+
+    /// Begins to open the device in the background, which takes some tens of milliseconds where a sound server must
+    /// answer. Optional; whether it worked is told by `prepare`. Any thread.
+    public func open() {
+        state.withLock { state in
+            guard state.opening == nil, state.idle == nil, state.worker == nil else { return }
+            state.opening = Opening(device: device)
+        }
+    }
+
+    /// Waits for the device to be open, opening it if need be. May block.
+    /// - Throws: why it cannot be opened; nothing is held then.
+    private func opened() throws(OutputError) -> ALSADevice {
+        open()
+        let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
+        if let idle { return idle }
+        guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is playing already") }
+        let result = opening.wait()
+        state.withLock { state in
+            state.opening = nil
+            if case .success(let device) = result { state.idle = device }
+        }
+        return try result.get()
+    }
+
+    /// Opens a device on a thread of its own.
+    private final class Opening: Sendable {
+        private let result = Lock<Result<ALSADevice, OutputError>?>(nil)
+        private let thread = Lock<WorkerThread?>(nil)
+
+        init(device: String) {
+            let result = self.result
+            let worker = WorkerThread.start(name: "sound opening", priority: .elevated) {
+                let answer: Result<ALSADevice, OutputError>
+                do throws(OutputError) {
+                    answer = .success(try ALSADevice(name: device))
+                } catch {
+                    answer = .failure(error)
+                }
+                result.withLock { $0 = answer }
+            }
+            thread.withLock { $0 = worker }
+        }
+
+        func wait() -> Result<ALSADevice, OutputError> {
+            let thread = self.thread.withLock { $0 }
+            thread?.join()
+            return result.withLock { $0 }
+                ?? .failure(OutputError(.failed, "opening the sound device was interrupted; try again"))
+        }
+    }
+
+    // MARK: AudioOutput
+
+    public var latency: OutputLatency {
+        let worker = state.withLock { $0.worker }
+        guard let pump = worker?.pump else {
+            return OutputLatency(startLead: depths.idle + depths.interval + .milliseconds(10))
+        }
+        var shares = [
+            LatencyShare(
+                name: "sound card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
+        ]
+        let after = Duration.nanoseconds(delayAfterCard.load(ordering: .relaxed))
+        if after != .zero { shares.append(LatencyShare(name: "after the card", duration: after, source: .calibrated)) }
+        return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
+    }
+
+    /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.
+    public func setDelayAfterCard(_ delay: Duration) {
+        delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
+        state.withLock { $0.worker }?.pump.setDelayAfterCard(delay)
+    }
+
+    /// Always decoded sound, at the film's own rate where the device takes it. The first call may block while the
+    /// device opens.
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        if let worker = state.withLock({ $0.worker }) { return .pcm(worker.format) }
+        if let device = try? opened(),
+            let format = try? device.nearest(to: format.sampleRate, layout: format.layout)
+        {
+            return .pcm(format)
+        }
+        // The failure comes out of `prepare`.
+        return .pcm(PCMFormat(sampleRate: format.sampleRate, layout: .stereo))
+    }
+
+    /// Opens and starts the device, which plays silence from then on, so that its clock is known when sound comes.
+    ///
+    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a sentence that says what to do.
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        guard case .pcm(let format) = delivery else {
+            throw OutputError(.unsupportedFormat, "a sound card takes decoded sound only")
+        }
+        if let worker = state.withLock({ $0.worker }) {
+            if worker.format == format, worker.isFor(context) { return }
+            stopWorker()
+        }
+        let device = try opened()
+        do throws(OutputError) {
+            try device.configure(format)
+        } catch {
+            state.withLock { $0.idle = nil }
+            throw error
+        }
+        let worker = SoundCardWorker(
+            device: device, name: self.device, context: context, depths: depths,
+            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)))
+        worker.pump.setDelayAfterCard(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+        state.withLock { state in
+            state.idle = nil
+            state.worker = worker
+        }
+        worker.start()
+    }
+
+    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+        guard let worker = state.withLock({ $0.worker }) else { return 0 }
+        let taken = worker.buffer.accept(block, from: offset)
+        if taken < block.frames - offset { worker.pump.askForRoom() }
+        return taken
+    }
+
+    public func finish() { state.withLock { $0.worker }?.buffer.finish() }
+
+    public var acceptedUntil: MediaTime? { state.withLock { $0.worker }?.buffer.acceptedUntil }
+
+    public func flush() {
+        guard let worker = state.withLock({ $0.worker }) else { return }
+        worker.buffer.flush()
+        worker.wake.raise()
+    }
+
+    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { state.withLock { $0.worker }?.wake.raise() }
+
+    public func setGain(_ gain: Float) {
+        gainBits.store(gain.bitPattern, ordering: .relaxed)
+        state.withLock { $0.worker }?.pump.setGain(gain)
+    }
+
+    public func close() {
+        let opening = state.withLock { state -> Opening? in
+            defer { state.opening = nil }
+            return state.opening
+        }
+        // Whatever it opened is closed by its last reference.
+        _ = opening?.wait()
+        stopWorker()
+        state.withLock { $0.idle = nil }
+    }
+
+    /// Ends the pump; its device is kept for the next use.
+    private func stopWorker() {
+        let worker = state.withLock { state -> SoundCardWorker? in
+            defer { state.worker = nil }
+            return state.worker
+        }
+        guard let device = worker?.stop() else { return }
+        state.withLock { $0.idle = device }
+    }
+}

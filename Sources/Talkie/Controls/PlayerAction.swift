@@ -1,0 +1,35 @@
+public import MediaCore
+
+/// What a person can ask of a film that plays, whatever they asked it with.
+public enum PlayerAction: Sendable, Hashable {
+    case togglePause
+    case setPaused(Bool)
+    /// By film time, from where the film is; exact to the picture, otherwise to a sync picture near there.
+    case seek(by: MediaTime, exact: Bool)
+    case stepForward
+    case stepBackward
+    case multiplySpeed(Double)
+    case resetSpeed
+    /// Steps of the 0…100 scale.
+    case addVolume(Double)
+    case toggleMute
+    /// Positive: sound later than picture.
+    case addAudioDelay(Duration)
+    case cycleAudioTrack
+    case toggleFullScreen
+    case leaveFullScreen
+    case screenshot
+    case next
+    case previous
+    case toggleLoop
+    case showProgress
+    case quit
+
+    /// Whether holding a key down repeats it: winding does, switches do not.
+    public var repeats: Bool {
+        switch self {
+        case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// M3U: a location a line; `#EXTINF:length,title` before it may name it. There is no standard; this follows what
+/// programs write.
+enum M3UPlaylist {
+    /// Whether the text is an HLS playlist: some line begins with a tag that only HLS has (RFC 8216, 4.3).
+    static func isHLS(_ text: [UInt8]) -> Bool {
+        PlaylistText.lines(of: text).contains { $0.starts(with: "#EXT-X-".utf8) }
+    }
+
+    static func entries(in text: [UInt8], limit: Int) -> [PlaylistEntry] {
+        var entries: [PlaylistEntry] = []
+        var title: String?
+        for line in PlaylistText.lines(of: text) where !line.isEmpty {
+            if line.first == UInt8(ascii: "#") {
+                if line.starts(with: "#EXTINF:".utf8), let comma = line.firstIndex(of: UInt8(ascii: ",")) {
+                    title = PlaylistText.decoded(PlaylistText.trimmed(line[(comma + 1)...]))
+                }
+                continue
+            }
+            guard entries.count < limit else { break }
+            entries.append(
+                PlaylistEntry(location: PlaylistText.decoded(line), title: title.flatMap { $0.isEmpty ? nil : $0 }))
+            title = nil
+        }
+        return entries
+    }
+}

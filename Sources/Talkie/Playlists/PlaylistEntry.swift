@@ -1,0 +1,45 @@
+/// One film that a playlist names.
+struct PlaylistEntry: Hashable, Sendable {
+    /// As written: a path, perhaps relative to the playlist, or an address.
+    var location: String
+    var title: String?
+}
+
+/// How playlists are written.
+enum PlaylistFormat: Sendable {
+    case m3u, pls, xspf
+
+    /// Recognises a playlist by the end of its name or the head of its text; nil is anything else.
+    ///
+    /// An HLS playlist (RFC 8216, recognised by tags that begin with `#EXT-X-`) is one film in pieces, not a list of
+    /// films.
+    init?(name: String, text: [UInt8]) {
+        let head = PlaylistText.decoded(text.prefix(4096)).drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+        let name = name.lowercased()
+        if name.hasSuffix(".m3u") || name.hasSuffix(".m3u8") || head.hasPrefix("#EXTM3U") {
+            if M3UPlaylist.isHLS(text) { return nil }
+            self = .m3u
+        } else if name.hasSuffix(".pls") || head.prefix(10).lowercased() == "[playlist]" {
+            self = .pls
+        } else if name.hasSuffix(".xspf") || (head.hasPrefix("<") && head.contains("http://xspf.org/ns/")) {
+            self = .xspf
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether a name alone promises a playlist, for entries that nobody has opened yet.
+    static func isLikely(name: String) -> Bool {
+        let name = name.lowercased()
+        return [".m3u", ".m3u8", ".pls", ".xspf"].contains { name.hasSuffix($0) }
+    }
+
+    /// The films named, in order, at most `limit`. Bytes from outside: what makes no sense is left out.
+    func entries(in text: [UInt8], limit: Int) -> [PlaylistEntry] {
+        switch self {
+        case .m3u: M3UPlaylist.entries(in: text, limit: limit)
+        case .pls: PLSPlaylist.entries(in: text, limit: limit)
+        case .xspf: XSPFPlaylist.entries(in: text, limit: limit)
+        }
+    }
+}

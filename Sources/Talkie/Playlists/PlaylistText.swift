@@ -1,0 +1,51 @@
+/// What the formats of playlists share: lines, characters, percent signs.
+enum PlaylistText {
+    /// UTF-8 when it is that, otherwise Latin-1, which older programs wrote.
+    static func decoded(_ bytes: some Collection<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    /// The lines of a text without their ends (LF, CR LF or CR) and the blanks around them.
+    static func lines(of text: [UInt8]) -> some Sequence<ArraySlice<UInt8>> {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let content = text.starts(with: mark) ? text.dropFirst(3) : text[...]
+        return content.lazy.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.map(trimmed)
+    }
+
+    static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var line = line
+        while let first = line.first, first == 0x20 || first == 0x09 { line = line.dropFirst() }
+        while let last = line.last, last == 0x20 || last == 0x09 || last == 0 { line = line.dropLast() }
+        return line
+    }
+
+    /// `%41` becomes `A` (RFC 3986, 2.1); what is no such thing stays.
+    static func removingPercentEncoding(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+        let source = Array(text.utf8)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(source.count)
+        var index = 0
+        while index < source.count {
+            if source[index] == UInt8(ascii: "%"), index + 2 < source.count, let high = digit(source[index + 1]),
+                let low = digit(source[index + 2])
+            {
+                bytes.append(high << 4 | low)
+                index += 3
+            } else {
+                bytes.append(source[index])
+                index += 1
+            }
+        }
+        return decoded(bytes)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,272 @@
+/// Reads one JSON object (RFC 8259) of plain members. Members that hold arrays or objects are stepped over, so that
+/// later writers may add some. Bounded in members and depth; bytes from outside never trap.
+struct FlatJSON {
+    enum Value: Equatable {
+        case whole(Int64)
+        case real(Double)
+        /// Place of the text between its quotes, escapes not yet undone.
+        case text(Range<Int>)
+        /// true, false, null, or something nested.
+        case other
+    }
+
+    /// More than any event has.
+    static let mostMembers = 64
+    private static let deepestNesting = 32
+
+    private(set) var members: [(key: Range<Int>, value: Value)] = []
+
+    init() { members.reserveCapacity(Self.mostMembers) }
+
+    /// Reads a line; false when it is no such object, and `members` is then without meaning.
+    mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        members.removeAll(keepingCapacity: true)
+        var scanner = Scanner(bytes: bytes)
+        scanner.skipSpace()
+        guard scanner.take(UInt8(ascii: "{")) else { return false }
+        scanner.skipSpace()
+        if !scanner.take(UInt8(ascii: "}")) {
+            repeat {
+                scanner.skipSpace()
+                guard members.count < Self.mostMembers, let key = scanner.text() else { return false }
+                scanner.skipSpace()
+                guard scanner.take(UInt8(ascii: ":")) else { return false }
+                scanner.skipSpace()
+                guard let value = scanner.value(depth: Self.deepestNesting) else { return false }
+                members.append((key, value))
+                scanner.skipSpace()
+            } while scanner.take(UInt8(ascii: ","))
+            guard scanner.take(UInt8(ascii: "}")) else { return false }
+        }
+        scanner.skipSpace()
+        return scanner.isAtEnd
+    }
+
+    private struct Scanner {
+        let bytes: UnsafeRawBufferPointer
+        var position = 0
+
+        init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+        var isAtEnd: Bool { position >= bytes.count }
+        var next: UInt8? { isAtEnd ? nil : bytes[position] }
+
+        mutating func take(_ byte: UInt8) -> Bool {
+            guard next == byte else { return false }
+            position += 1
+            return true
+        }
+
+        mutating func skipSpace() {
+            while let byte = next, byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A { position += 1 }
+        }
+
+        mutating func text() -> Range<Int>? {
+            guard take(UInt8(ascii: "\"")) else { return nil }
+            let start = position
+            while let byte = next {
+                if byte == UInt8(ascii: "\"") {
+                    position += 1
+                    return start..<(position - 1)
+                }
+                guard byte >= 0x20 else { return nil }
+                position += byte == UInt8(ascii: "\\") ? 2 : 1
+            }
+            return nil
+        }
+
+        mutating func value(depth: Int) -> Value? {
+            switch next {
+            case UInt8(ascii: "\""): return text().map(Value.text)
+            case UInt8(ascii: "{"): return nested(close: UInt8(ascii: "}"), depth: depth, isObject: true)
+            case UInt8(ascii: "["): return nested(close: UInt8(ascii: "]"), depth: depth, isObject: false)
+            case UInt8(ascii: "t"): return word("true")
+            case UInt8(ascii: "f"): return word("false")
+            case UInt8(ascii: "n"): return word("null")
+            default: return number()
+            }
+        }
+
+        private mutating func word(_ word: StaticString) -> Value? {
+            let count = word.utf8CodeUnitCount
+            guard bytes.count - position >= count,
+                word.withUTF8Buffer({ bytes[position..<(position + count)].elementsEqual($0) })
+            else { return nil }
+            position += count
+            return .other
+        }
+
+        private mutating func nested(close: UInt8, depth: Int, isObject: Bool) -> Value? {
+            guard depth > 0 else { return nil }
+            position += 1
+            skipSpace()
+            if take(close) { return .other }
+            repeat {
+                skipSpace()
+                if isObject {
+                    guard text() != nil else { return nil }
+                    skipSpace()
+                    guard take(UInt8(ascii: ":")) else { return nil }
+                    skipSpace()
+                }
+                guard value(depth: depth - 1) != nil else { return nil }
+                skipSpace()
+            } while take(UInt8(ascii: ","))
+            return take(close) ? .other : nil
+        }
+
+        /// Whole numbers of 64 bits exactly; others as the nearest double for up to 18 digits.
+        private mutating func number() -> Value? {
+            let isNegative = take(UInt8(ascii: "-"))
+            var mantissa: Int64 = 0
+            var exponent = 0
+            var digits = 0
+            var isWhole = true
+            var isInFraction = false
+            while let byte = next {
+                if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                    digits += 1
+                    let (tens, overflow) = mantissa.multipliedReportingOverflow(by: 10)
+                    let (sum, carry) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+                    if overflow || carry {
+                        // Beyond what can be kept: only its size matters.
+                        isWhole = false
+                        if !isInFraction { exponent += 1 }
+                    } else {
+                        mantissa = sum
+                        if isInFraction { exponent -= 1 }
+                    }
+                } else if byte == UInt8(ascii: "."), !isInFraction, digits > 0 {
+                    isInFraction = true
+                    isWhole = false
+                } else {
+                    break
+                }
+                position += 1
+            }
+            guard digits > 0 else { return nil }
+            if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+                position += 1
+                isWhole = false
+                let isSmall = take(UInt8(ascii: "-"))
+                if !isSmall { _ = take(UInt8(ascii: "+")) }
+                var power = 0
+                var powerDigits = 0
+                while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
+                    power = min(9999, power * 10 + Int(byte - UInt8(ascii: "0")))
+                    powerDigits += 1
+                    position += 1
+                }
+                guard powerDigits > 0 else { return nil }
+                exponent += isSmall ? -power : power
+            }
+            if isWhole { return .whole(isNegative ? -mantissa : mantissa) }
+            let value = scaled(Double(mantissa), by: exponent)
+            guard value.isFinite else { return nil }
+            return .real(isNegative ? -value : value)
+        }
+
+        private func scaled(_ mantissa: Double, by exponent: Int) -> Double {
+            // Powers up to 22 are exact in a double.
+            var value = mantissa
+            var rest = min(700, exponent.magnitude)
+            while rest > 0 {
+                let step = min(22, rest)
+                var power = 1.0
+                for _ in 0..<step { power *= 10 }
+                value = exponent < 0 ? value / power : value * power
+                rest -= step
+            }
+            return value
+        }
+    }
+}
+
+/// A parsed line with its bytes: members by name.
+struct FlatObject {
+    let bytes: UnsafeRawBufferPointer
+    let json: FlatJSON
+
+    private func value(_ name: StaticString) -> FlatJSON.Value? {
+        // The last of equal names counts, as in most readers.
+        for member in json.members.reversed()
+        where name.withUTF8Buffer({ bytes[member.key].elementsEqual($0) }) {
+            return member.value
+        }
+        return nil
+    }
+
+    func whole(_ name: StaticString) -> Int64? {
+        if case .whole(let number)? = value(name) { return number }
+        return nil
+    }
+
+    func real(_ name: StaticString) -> Double? {
+        switch value(name) {
+        case .whole(let number): return Double(number)
+        case .real(let number): return number
+        default: return nil
+        }
+    }
+
+    /// A text as it stands in the line, for comparing with a plain word.
+    func word(_ name: StaticString) -> FlatWord? {
+        guard case .text(let range)? = value(name) else { return nil }
+        return FlatWord(bytes: UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+
+    /// A text with its escapes undone, made printable.
+    func text(_ name: StaticString) -> String? {
+        guard case .text(let range)? = value(name) else { return nil }
+        var units: [UInt16] = []
+        var text = ""
+        var plain: [UInt8] = []
+        func endUnits() {
+            text += String(decoding: units, as: UTF16.self)
+            units.removeAll()
+        }
+        func endPlain() {
+            text += String(decoding: plain, as: UTF8.self)
+            plain.removeAll()
+        }
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let byte = bytes[index]
+            guard byte == UInt8(ascii: "\\"), index + 1 < range.upperBound else {
+                endUnits()
+                plain.append(byte)
+                index += 1
+                continue
+            }
+            endPlain()
+            let escape = bytes[index + 1]
+            index += 2
+            switch escape {
+            case UInt8(ascii: "b"): units.append(8)
+            case UInt8(ascii: "f"): units.append(12)
+            case UInt8(ascii: "n"): units.append(10)
+            case UInt8(ascii: "r"): units.append(13)
+            case UInt8(ascii: "t"): units.append(9)
+            case UInt8(ascii: "u"):
+                let digits = bytes[index..<min(index + 4, range.upperBound)]
+                units.append(UInt16(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0xFFFD)
+                index = min(index + 4, range.upperBound)
+            default: units.append(UInt16(escape))
+            }
+        }
+        endUnits()
+        endPlain()
+        return TerminalText.printable(text)
+    }
+}
+
+/// A text inside a line, compared without making a string of it. Valid as long as the line.
+struct FlatWord {
+    let bytes: UnsafeRawBufferPointer
+
+    static func == (word: FlatWord, text: StaticString) -> Bool {
+        text.withUTF8Buffer { word.bytes.elementsEqual($0) }
+    }
+
+    static func ~= (text: StaticString, word: FlatWord) -> Bool { word == text }
+}

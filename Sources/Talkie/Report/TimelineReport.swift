@@ -1,0 +1,249 @@
+internal import Glibc
+internal import MediaCore
+
+/// Reads a timeline file of any length in constant memory and sums up what it claims about lip sync.
+public struct TimelineReport {
+    /// One sound output.
+    struct Route {
+        let index: Int
+        var name = ""
+        var kind = ""
+        var offset = ClaimedOffset()
+        /// How late sound was, in ms, at each word about it.
+        var error = QuantileSketch()
+        var errorSeries = DecimatedSeries()
+        var lowestPPM: Double?
+        var highestPPM: Double?
+        /// Seconds, as said last.
+        var latency: Double?
+        var underruns = 0
+        var missing = 0.0
+        var losses = 0
+
+        mutating func heard(error milliseconds: Double, at seconds: Double) {
+            offset.heard(error: milliseconds, at: seconds)
+            error.add(milliseconds)
+            errorSeries.add(milliseconds, at: seconds)
+        }
+    }
+
+    /// More outputs than anybody has; lines about others are counted as not understood.
+    static let mostRoutes = 16
+    /// Film names kept.
+    private static let mostFilms = 100
+
+    private(set) var program = ""
+    private(set) var films: [String] = []
+    private(set) var filmCount = 0
+    private(set) var screenMode: String?
+    private(set) var routes: [Route] = []
+    private(set) var pictureError = QuantileSketch()
+    private(set) var pictureSeries = DecimatedSeries()
+    private(set) var frames = 0
+    private(set) var droppedLate = 0
+    private(set) var skippedBeforeDecoding = 0
+    private(set) var dropSeries = DecimatedSeries()
+    private(set) var underrunSeries = DecimatedSeries()
+    /// Commanded lines on which time runs: the first is the start, the others are jumps, resumptions and re-anchors.
+    private(set) var runningAnchors = 0
+    private(set) var anchorSeries = DecimatedSeries()
+    private(set) var lostEvents = 0
+    private(set) var understoodLines = 0
+    private(set) var garbageLines = 0
+    private(set) var isCutOff = false
+    /// Seconds between the earliest and the latest line.
+    private(set) var seconds = 0.0
+
+    private var line = CommandedLine()
+    /// What a route begins with that speaks for the first time: the pictures of this stretch.
+    private var unheard = ClaimedOffset()
+    private var origin: Int64?
+    private var hasHead = false
+    private var parser = FlatJSON()
+
+    init() {}
+
+    /// Reads a file, or standard input for `-`.
+    ///
+    /// - Throws: status 66 when it cannot be read or holds no timeline.
+    public init(reading path: String) throws(PlayerFailure) {
+        self.init()
+        let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Self.unreadable("the timeline '\(path)' cannot be opened (\(Self.reason(errno))); check its name")
+        }
+        defer { close(descriptor) }
+        var reader = LineReader()
+        var report = self
+        let code = reader.read(descriptor: descriptor) { bytes, isWhole in
+            if isWhole { report.add(line: bytes) } else { report.add(lastLine: bytes) }
+        }
+        if let code {
+            throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check what it is")
+        }
+        report.garbageLines += reader.overlongLines
+        guard report.hasHead || report.understoodLines > 0 else {
+            throw Self.unreadable("'\(path)' holds no timeline; record one with talkie play FILM --timeline FILE")
+        }
+        report.finish()
+        self = report
+    }
+
+    private static func unreadable(_ message: String) -> PlayerFailure {
+        PlayerFailure(exitStatus: ExitStatus.noInput, message: message)
+    }
+
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    // MARK: Lines
+
+    mutating func add(line bytes: UnsafeRawBufferPointer) {
+        if !understand(bytes) { garbageLines += 1 }
+    }
+
+    /// A line that the file ends in without a newline: cut off in the middle, most likely.
+    mutating func add(lastLine bytes: UnsafeRawBufferPointer) {
+        if !understand(bytes) { isCutOff = true }
+    }
+
+    private mutating func understand(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard parser.parse(bytes) else { return false }
+        let object = FlatObject(bytes: bytes, json: parser)
+        guard let instant = object.whole("host_ns"), instant >= 0, let event = TimelineEvent(object) else {
+            return false
+        }
+        guard add(event, at: instant) else { return false }
+        understoodLines += 1
+        return true
+    }
+
+    /// Seconds since the first line.
+    private func seconds(of instant: Int64) -> Double {
+        let (difference, overflow) = instant.subtractingReportingOverflow(origin ?? instant)
+        return overflow ? .infinity : Double(difference) / 1e9
+    }
+
+    // MARK: Events
+
+    private mutating func add(_ event: TimelineEvent, at instant: Int64) -> Bool {
+        if origin == nil { origin = instant }
+        let now = seconds(of: instant)
+        guard now.magnitude < 1e8 else { return false }
+        seconds = max(seconds, now)
+        switch event {
+        case .head(_, let program):
+            hasHead = true
+            self.program = program
+        case .film(let name):
+            filmCount += 1
+            if films.count < Self.mostFilms { films.append(name) }
+        case .screen(let mode): screenMode = mode
+        case .state, .other: break
+        case .lost(let count): lostEvents = lostEvents.clampedAdding(count)
+        case .commanded(let film, let anchor, let rate):
+            line.command(
+                film: film, host: HostInstant(nanoseconds: anchor), rate: rate, at: HostInstant(nanoseconds: instant))
+            unheard.restart()
+            for place in routes.indices { routes[place].offset.restart() }
+            if rate > 0 {
+                runningAnchors += 1
+                anchorSeries.add(1, at: max(now, seconds(of: anchor)))
+            }
+        case .frame(let target, let presented): return addFrame(target: target, presented: presented)
+        case .drop(let count, let skipped):
+            if skipped {
+                skippedBeforeDecoding = skippedBeforeDecoding.clampedAdding(count)
+            } else {
+                droppedLate = droppedLate.clampedAdding(count)
+            }
+            dropSeries.add(Double(count), at: now)
+        case .heard, .drift, .latency, .underrun, .routeOpened, .routeLost, .routeRestored:
+            return addSound(event, at: instant, now: now)
+        }
+        return true
+    }
+
+    private mutating func addFrame(target: Int64, presented: Int64) -> Bool {
+        let (late, overflow) = presented.subtractingReportingOverflow(target)
+        let shown = seconds(of: presented)
+        guard !overflow, shown.magnitude < 1e8 else { return false }
+        frames += 1
+        // While time stands still a picture is due whenever it comes.
+        guard line.rate(at: HostInstant(nanoseconds: presented)) > 0,
+            line.rate(at: HostInstant(nanoseconds: target)) > 0
+        else { return true }
+        let error = Double(late) / 1e6
+        pictureError.add(error)
+        pictureSeries.add(error, at: shown)
+        unheard.shown(.init(seconds: shown, error: error))
+        for place in routes.indices { routes[place].offset.shown(.init(seconds: shown, error: error)) }
+        return true
+    }
+
+    private mutating func addSound(_ event: TimelineEvent, at instant: Int64, now: Double) -> Bool {
+        switch event {
+        case .drift(let error, let ppm, let key):
+            return with(route: key) { route in
+                route.heard(error: error * 1000, at: now)
+                if let ppm {
+                    route.lowestPPM = min(route.lowestPPM ?? ppm, ppm)
+                    route.highestPPM = max(route.highestPPM ?? ppm, ppm)
+                }
+            }
+        case .heard(let film, let anchor, let key):
+            // Says how late sound is, like drift, once at the head of a line.
+            let heard = seconds(of: anchor)
+            guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
+            let (late, overflow) = anchor.subtractingReportingOverflow(due)
+            guard !overflow, heard.magnitude < 1e8 else { return false }
+            return with(route: key) { $0.heard(error: Double(late) / 1e6, at: heard) }
+        case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
+        case .underrun(let missing, let key):
+            underrunSeries.add(1, at: now)
+            return with(route: key) { route in
+                route.underruns += 1
+                if missing > 0 { route.missing += missing }
+            }
+        case .routeOpened(let key, let name, let kind):
+            return with(route: key) { route in
+                route.name = name
+                route.kind = kind
+            }
+        case .routeLost(let key):
+            return with(route: key) { route in
+                route.losses += 1
+                route.offset.restart()
+            }
+        case .routeRestored(let key): return with(route: key) { $0.offset.restart() }
+        default: return false
+        }
+    }
+
+    private mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
+        guard let index = Int(exactly: key), index >= 0 else { return false }
+        if let place = routes.firstIndex(where: { $0.index == index }) {
+            body(&routes[place])
+        } else {
+            guard routes.count < Self.mostRoutes else { return false }
+            var route = Route(index: index)
+            route.offset = unheard
+            body(&route)
+            routes.append(route)
+        }
+        return true
+    }
+
+    /// No more lines follow.
+    mutating func finish() {
+        for place in routes.indices { routes[place].offset.settle() }
+        routes.sort { $0.index < $1.index }
+    }
+}
+
+extension Int {
+    /// The sum, kept in range: counts from a file may be anything. Negative counts are none.
+    fileprivate func clampedAdding(_ other: Int64) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other > 0 ? Int(other) : 0)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,28 @@
+/// Numbers with a fixed count of decimals, for people and for JSON.
+enum Decimals {
+    /// `-0.250` for (-0.25, 3). Never "-0.000". Beyond ±9.2e12 (three decimals) the value is cut there.
+    static func text(_ value: Double, _ decimals: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let scaled = (value * scale).rounded()
+        let whole = scaled.isNaN ? 0 : Int64(max(-9.2e18, min(9.2e18, scaled)))
+        guard decimals > 0 else { return String(whole) }
+        let digits = String(whole.magnitude)
+        let padded = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits
+        return (whole < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
+    }
+
+    /// The same with a sign in any case: offsets have one.
+    static func signed(_ value: Double, _ decimals: Int) -> String {
+        let text = text(value, decimals)
+        return text.hasPrefix("-") ? text : "+" + text
+    }
+
+    /// `1:02:03` or `02:03`.
+    static func clock(seconds: Double) -> String {
+        let whole = Int(max(0, min(3.6e8, seconds.isNaN ? 0 : seconds)))
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let (hours, minutes) = (whole / 3600, whole / 60 % 60)
+        return (hours > 0 ? "\(hours):" : "") + two(minutes) + ":" + two(whole % 60)
+    }
+}

@@ -1,0 +1,89 @@
+internal import Glibc
+
+/// Films that tests need, drawn by the `ffmpeg` program the first time somebody asks for them and kept for the next.
+public enum TestClips {
+    /// A film that could not be made: the program's own words.
+    public struct Failure: Error, CustomStringConvertible {
+        public var description: String
+    }
+
+    /// Where the clips lie: `TALKIE_TEST_CLIPS`, or a folder among the temporary files.
+    public static let folder: String = {
+        let chosen = getenv("TALKIE_TEST_CLIPS").map { String(cString: $0) }
+        let path = chosen ?? "/tmp/talkie-test-clips-\(getuid())"
+        mkdir(path, 0o755)
+        return path
+    }()
+
+    /// A picture that is black and flashes white for a tenth of a second at every whole second, and a sound that is
+    /// silent and beeps (1 kHz) for the same tenth. Film time n therefore shows and sounds alike for whole n.
+    ///
+    /// - Parameters:
+    ///   - name: the file's name; its ending chooses the container.
+    ///   - codec: arguments that choose codecs and what else the container is told.
+    ///   - input: arguments before the sound's input, such as `-itsoffset`.
+    ///   - rate: pictures a second.
+    public static func flashAndBeep(
+        _ name: String, _ codec: String, before input: String = "", rate: String = "25", seconds: Int = 4,
+        sampleRate: Int = 48000, channels: String = "mono", size: String = "192x108"
+    ) throws -> String {
+        let picture =
+            "color=c=black:s=\(size):r=\(rate):d=\(seconds),drawbox=c=white:t=fill:enable='lt(mod(t+0.002,1),0.099)'"
+        let sound =
+            "aevalsrc='if(lt(mod(t,1),0.1),0.5*sin(2*PI*1000*t),0)':s=\(sampleRate):d=\(seconds),aformat=channel_layouts=\(channels)"
+        return try make(
+            name,
+            ["-f", "lavfi", "-i", picture] + words(input) + ["-f", "lavfi", "-i", sound] + words(codec))
+    }
+
+    /// Runs `ffmpeg` with these arguments to write `name`, unless the same was done before. Returns the path.
+    public static func make(_ name: String, _ arguments: [String]) throws -> String {
+        let path = "\(folder)/\(fingerprint(arguments))-\(name)"
+        if access(path, R_OK) == 0 { return path }
+        // Written under a name of its own and then moved: two tests may ask at once.
+        let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
+        try run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [draft])
+        guard rename(draft, path) == 0 else { throw Failure(description: "cannot move \(draft)") }
+        return path
+    }
+
+    /// Splits at spaces; enough for codec options.
+    public static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+
+    private static func fingerprint(_ arguments: [String]) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in arguments.joined(separator: "\u{0}").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 36)
+    }
+
+    /// Runs a program found on PATH and waits for it; throws what it wrote to standard error.
+    public static func run(_ program: String, _ arguments: [String]) throws {
+        var pipes: [Int32] = [0, 0]
+        guard pipe(&pipes) == 0 else { throw Failure(description: "no pipe") }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        posix_spawn_file_actions_adddup2(&actions, pipes[1], 2)
+        posix_spawn_file_actions_addclose(&actions, pipes[0])
+        var pid = pid_t()
+        var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let code = posix_spawnp(&pid, program, &actions, nil, &words, environ)
+        posix_spawn_file_actions_destroy(&actions)
+        close(pipes[1])
+        defer { close(pipes[0]) }
+        guard code == 0 else { throw Failure(description: "\(program) does not start; install it") }
+        var said: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let got = read(pipes[0], &buffer, buffer.count)
+            if got <= 0 { break }
+            said += buffer.prefix(got)
+        }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        if status != 0 {
+            throw Failure(
+                description: "\(program) \(arguments.joined(separator: " ")): \(String(decoding: said, as: UTF8.self))")
+        }
+    }
+}

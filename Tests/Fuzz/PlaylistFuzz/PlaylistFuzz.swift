@@ -1,0 +1,12 @@
+@testable import Talkie
+
+/// Every playlist format on the same bytes: nothing traps, nothing exceeds its limit.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzPlaylists(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    let bytes = Array(UnsafeBufferPointer(start: start, count: size))
+    for name in ["", "a.m3u", "a.pls", "a.xspf"] {
+        guard let format = PlaylistFormat(name: name, text: bytes) else { continue }
+        precondition(format.entries(in: bytes, limit: 8).count <= 8)
+    }
+    return 0
+}

@@ -1,0 +1,18 @@
+@testable import Talkie
+
+/// A timeline file from its bytes to its text, its results and its plot.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzTimeline(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
+    var reader = LineReader()
+    var report = TimelineReport()
+    let bytes = UnsafeRawBufferPointer(start: start, count: size)
+    reader.feed(bytes) { report.add(line: $0) }
+    reader.finish { report.add(lastLine: $0) }
+    report.finish()
+    precondition(report.routes.count <= TimelineReport.mostRoutes)
+    _ = report.text
+    _ = report.json.formatted
+    var plot = ReportPlot(report)
+    precondition(plot.svg().utf8.count < 8 << 20)
+    return 0
+}

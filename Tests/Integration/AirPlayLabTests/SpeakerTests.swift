@@ -1,0 +1,131 @@
+import AirPlay
+import AirPlayWire
+import Foundation
+import MediaCore
+import PTP
+import SyncRendering
+import Testing
+
+/// Plays a film's sound through `AirPlaySpeaker` as the renderer does, and listens to what comes out.
+@Suite(.serialized, .enabled(if: Lab.isWanted, "no speaker lab here; see Tests/Lab")) struct SpeakerTests {
+    /// The renderer's part: feeds packets and passes the timeline on.
+    private final class Feeder: RenderSynchronizer.Follower {
+        let speaker: AirPlaySpeaker
+        let context: AudioOutputContext
+        let units: [[UInt8]]
+
+        init(_ speaker: AirPlaySpeaker, _ synchronizer: RenderSynchronizer, _ units: [[UInt8]]) {
+            self.speaker = speaker
+            self.units = units
+            context = AudioOutputContext(
+                timebase: synchronizer.timebase, room: Signal(), events: EventLog(clock: MonotonicClock()),
+                id: OutputID(0))
+        }
+
+        var startLead: Duration { speaker.latency.startLead }
+        var stopLead: Duration { speaker.latency.stopLead }
+        func timebaseDidChange(_ snapshot: TimebaseSnapshot) { speaker.timebaseDidChange(snapshot) }
+
+        /// Hands over all units from a film time on; FFmpeg's encoder delays by one unit.
+        func feed(from start: MediaTime) throws {
+            let batch = PacketBatch()
+            for (index, unit) in units.enumerated() {
+                let time = MediaTime(value: Int64(index - 1) * 1024, timescale: 48000)
+                guard time.advanced(by: .milliseconds(22)) > start else { continue }
+                unit.withUnsafeBytes {
+                    batch.append(
+                        $0, as: .init(presentationTime: time, duration: MediaTime(value: 1024, timescale: 48000)))
+                }
+            }
+            var offset = 0
+            let deadline = HostInstant.now.advanced(by: .seconds(5))
+            while offset < batch.packets.count {
+                offset += speaker.accept(batch, from: offset)
+                if offset < batch.packets.count {
+                    try #require(context.room.wait(until: deadline), "the speaker takes no more sound")
+                }
+            }
+            speaker.finish()
+        }
+    }
+
+    private let aac = AudioFormat(
+        parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
+        sampleRate: 48000, layout: .stereo)
+
+    private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
+
+    @Test(.timeLimit(.minutes(2))) func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem() throws {
+        let (lab, host, port) = try Lab.freshSpeaker()
+        let units = try lab.aacBeeps(seconds: 30, rate: 48000)
+        let identity = SenderIdentity.random(name: "Talkie test")
+        let speaker = AirPlaySpeaker(
+            name: "Lab 1", configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+            clocks: PTPDirectory(identity: identity.clock))
+        let synchronizer = RenderSynchronizer()
+        let feeder = Feeder(speaker, synchronizer, units)
+        let recording = try Lab.Recording(lab, seconds: 18)
+
+        let delivery = speaker.delivery(for: aac, mustDecode: false)
+        #expect(delivery == .passThrough(aac))
+        try speaker.prepare(delivery, context: feeder.context)
+        defer { speaker.close() }
+        synchronizer.add(feeder)
+        speaker.setGain(1)
+        try feeder.feed(from: .zero)
+
+        /// Beeps lie at whole seconds of film; those of a stretch, as instants.
+        var expected: [HostInstant] = []
+        func note(_ segment: TimebaseSegment, until end: HostInstant) {
+            for second in 0..<30 {
+                guard let instant = segment.hostInstant(of: MediaTime(value: Int64(second), timescale: 1)) else {
+                    continue
+                }
+                // A beep lasts 50 ms; at the very end of a stretch it may be cut.
+                if instant >= segment.hostAnchor, instant.advanced(by: .milliseconds(80)) < end {
+                    expected.append(instant)
+                }
+            }
+        }
+
+        var line = synchronizer.setRate(
+            1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+        ).upcoming
+        play(for: line.hostAnchor - .now + .milliseconds(3300))
+        var pausedAt = HostInstant.now
+        synchronizer.setRate(0)
+        note(line, until: pausedAt)
+
+        play(for: .milliseconds(1000))
+        line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        let resumedAt = line.hostAnchor
+        play(for: line.hostAnchor - .now + .milliseconds(2500))
+        synchronizer.setRate(0)
+        note(line, until: .now)
+
+        speaker.flush()
+        let target = MediaTime(value: 20, timescale: 1)
+        try feeder.feed(from: target)
+        line = synchronizer.setRate(1, time: target, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        play(for: line.hostAnchor - .now + .milliseconds(3500))
+        note(line, until: .now)
+        speaker.close()
+
+        try recording.wait()
+        let heard = try lab.beeps(in: recording.file)
+        var errors: [Double] = []
+        for instant in expected {
+            let error = heard.map { Double($0 - instant.nanoseconds) / 1e6 }.min { abs($0) < abs($1) }
+            errors.append(error ?? .infinity)
+        }
+        print("expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
+        #expect(expected.count == 4 + 2 + 4)
+        #expect(errors.allSatisfy { abs($0) < 5 }, "\(errors)")
+        pausedAt = pausedAt.advanced(by: .milliseconds(150))
+        let stray = heard.filter { $0 > pausedAt.nanoseconds && $0 < resumedAt.nanoseconds - 5_000_000 }
+        #expect(stray.isEmpty, "heard while paused")
+        var notes: [RenderEvent] = []
+        while let entry = feeder.context.events.take() { notes.append(entry.event) }
+        #expect(notes.count == 3, "one line for each start: \(notes)")
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+
+/// Two hosts of the test's own that see each other by mDNS (Tests/Support/discovery-network). This process is a client
+/// of host "a"; host "b" announces what `announce` says.
+///
+/// There is one per process, because libdbus reads the address of the bus once.
+final class DiscoveryNetwork: Sendable {
+    static let shared = DiscoveryNetwork()
+
+    /// Why it cannot be built here, or nil.
+    static let obstacle: String? = {
+        guard geteuid() == 0 else { return "network namespaces need root" }
+        for program in ["/usr/sbin/avahi-daemon", "/usr/bin/dbus-daemon", "/usr/bin/unshare"]
+        where access(program, X_OK) != 0 { return "\(program) is not installed" }
+        return nil
+    }()
+
+    private let folder: String
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Support/discovery-network").standardizedFileURL.path
+
+    private init() {
+        folder = "/tmp/tkdisc-\(getpid())"
+        setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(folder)/a/bus", 1)
+        Self.run(["up", folder])
+        atexit { DiscoveryNetwork.shared.tearDown() }
+    }
+
+    private func tearDown() {
+        Self.run(["down", folder])
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func startDaemon() { Self.run(["daemon", folder, "a", "start"]) }
+    func stopDaemon() { Self.run(["daemon", folder, "a", "stop"]) }
+    func killDaemon() { Self.run(["daemon", folder, "a", "kill"]) }
+
+    /// Makes "b" announce services of one instance name in place of what it announced under `file`.
+    func announce(_ file: String, name: String, _ services: [(type: String, port: Int, txt: [String])]) {
+        func escaped(_ text: String) -> String {
+            text.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+        }
+        var xml = "<service-group><name>\(escaped(name))</name>"
+        for service in services {
+            xml += "<service><type>\(service.type)</type><port>\(service.port)</port>"
+            for text in service.txt { xml += "<txt-record>\(escaped(text))</txt-record>" }
+            xml += "</service>"
+        }
+        try! Data("\(xml)</service-group>".utf8)
+            .write(to: URL(filePath: "\(folder)/b/services/\(file).service"), options: .atomic)
+    }
+
+    func withdrawAll() {
+        for file in (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/b/services")) ?? [] {
+            try? FileManager.default.removeItem(atPath: "\(folder)/b/services/\(file)")
+        }
+    }
+
+    /// posix_spawn rather than `Process`, which takes the end of the last grandchild for the end of the child.
+    private static func run(_ arguments: [String]) {
+        var words = ([script] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child = pid_t()
+        precondition(posix_spawn(&child, script, nil, nil, &words, environ) == 0, "cannot start \(script)")
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+        precondition(status == 0, "discovery-network \(arguments) failed")
+    }
+}

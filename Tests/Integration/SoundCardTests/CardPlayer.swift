@@ -1,0 +1,120 @@
+import Glibc
+import LocalOutput
+import MediaCore
+import SyncRendering
+
+/// Plays a film of pulses, one every 100 ms of film over a quiet tone, through a sound card, from a thread that does
+/// what the renderer's feeder does.
+final class CardPlayer: @unchecked Sendable {
+    // `@unchecked Sendable`: what both threads touch is atomic, locked, or constant after `start`.
+
+    let synchronizer: RenderSynchronizer
+    let events = EventLog(clock: MonotonicClock(), minimumCapacity: 1 << 14)
+    let card: SoundCard
+    let format: PCMFormat
+    private let room = Signal()
+    private let control = Lock(Control())
+    private var thread: WorkerThread?
+    private struct Control {
+        var stopping = false
+        var seek: Int64?
+        var starved = false
+        var speed = 1.0
+    }
+
+    /// Film milliseconds between pulses, and how long one is.
+    static let spacing = 100
+    static let pulse = 0.0004
+    static let tone: Float = 0.02
+
+    init(device: String, sampleRate: Int = 48000, depths: SoundCardPump.Depths = SoundCardPump.Depths()) throws {
+        synchronizer = RenderSynchronizer(events: events)
+        card = SoundCard(device: device, depths: depths)
+        let film = AudioFormat(
+            parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: sampleRate, layout: .stereo)
+        let delivery = card.delivery(for: film, mustDecode: false)
+        guard case .pcm(let format) = delivery else { preconditionFailure("a sound card takes decoded sound") }
+        self.format = format
+        try card.prepare(
+            delivery,
+            context: AudioOutputContext(timebase: synchronizer.timebase, room: room, events: events, id: OutputID(0)))
+    }
+
+    func start() {
+        thread = WorkerThread.start(name: "feeder", priority: .elevated) { self.feed() }
+    }
+
+    func stop() {
+        control.withLock { $0.stopping = true }
+        room.raise()
+        thread?.join()
+        card.close()
+    }
+
+    func setRate(_ rate: Double, time: MediaTime? = nil, at instant: HostInstant? = nil) {
+        let snapshot = synchronizer.setRate(rate, time: time, atHostTime: instant)
+        card.timebaseDidChange(snapshot)
+    }
+
+    /// Drops what is queued and goes on from a film frame.
+    func seek(to frame: Int64) {
+        control.withLock { $0.seek = frame }
+        room.raise()
+    }
+
+    var isStarved: Bool {
+        get { control.withLock { $0.starved } }
+        set {
+            control.withLock { $0.starved = newValue }
+            room.raise()
+        }
+    }
+
+    private func feed() {
+        let block = PCMBlock(format: format, capacity: 1024)
+        var (next, offset): (Int64, Int) = (0, 0)
+        fill(block, at: next)
+        while true {
+            let (stopping, seek, starved) = control.withLock { state in
+                defer { state.seek = nil }
+                return (state.stopping, state.seek, state.starved)
+            }
+            if stopping { return }
+            if let seek {
+                card.flush()
+                (next, offset) = (seek, 0)
+                fill(block, at: next)
+            }
+            if !starved {
+                offset += card.accept(block, from: offset)
+                if offset == block.frames {
+                    next += Int64(block.frames)
+                    offset = 0
+                    fill(block, at: next)
+                    continue
+                }
+            }
+            room.wait(until: .now.advanced(by: .milliseconds(100)))
+        }
+    }
+
+    private func fill(_ block: PCMBlock, at frame: Int64) {
+        let rate = Double(format.sampleRate)
+        let spacing = Double(Self.spacing) / 1000
+        for index in 0..<block.capacity {
+            let time = Double(frame + Int64(index)) / rate
+            let since = time - (time / spacing).rounded() * spacing
+            var value = Self.tone * Float(sin(time * 2 * .pi * 440))
+            if abs(since) < Self.pulse { value += Float(0.7 * (0.5 + 0.5 * cos(.pi * since / Self.pulse))) }
+            for channel in 0..<format.channels { block.samples[index * format.channels + channel] = value }
+        }
+        block.frames = block.capacity
+        block.start = MediaTime(value: frame, timescale: Int32(format.sampleRate))
+    }
+
+    func taken() -> [RenderEvent] {
+        var all: [RenderEvent] = []
+        while let entry = events.take() { all.append(entry.event) }
+        return all
+    }
+}

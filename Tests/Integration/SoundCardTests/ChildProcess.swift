@@ -1,0 +1,79 @@
+import Glibc
+
+/// A program that a test starts and ends. (Foundation's own waits on a run loop, which stalls with several children.)
+final class ChildProcess {
+    let pid: pid_t
+    /// What it writes to standard output; −1 when that is thrown away.
+    let output: Int32
+    private var hasEnded = false
+
+    struct NotStarted: Error {
+        var code: Int32
+    }
+
+    init(_ path: String, _ arguments: [String], environment: [String: String] = [:], keepsOutput: Bool = false) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // The threads of a task pool block signals, and a child would inherit that: SIGTERM must reach it.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var ends: [Int32] = [-1, -1]
+        if keepsOutput {
+            pipe(&ends)
+            posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+            posix_spawn_file_actions_addclose(&actions, ends[0])
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        }
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var inherited: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let pair = String(cString: text).split(separator: "=", maxSplits: 1).map(String.init)
+            if pair.count == 2 { inherited[pair[0]] = pair[1] }
+            entry += 1
+        }
+        inherited.merge(environment) { $1 }
+        var argv = ([path] + arguments).map { strdup($0) } + [nil]
+        var envp = inherited.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in argv + envp { free(text) } }
+        var pid = pid_t()
+        let code = posix_spawn(&pid, path, &actions, &attributes, &argv, &envp)
+        if ends[1] >= 0 { close(ends[1]) }
+        guard code == 0 else { throw NotStarted(code: code) }
+        self.pid = pid
+        output = ends[0]
+    }
+
+    deinit { end() }
+
+    /// Waits for its end; true when it exited with status 0.
+    @discardableResult
+    func wait() -> Bool {
+        guard !hasEnded else { return true }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        hasEnded = true
+        if output >= 0 { close(output) }
+        return status == 0
+    }
+
+    /// Asks it to end and waits until it has.
+    func end() {
+        guard !hasEnded else { return }
+        kill(pid, SIGTERM)
+        wait()
+    }
+
+    /// Blocks until it has written something; false when it ended instead.
+    func waitForOutput() -> Bool {
+        var byte: UInt8 = 0
+        return read(output, &byte, 1) == 1
+    }
+}

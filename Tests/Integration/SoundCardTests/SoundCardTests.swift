@@ -1,0 +1,88 @@
+import Foundation
+import LocalOutput
+import MediaCore
+import SyncRendering
+import Testing
+
+/// Sound through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was heard.
+@Suite(.serialized, .enabled(if: PulseServer.isAvailable, "needs pulseaudio, python3 and ALSA's pulse plugin"))
+struct SoundCardTests {
+    /// How late each pulse of a recording was against a line, in milliseconds, with the time since the line's start.
+    static func lateness(_ recording: Recording, _ line: TimebaseSegment) -> [(seconds: Double, late: Double)] {
+        recording.pulses(above: 0.2).compactMap { pulse in
+            let instant = HostInstant(nanoseconds: Int64(pulse.at))
+            let film = line.mediaTime(at: instant).seconds
+            let spacing = Double(CardPlayer.spacing) / 1000
+            let due = (film / spacing).rounded() * spacing
+            return ((instant - line.hostAnchor).inSeconds, (film - due) / line.rate * 1000)
+        }
+    }
+
+    static func report(_ title: String, _ all: [(seconds: Double, late: Double)], _ recording: Recording) {
+        func line(_ name: String, _ part: [Double]) {
+            guard !part.isEmpty else { return }
+            let sorted = part.sorted()
+            func at(_ share: Double) -> String {
+                String(format: "%+.3f", sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))])
+            }
+            print(
+                "  \(name): n \(sorted.count) median \(at(0.5)) p5 \(at(0.05)) p95 \(at(0.95)) min \(at(0)) max \(at(1)) ms"
+            )
+        }
+        print("\(title) (anchors ±\(String(format: "%.3f", recording.residual)) ms)")
+        line("first 2 s", all.filter { $0.seconds < 2 }.map(\.late))
+        line("after 2 s", all.filter { $0.seconds >= 2 }.map(\.late))
+        let steady = all.filter { $0.seconds >= 2 }
+        if steady.count > 20 {
+            let n = Double(steady.count)
+            let mx = steady.reduce(0) { $0 + $1.seconds } / n
+            let my = steady.reduce(0) { $0 + $1.late } / n
+            let slope =
+                steady.reduce(0) { $0 + ($1.seconds - mx) * ($1.late - my) }
+                / steady.reduce(0) { $0 + ($1.seconds - mx) * ($1.seconds - mx) }
+            print("  trend \(String(format: "%+.3f", slope * 60)) ms a minute")
+        }
+        if ProcessInfo.processInfo.environment["TALKIE_TEST_TRACE"] != nil {
+            for (seconds, late) in all { print("  t", seconds, late) }
+        }
+    }
+
+    static var seconds: Double {
+        ProcessInfo.processInfo.environment["TALKIE_TEST_SECONDS"].flatMap(Double.init) ?? 8
+    }
+
+    @Test(arguments: [
+        ("rate=48000 channels=2 norewinds=1", 48000), ("rate=44100 channels=2 norewinds=1", 48000),
+        ("rate=48000 channels=2 norewinds=1", 44100),
+    ])
+    func soundIsHeardWhenTheTimebaseSays(sink: String, rate: Int) async throws {
+        let server = try PulseServer(sink: sink)
+        let recorder = try server.record()
+        let begun = HostInstant.now
+        let player = try CardPlayer(device: "pulse", sampleRate: rate)
+        let prepared = HostInstant.now
+        player.start()
+        // As soon as a player may: the feeder needs a moment, the start a lead.
+        HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+        let start = HostInstant.now.advanced(by: player.card.latency.startLead)
+        let line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1)
+        player.setRate(1, time: .zero, at: start)
+        start.advanced(by: .nanoseconds(Int64(Self.seconds * 1e9))).sleep()
+        let latency = player.card.latency
+        player.stop()
+        let recording = try recorder.finish()
+        let all = Self.lateness(recording, line)
+        print(
+            "prepared after \((prepared - begun).inMilliseconds) ms, lead \((start - prepared).inMilliseconds) ms, "
+                + "now \(latency)")
+        let events = player.taken()
+        for event in events { if case .underrun(let missing, _) = event { print("  underrun \(missing)") } }
+        Self.report("\(sink), film \(rate) Hz", all, recording)
+        #expect(all.count >= Int(Self.seconds * 10) - 2)
+        let first = all.filter { $0.seconds < 2 }.map { abs($0.late) }
+        let steady = all.filter { $0.seconds >= 2 }.map(\.late).sorted()
+        #expect(first.allSatisfy { $0 < 5 })
+        #expect(abs(steady[steady.count / 2]) < 1)
+        #expect(steady.allSatisfy { abs($0) < 3 })
+    }
+}

@@ -1,0 +1,51 @@
+import Glibc
+import MediaCore
+import PTP
+import Testing
+
+@testable import AirPlay
+
+/// A receiver's end of a connection on this host, driven by the test.
+final class LoopbackServer {
+    private let listener: Int32
+    let port: UInt16
+    private var connection: Int32 = -1
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = IPv4Address("127.0.0.1")!.socketAddress(port: 0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, size) == 0 ? getsockname(listener, $0, &size) : -1
+            }
+        }
+        try #require(code == 0 && listen(listener, 1) == 0)
+        self.listener = listener
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit {
+        close(listener)
+        if connection >= 0 { close(connection) }
+    }
+
+    /// Both ends of a new connection; the client's is returned.
+    func connect() throws -> TCPSocket {
+        let client = try TCPSocket.connect(
+            to: IPv4Address("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(2)))
+        connection = accept(listener, nil, nil)
+        return client
+    }
+
+    func send(_ bytes: [UInt8]) { _ = Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// What has arrived, at least one byte; empty when the other side has closed.
+    func receive() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        return Array(buffer[..<max(0, recv(connection, &buffer, buffer.count, 0))])
+    }
+
+    func hangUp() { shutdown(connection, Int32(SHUT_RDWR)) }
+}

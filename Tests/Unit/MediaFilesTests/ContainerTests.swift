@@ -1,0 +1,165 @@
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+/// A container with codecs in it, and how exactly its sound can be placed.
+struct Coding: Sendable, CustomTestStringConvertible {
+    var file: String
+    var arguments: String
+    var before = ""
+    /// Pictures a second.
+    var rate = "25"
+    /// Seconds by which a beep's middle may miss its place.
+    var tolerance = 0.001
+    /// Seconds by which the clip itself has its sound later than its picture, because its container cannot say what
+    /// the encoder did. What `ffmpeg -copyts` makes of the same clips agrees.
+    var late = 0.0
+    var testDescription: String { "\(file) \(arguments)" }
+
+    func clip() throws -> String { try TestClips.flashAndBeep(file, arguments, before: before, rate: rate) }
+}
+
+@Suite struct ContainerTests {
+    static let films = [
+        Coding(file: "a.mp4", arguments: "-c:v libx264 -g 25 -c:a aac"),
+        Coding(file: "b.mp4", arguments: "-c:v libx264 -bf 3 -c:a aac", rate: "24000/1001"),
+        Coding(file: "a.mov", arguments: "-c:v prores_ks -pix_fmt yuv422p10le -c:a pcm_s16le"),
+        Coding(file: "alac.mov", arguments: "-c:v libx264 -c:a alac"),
+        Coding(file: "a.mkv", arguments: "-c:v libx265 -x265-params log-level=error -c:a libopus", late: -0.0065),
+        Coding(file: "ten.mkv", arguments: "-c:v libx265 -x265-params log-level=error -pix_fmt yuv420p10le -c:a flac"),
+        Coding(file: "ac3.mkv", arguments: "-c:v libx264 -c:a ac3"),
+        Coding(file: "eac3.mkv", arguments: "-c:v libx264 -pix_fmt yuv422p10le -c:a eac3", rate: "24000/1001"),
+        Coding(file: "mp3.mkv", arguments: "-c:v libx264 -c:a libmp3lame"),
+        Coding(file: "dts.mkv", arguments: "-c:v mpeg4 -c:a dca -strict -2 -ac 2", late: 512.0 / 48000),
+        Coding(file: "vp8.webm", arguments: "-c:v libvpx -deadline realtime -c:a libvorbis"),
+        Coding(
+            file: "vp9.webm", arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -c:a libopus", late: -0.0065),
+        Coding(
+            file: "vp9ten.webm",
+            arguments: "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p10le -c:a libopus", late: -0.0065
+        ),
+        Coding(file: "av1.mp4", arguments: "-c:v libsvtav1 -preset 12 -c:a aac"),
+        Coding(
+            file: "av1ten.mkv", arguments: "-c:v libsvtav1 -preset 12 -pix_fmt yuv420p10le -c:a libopus", late: -0.0065),
+        Coding(file: "h264.ts", arguments: "-c:v libx264 -c:a aac"),
+        Coding(file: "mpeg2.ts", arguments: "-c:v mpeg2video -q:v 3 -c:a mp2"),
+        Coding(file: "hevc.ts", arguments: "-c:v libx265 -x265-params log-level=error -c:a ac3"),
+        Coding(file: "mpeg2.mpg", arguments: "-c:v mpeg2video -q:v 3 -c:a mp2"),
+        Coding(file: "xvid.avi", arguments: "-c:v mpeg4 -c:a libmp3lame", late: 1105.0 / 48000 - 0.04),
+        Coding(file: "pcm.avi", arguments: "-c:v mpeg4 -bf 2 -c:a pcm_s16le", late: -0.04),
+        Coding(file: "theora.ogv", arguments: "-c:v libtheora -c:a libvorbis"),
+        Coding(file: "a.flv", arguments: "-c:v libx264 -c:a aac"),
+        Coding(file: "a.wmv", arguments: "-c:v wmv2 -c:a wmav2", tolerance: 0.003),
+        Coding(file: "fragmented.mp4", arguments: "-c:v libx264 -c:a aac -movflags frag_keyframe+empty_moov"),
+    ]
+
+    @Test(arguments: films) func flashAndBeepMeet(_ coding: Coding) throws {
+        let film = try MediaFile.open(try coding.clip())
+        #expect(film.warnings.isEmpty)
+        let video = try #require(film.summary.track(.video))
+        let audio = try #require(film.summary.track(.audio))
+        let duration = try #require(film.summary.duration)
+        #expect(abs(duration.seconds - 4) < 0.15)
+
+        let pictures = try SeenPictures.decode(try film.reader(for: video))
+        let sound = try HeardSound.decode(try film.reader(for: audio))
+        #expect(pictures.damagedPackets == 0)
+        #expect(sound.damagedPackets == 0)
+        #expect(sound.jumps.isEmpty)
+        let flashes = pictures.flashes
+        let beeps = sound.beeps
+        try #require(flashes.count == 4)
+        try #require(beeps.count == 4)
+        // A beep cut short by the film's own start has its middle elsewhere: the first one is left out.
+        for index in 1..<4 {
+            let offset = beeps[index] - flashes[index].seconds - 0.05 - coding.late
+            #expect(abs(offset) < coding.tolerance + frameSnap(coding, at: index))
+        }
+    }
+
+    /// A flash shows with the first picture inside its tenth of a second, which is not always on the second.
+    private func frameSnap(_ coding: Coding, at second: Int) -> Double {
+        coding.rate == "25" ? 0 : 0.042
+    }
+
+    // Theora codes nothing for a picture that is the same as before, and this AVI begins with an empty one.
+    @Test(arguments: films.filter { $0.file != "theora.ogv" && $0.file != "xvid.avi" })
+    func picturesFollowEachOtherWithoutHoles(_ coding: Coding) throws {
+        let film = try MediaFile.open(try coding.clip())
+        let video = try #require(film.summary.track(.video))
+        let pictures = try SeenPictures.decode(try film.reader(for: video)).pictures
+        #expect(pictures.count >= 95 && pictures.count <= 101)
+        for (earlier, later) in zip(pictures, pictures.dropFirst()) {
+            // Matroska counts in milliseconds.
+            #expect(abs((later.start - earlier.start - earlier.duration).seconds) < 0.0015)
+        }
+    }
+
+    @Test(arguments: films.filter { $0.rate == "25" })
+    func anExactSeekFindsTheSamePlaceInPictureAndSound(_ coding: Coding) throws {
+        let film = try MediaFile.open(try coding.clip())
+        let video = try #require(film.summary.track(.video))
+        let audio = try #require(film.summary.track(.audio))
+        let whole = try SeenPictures.decode(try film.reader(for: video)).flashes
+        try #require(whole.count == 4)
+        let target = whole[2] - MediaTime(value: 1, timescale: 10)
+
+        let pictures = try film.reader(for: video)
+        try pictures.seek(to: target, mode: .exact)
+        let seen = try SeenPictures.decode(pictures, showingFrom: target)
+        let first = try #require(seen.pictures.first)
+        #expect(first.start <= target + MediaTime(value: 1, timescale: 1000))
+        #expect(first.start + first.duration > target)
+        #expect(seen.flashes.count == 2)
+        #expect(abs((seen.flashes[0] - whole[2]).seconds) < 0.001)
+
+        let sound = try film.reader(for: audio)
+        try sound.seek(to: target, mode: .exact)
+        let heard = try HeardSound.decode(sound)
+        #expect(heard.start <= target + MediaTime(value: 1, timescale: 1000))
+        #expect(heard.start > target - MediaTime(value: 3, timescale: 10))
+        try #require(heard.beeps.count == 2)
+        #expect(abs(heard.beeps[0] - whole[2].seconds - 0.05 - coding.late) < coding.tolerance)
+    }
+
+    static let recordings = [
+        Coding(file: "a.flac", arguments: "-c:a flac -vn"), Coding(file: "a.mp3", arguments: "-c:a libmp3lame -vn"),
+        Coding(file: "a.wav", arguments: "-c:a pcm_s24le -vn"), Coding(file: "a.ogg", arguments: "-c:a libvorbis -vn"),
+        Coding(file: "a.opus", arguments: "-c:a libopus -vn"), Coding(file: "a.m4a", arguments: "-c:a alac -vn"),
+        Coding(file: "aac.m4a", arguments: "-c:a aac -vn"), Coding(file: "float.wav", arguments: "-c:a pcm_f32le -vn"),
+        Coding(file: "a.aiff", arguments: "-c:a pcm_s16be -vn"),
+        Coding(file: "a.mka", arguments: "-c:a truehd -strict -2 -ac 2 -vn"),
+        Coding(file: "a.wv", arguments: "-c:a wavpack -vn"), Coding(file: "a.tta", arguments: "-c:a tta -vn"),
+        Coding(file: "flac.ogg", arguments: "-c:a flac -vn"),
+    ]
+
+    /// Encoder delay and padding are cut where the container states them: the recording is as long as it was.
+    @Test(arguments: recordings) func aRecordingComesBackAsLongAsItWas(_ coding: Coding) throws {
+        let film = try MediaFile.open(try coding.clip())
+        #expect(film.summary.track(.video) == nil)
+        let audio = try #require(film.summary.track(.audio))
+        #expect(audio.start == nil || abs(audio.start!.seconds) < 0.001)
+        let sound = try HeardSound.decode(try film.reader(for: audio))
+        #expect(abs(sound.start.seconds) < 0.001)
+        #expect(abs(sound.samples.count - 4 * 48000) <= 48)
+        try #require(sound.beeps.count == 4)
+        for second in 0..<4 { #expect(abs(sound.beeps[second] - Double(second) - 0.05) < 0.001) }
+    }
+
+    @Test(arguments: recordings) func aRecordingCanBeSoughtToTheSample(_ coding: Coding) throws {
+        let film = try MediaFile.open(try coding.clip())
+        let audio = try #require(film.summary.track(.audio))
+        let reader = try film.reader(for: audio)
+        let target = MediaTime(value: 195, timescale: 100)
+        try reader.seek(to: target, mode: .exact)
+        let sound = try HeardSound.decode(reader)
+        #expect(sound.start <= target + MediaTime(value: 1, timescale: 1000))
+        // WavPack and TTA put a second and more into one packet.
+        #expect(sound.start > target - MediaTime(value: 11, timescale: 10))
+        let beeps = Array(sound.beeps.suffix(2))
+        try #require(beeps.count == 2)
+        for index in 0..<2 { #expect(abs(beeps[index] - Double(index) - 2.05) < 0.001) }
+        #expect(abs(sound.end.seconds - 4) < 0.001)
+    }
+}

@@ -1,0 +1,37 @@
+import MediaCore
+import Testing
+
+@testable import Talkie
+
+@Suite struct KeyBindingsTests {
+    @Test func mpvsKeysDoWhatTheyDoThere() {
+        let second = MediaTime(value: 1, timescale: 1)
+        #expect(KeyBindings.action(for: "SPACE") == .togglePause)
+        #expect(KeyBindings.action(for: "RIGHT") == .seek(by: second * 5, exact: false))
+        #expect(KeyBindings.action(for: "DOWN") == .seek(by: second * -60, exact: false))
+        #expect(KeyBindings.action(for: "Shift+LEFT") == .seek(by: second * -1, exact: true))
+        #expect(KeyBindings.action(for: ".") == .stepForward)
+        #expect(KeyBindings.action(for: ",") == .stepBackward)
+        #expect(KeyBindings.action(for: "[") == .multiplySpeed(1 / 1.1))
+        #expect(KeyBindings.action(for: "BS") == .resetSpeed)
+        #expect(KeyBindings.action(for: "9") == .addVolume(-2))
+        #expect(KeyBindings.action(for: "m") == .toggleMute)
+        #expect(KeyBindings.action(for: "Ctrl++") == .addAudioDelay(.milliseconds(100)))
+        #expect(KeyBindings.action(for: "MBTN_LEFT_DBL") == .toggleFullScreen)
+        #expect(KeyBindings.action(for: "q") == .quit)
+        #expect(KeyBindings.action(for: ">") == .next)
+        #expect(KeyBindings.action(for: "F13") == nil && KeyBindings.action(for: "") == nil)
+    }
+
+    @Test func holdingAKeyWindsButDoesNotSwitchToAndFro() {
+        for (key, action) in KeyBindings.all {
+            switch action {
+            case .togglePause, .toggleMute, .toggleFullScreen, .quit, .next, .previous, .screenshot, .toggleLoop,
+                .cycleAudioTrack:
+                #expect(!action.repeats, "\(key)")
+            case .seek, .addVolume: #expect(action.repeats, "\(key)")
+            default: break
+            }
+        }
+    }
+}

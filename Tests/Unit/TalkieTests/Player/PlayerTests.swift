@@ -1,0 +1,142 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+@Suite struct PlayerTests {
+    let frame = MediaTime(value: 1001, timescale: 24000)
+
+    func film(seconds: Int64, sampleRate: Int = 48_000) -> SyntheticFilm {
+        SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: sampleRate)
+    }
+
+    /// Minutes of film: ten here, two hours in `make soak`, which builds with optimisation.
+    static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 10
+
+    @Test func aFilmOnACardThatDriftsKeepsEverySampleAndPictureAtItsInstant() throws {
+        // A rate of 1 kHz keeps the test short and changes nothing it is about.
+        let seconds = Self.minutes * 60
+        let cinema = VirtualCinema(film: film(seconds: seconds, sampleRate: 1000), cardPPM: 80, sampleRate: 1000)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(seconds + 10)))
+        #expect(cinema.dropped == 0)
+        #expect(cinema.screen.shown.count == Int((Double(seconds) / frame.seconds).rounded(.up)))
+        let worstPicture = try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max())
+        #expect(worstPicture < 1)
+        // The first seconds are the card's to show its rate.
+        let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
+        #expect(sound.count > 1000)
+        #expect(try #require(sound.dropFirst(sound.count / 50).max()) < 1)
+    }
+
+    @Test func theFirstPictureAndTheFirstSampleArePerceivedTogether() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+        let second = try #require(cinema.screen.shown.first { $0.number == 1 })
+        #expect(abs((second.at - start.advanced(by: frame.duration)).inMilliseconds) < 1)
+    }
+
+    @Test func anExactSeekShowsThePictureAtThePlaceAndRunsOnFromThere() {
+        let cinema = VirtualCinema(film: film(seconds: 100))
+        cinema.run(for: .seconds(2))
+        let before = cinema.screen.shown.count
+        let target = frame * 1001
+        cinema.core.seek(to: target, exact: true)
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        let after = cinema.shown[before...]
+        #expect(after.first == 1001)
+        #expect(Array(after) == Array(1001..<(1001 + after.count)))
+    }
+
+    @Test func aSeekByKeyframeStartsSoundAndPictureAtTheSyncPicture() throws {
+        let cinema = VirtualCinema(film: film(seconds: 100))
+        cinema.run(for: .seconds(1))
+        let before = cinema.screen.shown.count
+        cinema.core.seek(to: frame * 1001, exact: false)
+        cinema.run(for: .seconds(1))
+        #expect(cinema.shown[before...].first == 1001 / 24 * 24)
+        let late = cinema.soundErrors.withLock { $0.suffix(5) }.map { abs($0.inMilliseconds) }
+        #expect(try #require(late.max()) < 1)
+    }
+
+    @Test func aPauseHoldsPictureAndSoundAndResumesWithoutLosingEither() throws {
+        let cinema = VirtualCinema(film: film(seconds: 60))
+        cinema.run(for: .seconds(3))
+        cinema.core.pause()
+        cinema.run(for: .seconds(5))
+        #expect(cinema.phase == .paused)
+        let held = cinema.screen.shown.count
+        cinema.run(for: .seconds(5))
+        #expect(cinema.screen.shown.count == held)
+        cinema.core.play()
+        cinema.run(for: .seconds(3))
+        #expect(cinema.shown == Array(0..<cinema.screen.shown.count))
+        #expect(cinema.dropped == 0)
+        let late = cinema.soundErrors.withLock { $0.suffix(5) }.map { abs($0.inMilliseconds) }
+        #expect(try #require(late.max()) < 1)
+    }
+
+    @Test func steppingGoesOnePictureOnAndOneBack() {
+        let cinema = VirtualCinema(film: film(seconds: 60))
+        cinema.run(for: .seconds(1))
+        cinema.core.pause()
+        cinema.run(for: .milliseconds(500))
+        let current = cinema.shown.last!
+        cinema.core.stepForward()
+        cinema.run(for: .milliseconds(200))
+        #expect(cinema.shown.last == current + 1)
+        cinema.core.stepBackward()
+        cinema.run(for: .milliseconds(500))
+        #expect(cinema.shown.last == current)
+        cinema.core.stepBackward()
+        cinema.run(for: .milliseconds(500))
+        #expect(cinema.shown.last == current - 1)
+        #expect(cinema.phase == .paused)
+    }
+
+    @Test func aLoopPlaysTheFilmAgainFromItsStart() {
+        var options = PlayerOptions()
+        options.loopFile = .times(2)
+        let cinema = VirtualCinema(film: film(seconds: 2), options: options)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(cinema.shown.filter { $0 == 0 }.count == 3)
+        #expect(cinema.shown.filter { $0 == 47 }.count == 3)
+    }
+
+    @Test func startAndEndCutTheFilmToTheirPicture() {
+        var options = PlayerOptions()
+        options.start = frame * 100
+        options.end = frame * 150
+        let cinema = VirtualCinema(film: film(seconds: 60), options: options)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(cinema.shown.first == 100)
+        #expect((149...150).contains(cinema.shown.last!))
+    }
+
+    @Test func anAudioDelayMovesTheSoundAndNotThePicture() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .milliseconds(250)
+        let cinema = VirtualCinema(film: film(seconds: 30), options: options)
+        cinema.run(for: .seconds(5))
+        let late = cinema.soundErrors.withLock { $0.suffix(20) }.map(\.inMilliseconds)
+        #expect(abs(try #require(late.max()) - 250) < 1)
+        #expect(try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max()) < 1)
+    }
+
+    @Test func soundThatBeginsLaterThanThePictureIsWaitedForByNobody() throws {
+        let film = SyntheticFilm(
+            duration: MediaTime(value: 20, timescale: 1), audioStart: MediaTime(value: 5, timescale: 1))
+        let cinema = VirtualCinema(film: film)
+        cinema.run(for: .seconds(3))
+        #expect(cinema.phase == .playing)
+        #expect(cinema.shown.count > 60)
+    }
+}

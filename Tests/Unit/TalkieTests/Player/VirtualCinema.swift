@@ -1,0 +1,139 @@
+import MediaCore
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// The whole player in virtual time: real state machine, pipelines, feeder, pump and presenter, no thread, no device.
+final class VirtualCinema {
+    let clock = ManualClock()
+    private let rate: Int
+    let events: EventLog
+    let synchronizer: RenderSynchronizer
+    let layer = DisplayLayer()
+    let screen: VirtualScreen
+    let device: VirtualPlayoutDevice
+    let card: VirtualSoundCard
+    let core: PlayerCore
+    let mailbox = PlayerMailbox()
+    private let published = Lock(PlayerState())
+    private let presenter: FramePresenter
+    private var feeder: AudioFeeder?
+    private let pipelines = Lock<[TrackPipeline]>([])
+    let messages = Lock<[String]>([])
+
+    /// Film time of every picture shown and how far from its instant it came, while time ran.
+    private(set) var pictureErrors: [Duration] = []
+    private(set) var dropped = 0
+    /// How far from its instant each sampled sound frame was heard.
+    let soundErrors = Lock<[Duration]>([])
+    /// When the very first sound left the card.
+    let firstSound = Lock<HostInstant?>(nil)
+
+    init(film: any MediaSource, options: PlayerOptions = PlayerOptions(), cardPPM: Double = 0, sampleRate: Int = 48_000)
+    {
+        rate = sampleRate
+        events = EventLog(clock: clock)
+        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        screen = VirtualScreen(clock: clock)
+        device = VirtualPlayoutDevice(
+            clock: clock, format: PCMFormat(sampleRate: sampleRate, layout: .stereo), capacity: .milliseconds(200))
+        device.ratePPM = cardPPM
+        card = VirtualSoundCard(clock: clock, device: device)
+        let frame = (film as? SyntheticFilm)?.frame ?? MediaTime(value: 1, timescale: 24)
+        var made: AudioFeeder?
+        let pipelines = pipelines
+        let messages = messages
+        core = PlayerCore(
+            parts: Player.Parts(
+                open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
+                makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
+                clock: clock),
+            options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
+            published: published, startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+            startRenderer: { made = $0.startWithoutThread(news: $1) },
+            news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
+        feeder = made
+        presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        synchronizer.add(layer)
+        watchSound()
+        core.open("film", cancellation: OpenCancellation())
+    }
+
+    /// Compares what leaves the card with what the timebase says should be heard at that instant.
+    private func watchSound() {
+        let timebase = synchronizer.timebase
+        let errors = soundErrors
+        let firstSound = firstSound
+        let rate = Double(rate)
+        var seen = 0
+        device.listener = { samples, start in
+            if firstSound.withLock({ $0 == nil }), let index = samples.firstIndex(where: { $0 != 0 }) {
+                let later = Duration.nanoseconds(Int64(Double(index / 2) / rate * 1e9))
+                firstSound.withLock { $0 = start.advanced(by: later) }
+            }
+            seen += 1
+            guard seen % 16 == 0, let value = samples.first, value != 0 else { return }
+            let segment = timebase.snapshot.segment(at: start)
+            guard segment.rate == 1 else { return }
+            // The value is the frame's number, fractional where the card's drift was resampled.
+            let due = (segment.mediaTime(at: start).seconds * rate).truncatingRemainder(dividingBy: 8_388_608)
+            let difference = due - (Double(value) * 8_388_608 - 1)
+            // Where the numbers begin anew, a resampler sees an edge that no sound has.
+            guard abs(difference) < 1_000_000, due > 100, due < 8_388_500 else { return }
+            errors.withLock { $0.append(.nanoseconds(Int64(difference / rate * 1e9))) }
+        }
+    }
+
+    var phase: PlayerState.Phase { core.state.phase }
+    var shown: [Int] { screen.shown.map(\.number) }
+
+    /// Everything that can move without time passing, moves.
+    func settle() {
+        var moved = true
+        while moved {
+            moved = false
+            _ = core.turn()
+            for pipeline in pipelines.withLock({ $0 }) {
+                while case .again = pipeline.turn() { moved = true }
+            }
+            let before = core.renderer?.status.acceptedUntil
+            feeder?.settle()
+            if core.renderer?.status.acceptedUntil != before { moved = true }
+        }
+    }
+
+    /// Lets virtual time pass, in steps as long as nothing is due.
+    func run(for duration: Duration) {
+        let end = clock.now.advanced(by: duration)
+        while clock.now < end {
+            settle()
+            var next = min(end, clock.now.advanced(by: .milliseconds(20)))
+            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))
+            drainEvents()
+        }
+    }
+
+    func run(untilPhase phase: PlayerState.Phase, atMost limit: Duration) -> Bool {
+        let end = clock.now.advanced(by: limit)
+        while self.phase != phase {
+            if clock.now >= end { return false }
+            run(for: .milliseconds(50))
+        }
+        return true
+    }
+
+    private func drainEvents() {
+        while let entry = events.take() {
+            switch entry.event {
+            case .frame(_, let target, let presented):
+                if synchronizer.timebase.snapshot.segment(at: presented).rate != 0 {
+                    pictureErrors.append(presented - target)
+                }
+            case .framesDropped(let count, _, _): dropped += count
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import Talkie
+
+@Suite struct PlaylistLoaderTests {
+    let folder = TemporaryFolder()
+
+    private func addresses(_ words: String...) throws -> [String] { try PlaylistLoader(words).items.map(\.address) }
+
+    private func refusal(_ words: String...) -> String {
+        let failure = #expect(throws: PlayerFailure.self) { try PlaylistLoader(words) }
+        #expect(failure?.exitStatus == 66)
+        return failure?.message ?? ""
+    }
+
+    @Test func filmsArePlayedAsTheyAreNamed() throws {
+        let film = folder.write("not empty", to: "a.mp4")
+        #expect(try addresses(film, "https://example.org/x.m3u8", "-") == [film, "https://example.org/x.m3u8", "-"])
+        #expect(try addresses("file://" + film) == [film])
+    }
+
+    @Test func pathsInAPlaylistStartWhereItLies() throws {
+        folder.write("x", to: "a film.mp4")
+        let list = folder.write(
+            "#EXTM3U\na film.mp4\n/abs/b.mp4\nfile:///c%20d.mp4\nhttp://example.org/e.mp4\n-\n", to: "l.m3u")
+        #expect(
+            try addresses(list) == [
+                folder.path("a film.mp4"), "/abs/b.mp4", "/c d.mp4", "http://example.org/e.mp4", folder.path("-"),
+            ])
+    }
+
+    @Test func aPlaylistInAPlaylistIsOpened() throws {
+        folder.write("x.mp4\n", to: "inner.m3u")
+        let outer = folder.write("a.mp4\ninner.m3u\nmissing.pls\nb.mp4\n", to: "outer.m3u")
+        #expect(
+            try addresses(outer)
+                == ["a.mp4", "x.mp4", "missing.pls", "b.mp4"].map(folder.path))
+    }
+
+    @Test func aPlaylistThatContainsItselfIsRefused() throws {
+        let list = folder.write("film.mp4\nself.m3u\n", to: "self.m3u")
+        #expect(refusal(list).contains("contains itself"))
+        // Round a corner and under another name.
+        folder.write("link.m3u\n", to: "b.m3u")
+        let first = folder.write("b.m3u\n", to: "a.m3u")
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link.m3u"), withDestinationPath: first)
+        #expect(refusal(first).contains("contains itself"))
+    }
+
+    @Test func theSamePlaylistTwiceIsNoCircle() throws {
+        folder.write("x.mp4\n", to: "inner.m3u")
+        let outer = folder.write("inner.m3u\ninner.m3u\n", to: "outer.m3u")
+        #expect(try addresses(outer) == [folder.path("x.mp4"), folder.path("x.mp4")])
+    }
+
+    @Test func depthAndNumberAreBounded() throws {
+        for level in 0..<20 { folder.write("\(level + 1).m3u\n", to: "\(level).m3u") }
+        #expect(refusal(folder.path("0.m3u")).contains("deep"))
+        // Lists of lists that name nothing: 100^4 openings without a bound.
+        folder.write("#\n", to: "leaf.m3u")
+        folder.write(String(repeating: "leaf.m3u\n", count: 100), to: "l1.m3u")
+        folder.write(String(repeating: "l1.m3u\n", count: 100), to: "l2.m3u")
+        folder.write(String(repeating: "l2.m3u\n", count: 100), to: "l3.m3u")
+        #expect(refusal(folder.path("l3.m3u")).contains("playlists"))
+        let long = folder.write(String(repeating: "a.mp4\n", count: 20_000), to: "long.m3u")
+        let loader = try PlaylistLoader([long])
+        #expect(loader.items.count == PlaylistLoader.mostItems)
+        #expect(loader.warnings.count == 1)
+    }
+
+    @Test func oneBadNameAmongSeveralCostsOnlyItself() throws {
+        let film = folder.write("x", to: "a.mp4")
+        let loader = try PlaylistLoader([folder.path("missing"), film])
+        #expect(loader.items.map(\.address) == [film])
+        #expect(loader.warnings.count == 1)
+        #expect(refusal(folder.path("missing")).contains("there is no file"))
+        #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
+        #expect(refusal(folder.path).contains("is a folder"))
+        #expect(refusal(folder.write("#EXTM3U\n", to: "empty.m3u")).contains("names no film"))
+    }
+
+    @Test func aPipeIsNotReadToSeeWhetherItIsAPlaylist() throws {
+        #expect(mkfifo(folder.path("pipe.m3u"), 0o600) == 0)
+        #expect(try addresses(folder.path("pipe.m3u")) == [folder.path("pipe.m3u")])
+    }
+}

@@ -1,0 +1,91 @@
+import Glibc
+import MediaCore
+import Testing
+
+@testable import Talkie
+
+@Suite struct TerminalTests {
+    @Test func theStatusLineIsWrittenOverAndLinesStayAboveIt() {
+        let screen = PseudoTerminal(columns: 40)
+        let terminal = Terminal(descriptor: screen.program, showsStatus: true)
+        terminal.show(status: "one")
+        terminal.show(status: "one")
+        terminal.show(status: "two")
+        #expect(screen.output() == "\r\u{1B}[Kone\r\u{1B}[Ktwo")
+        terminal.say("something happened")
+        #expect(screen.output() == "\r\u{1B}[Ksomething happened\ntwo")
+        terminal.leaveStatus()
+        terminal.say("the end")
+        #expect(screen.output() == "\nthe end\n")
+    }
+
+    @Test func theStatusLineNeverReachesTheLastColumn() {
+        let screen = PseudoTerminal(columns: 10)
+        let terminal = Terminal(descriptor: screen.program, showsStatus: true)
+        terminal.show(status: "0123456789abcdef")
+        #expect(screen.output() == "\r\u{1B}[K01234567…")
+        terminal.show(status: "愛愛愛愛愛愛")
+        #expect(screen.output() == "\r\u{1B}[K愛愛愛愛…")
+    }
+
+    @Test func aPipeGetsLinesAndNoStatus() {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { ends.forEach { close($0) } }
+        let terminal = Terminal(descriptor: ends[1], showsStatus: false)
+        terminal.show(status: "status")
+        terminal.say("a\u{1B}[2Jline")
+        terminal.leaveStatus()
+        var bytes = [UInt8](repeating: 0, count: 100)
+        let count = read(ends[0], &bytes, 100)
+        #expect(String(decoding: bytes[..<count], as: UTF8.self) == "a\u{FFFD}[2Jline\n")
+    }
+}
+
+@Suite struct StatusTextTests {
+    private var state: PlayerState {
+        var state = PlayerState()
+        state.phase = .playing
+        state.position = MediaTime(value: 754, timescale: 10)
+        state.duration = MediaTime(value: 3723, timescale: 1)
+        state.hasAudio = true
+        state.hasVideo = true
+        state.audioRoute = "default"
+        state.offset = .microseconds(-1240)
+        state.droppedFrames = 3
+        return state
+    }
+
+    @Test func theLineSaysWhereTheFilmIsAndHowWellItKeepsTogether() {
+        #expect(
+            StatusText.line(state, columns: 120)
+                == "AV: 00:01:15 / 01:02:03 (2%)  A-V: -1.2 ms (sound early)  dropped: 3  default")
+        var other = state
+        other.phase = .paused
+        other.offset = .microseconds(700)
+        other.isMuted = true
+        other.underruns = 2
+        other.speed = 1.1
+        #expect(
+            StatusText.line(other, columns: 200)
+                == "(paused)  AV: 00:01:15 / 01:02:03 (2%)  A-V: +0.7 ms (sound late)  dropped: 3  underruns: 2  x1.10  default (muted)"
+        )
+    }
+
+    @Test func aNarrowTerminalGetsWholeFieldsOnly() {
+        #expect(StatusText.line(state, columns: 60) == "AV: 00:01:15 / 01:02:03 (2%)  A-V: -1.2 ms (sound early)")
+        #expect(StatusText.line(state, columns: 40) == "AV: 00:01:15 / 01:02:03 (2%)")
+        #expect(StatusText.line(state, columns: 1) == "AV: 00:01:15 / 01:02:03 (2%)")
+    }
+
+    @Test func whatIsUnknownIsNotMadeUp() {
+        var live = state
+        live.duration = nil
+        live.offset = nil
+        #expect(StatusText.line(live, columns: 120).hasPrefix("AV: 00:01:15  A-V: ?  "))
+        live.hasAudio = false
+        #expect(!StatusText.line(live, columns: 120).contains("A-V"))
+        live.phase = .ended
+        #expect(StatusText.line(live, columns: 120) == "")
+    }
+}
