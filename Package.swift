@@ -98,7 +98,7 @@ let package = Package(
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
 
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",

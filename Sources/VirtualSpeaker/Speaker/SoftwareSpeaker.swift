@@ -15,6 +15,7 @@ public final class SoftwareSpeaker: Sendable {
     public let record: SpeakerRecord
     private let core: SpeakerCore
     private let server: ControlServer
+    private let announcement: Announcement?
 
     /// Begins to listen.
     ///
@@ -29,6 +30,11 @@ public final class SoftwareSpeaker: Sendable {
             configuration: configuration, codecs: codecs ?? FilmAudioCodecs(), record: record,
             ptp: try Self.openClock(configuration))
         server = try ControlServer(core: core)
+        announcement =
+            configuration.isAnnounced
+            ? Announcement(
+                name: configuration.name, host: core.identity.hostName, address: configuration.address,
+                port: server.port, strings: SpeakerDescription(core).strings, record: record) : nil
     }
 
     deinit { stop() }
@@ -56,6 +62,7 @@ public final class SoftwareSpeaker: Sendable {
 
     /// Falls silent, ends every connection and completes the recording. Waits for its threads.
     public func stop() {
+        announcement?.stop()
         server.stop()
         record.finish()
     }
