@@ -21,7 +21,7 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
 }
 
 /// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main. Tools/fuzz links it.
-func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
 
@@ -64,7 +64,9 @@ let package = Package(
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
-        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
+        module(
+            "VirtualSpeaker",
+            ["AirPlayWire", "PTP", "MediaCodecs", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
         module(
             "Talkie",
             ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
@@ -88,8 +90,12 @@ let package = Package(
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
         tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        .target(
+            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
+            path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
         tests(
-            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+            "VirtualSpeakerTests", in: "Unit",
+            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
@@ -102,21 +108,25 @@ let package = Package(
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "VirtualSpeakerLoopTests", in: "EndToEnd",
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // One harness per parser
-        fuzzer("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
-        fuzzer("PlaylistFuzz", ["Talkie"]),
-        fuzzer("TimelineFuzz", ["Talkie"]),
-        fuzzer("FuzzPropertyList", ["AirPlayWire"]),
-        fuzzer("FuzzTLV8", ["AirPlayWire"]),
-        fuzzer("FuzzPairing", ["AirPlayWire"]),
-        fuzzer("FuzzRTSP", ["AirPlayWire"]),
-        fuzzer("FuzzFrames", ["AirPlayWire"]),
-        fuzzer("FuzzDatagrams", ["AirPlayWire"]),
-        fuzzer("FuzzPTP", ["PTP"]),
+        fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("PlaylistFuzz", ["Talkie"]),
+        fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("PropertyListFuzz", ["AirPlayWire"]),
+        fuzzing("TLV8Fuzz", ["AirPlayWire"]),
+        fuzzing("PairingFuzz", ["AirPlayWire"]),
+        fuzzing("RTSPFuzz", ["AirPlayWire"]),
+        fuzzing("FramesFuzz", ["AirPlayWire"]),
+        fuzzing("DatagramsFuzz", ["AirPlayWire"]),
+        fuzzing("PTPFuzz", ["PTP"]),
+        fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )
