@@ -1,0 +1,31 @@
+internal import MediaCodecs
+
+/// Can the films that people have be decoded?
+enum DecoderCheck {
+    /// FFmpeg's names of the codecs that films are made of.
+    private static let pictures = [
+        "h264", "hevc", "vp8", "vp9", "av1", "mpeg2video", "mpeg4", "prores",
+    ]
+    private static let sounds = ["aac", "mp3", "ac3", "eac3", "dts", "opus", "vorbis", "flac", "alac", "truehd"]
+
+    static func findings() -> [Finding] {
+        let versions = CodecInventory.libraries.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
+        var findings = [Finding("FFmpeg", .good, versions)]
+        let missing = (pictures + sounds).filter { !CodecInventory.canDecode($0) }
+        if missing.isEmpty {
+            findings.append(Finding("decoders", .good, (pictures + sounds).joined(separator: ", ")))
+        } else {
+            findings.append(
+                Finding(
+                    "decoders", .limited, "nothing decodes \(missing.joined(separator: ", "))",
+                    remedy: "install an FFmpeg that was built with them"))
+        }
+        if !CodecInventory.canRead(protocol: "https") {
+            findings.append(
+                Finding(
+                    "network", .limited, "this FFmpeg cannot open https addresses",
+                    remedy: "install an FFmpeg that was built with GnuTLS or OpenSSL"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,35 @@
+internal import LocalOutput
+internal import MediaCodecs
+internal import MediaCore
+internal import SyncRendering
+
+/// Is there a display, and how would pictures get there?
+enum DisplayCheck {
+    static func findings() -> [Finding] {
+        do {
+            let probe = try ScreenProbe.examine(converter: SoftwarePictureConverter())
+            return probe.displays.map { finding(of: $0, driver: probe.driver) } + [drawing(probe)]
+        } catch {
+            return [Finding("display", .missing, problem: error.message)]
+        }
+    }
+
+    private static func finding(of display: ConnectedDisplay, driver: String) -> Finding {
+        let size = "\(display.size.width)x\(display.size.height)"
+        let name = "screen \(display.index) '\(display.name)', \(size) on \(driver)"
+        guard let rate = display.refreshRate else {
+            return Finding("display", .good, "\(name), refresh unknown: each picture is shown at its own instant")
+        }
+        return Finding("display", .good, "\(name), \(rate) Hz as the window system says")
+    }
+
+    private static func drawing(_ probe: ScreenProbe) -> Finding {
+        if probe.hasGraphicsProcessor {
+            return Finding("drawing", .good, "a graphics processor takes the pictures")
+        }
+        return Finding(
+            "drawing", .limited,
+            "no graphics processor: the processor converts every picture (1080p costs 3…6 ms each)",
+            remedy: "if this machine has one, install its driver and check that /dev/dri/renderD128 may be opened")
+    }
+}

@@ -1,0 +1,26 @@
+internal import Glibc
+internal import MediaCore
+
+/// Is the sound card's thread let in before others?
+enum PriorityCheck {
+    static func findings() -> [Finding] {
+        // Any level is granted or refused alike (sched(7), RLIMIT_RTPRIO counts from 1).
+        let thread = WorkerThread.start(name: "doctor", priority: .realtime(1)) {}
+        thread.join()
+        switch thread.grant {
+        case .realtime:
+            return [Finding("priority", .good, "real-time priority is granted to the sound card's thread")]
+        case .elevated:
+            return [limited("only a better nice value is granted to the sound card's thread")]
+        case .normal:
+            return [limited("neither real-time priority nor a better nice value is granted to the sound card's thread")]
+        }
+    }
+
+    private static func limited(_ text: String) -> Finding {
+        Finding(
+            "priority", .limited, text + "; on a busy machine the sound may break",
+            remedy: "sudo setcap cap_net_bind_service,cap_sys_nice+ep \(ProgramFile.quotedPath), "
+                + "or let the group audio have 'rtprio 60' in /etc/security/limits.d/audio.conf")
+    }
+}

@@ -1,0 +1,38 @@
+internal import Glibc
+
+/// Does a sound server answer, so that other programs can be heard beside the film?
+enum SoundServerCheck {
+    static func findings() -> [Finding] {
+        var servers: [String] = []
+        if let runtime = value(of: "XDG_RUNTIME_DIR") {
+            if UnixSocket.answers(at: runtime + "/pipewire-0") { servers.append("PipeWire") }
+            if UnixSocket.answers(at: runtime + "/pulse/native") { servers.append("PulseAudio's protocol") }
+        }
+        if let server = value(of: "PULSE_SERVER") {
+            let path = server.hasPrefix("unix:") ? String(server.dropFirst(5)) : server.hasPrefix("/") ? server : nil
+            if let path, UnixSocket.answers(at: path) {
+                servers.append("PulseAudio at \(path)")
+            } else {
+                return [
+                    Finding(
+                        "sound server", path == nil ? .limited : .missing,
+                        path == nil
+                            ? "PULSE_SERVER names \(server), which is not on this computer and adds its own delay"
+                            : "PULSE_SERVER names \(server), where nobody answers",
+                        remedy: "unset PULSE_SERVER, or start that server")
+                ]
+            }
+        }
+        guard servers.isEmpty else { return [Finding("sound server", .good, servers.joined(separator: " and "))] }
+        return [
+            Finding(
+                "sound server", .limited, "none answers: the film has the sound card for itself",
+                remedy: "start pipewire-pulse or pulseaudio if other programs shall be heard, too")
+        ]
+    }
+
+    private static func value(of name: String) -> String? {
+        guard let value = getenv(name), value[0] != 0 else { return nil }
+        return String(cString: value)
+    }
+}

@@ -1,0 +1,18 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie doctor`: what this machine can do, and how to mend what it can't.
+struct DoctorCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Say what this machine can do, and how to mend what it can't.")
+    static let usageLine = "talkie doctor [--json]"
+
+    @Flag(help: "Print the findings for other programs.")
+    var json = false
+
+    func run() throws {
+        let findings = Doctor.examine()
+        StandardStream.output.write(json ? Doctor.json(findings).formatted : Doctor.text(findings))
+    }
+}
