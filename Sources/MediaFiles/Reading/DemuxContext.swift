@@ -20,6 +20,7 @@ final class DemuxContext {
     /// How far the stamps of the packet last given are to be moved.
     private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
+    private let openLimit: UnsafeMutablePointer<cff_open_limit>
     private var consecutiveFailures = 0
     /// Packets that libavformat could not make sense of.
     private(set) var damagedPackets = 0
@@ -34,11 +35,15 @@ final class DemuxContext {
         self.options = options
         waiting = BlockingGuard(cancellations)
         packet = av_packet_alloc()
+        openLimit = .allocate(capacity: 1)
+        openLimit.initialize(to: cff_open_limit(left: -1, open: nil))
         guard let fresh = avformat_alloc_context(), packet != nil else {
             throw MediaError(.limitExceeded, "there is no memory left to open \"\(address.text)\"; close something")
         }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
+        cff_limit_opens(fresh, openLimit, Self.mostOpens)
+        defer { openLimit.pointee.left = -1 }
         context = fresh
         if address.kind == .pipe {
             pipe = try PipeInput(address, waiting: waiting)
@@ -66,7 +71,11 @@ final class DemuxContext {
         for index in primed.indices { av_packet_free(&primed[index].packet) }
         av_packet_free(&packet)
         avformat_close_input(&context)
+        openLimit.deallocate()
     }
+
+    /// Playlists and segments that may be opened to find out what an input holds.
+    private static let mostOpens: Int32 = 500
 
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?
