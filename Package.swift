@@ -84,7 +84,9 @@ let package = Package(
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
         tests(
             "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
-        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieTests", in: "Unit",
+            ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
@@ -94,6 +96,7 @@ let package = Package(
         tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
 
         tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
+        tests("PlayCommandTests", in: "EndToEnd", ["TalkieCLI"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
