@@ -30,7 +30,7 @@ setup:
 build: setup
 	$(call within,1500) $(SWIFT) build $(RELEASE)
 
-test: setup test-tools
+test: setup test-tools lab
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
 	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS)
 

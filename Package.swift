@@ -20,7 +20,7 @@ func tests(_ name: String, in kind: String, _ dependencies: [Target.Dependency],
         swiftSettings: settings)
 }
 
-/// A fuzz target under Tests/Fuzz; Tools/fuzz links it with the fuzzer.
+/// A harness for libFuzzer under Tests/Fuzz; a library, because libFuzzer brings its own main. Tools/fuzz links it.
 func fuzzing(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, path: "Tests/Fuzz/\(name)", swiftSettings: settings)
 }
@@ -58,13 +58,18 @@ let package = Package(
         // The house, from the ground up
         module("MediaCore", ["CShim"]),
         module("SyncRendering", ["MediaCore"]),
-        module("MediaCodecs", ["SyncRendering", "CFFmpeg"]),
+        module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("LocalOutput", ["SyncRendering", "CSDL", "CALSA"]),
+        module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
-        module("Talkie", ["MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CShim"]),
+        module(
+            "VirtualSpeaker",
+            ["AirPlayWire", "PTP", "MediaCodecs", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
+        module(
+            "Talkie",
+            ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
@@ -72,18 +77,25 @@ let package = Package(
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
-        module("VirtualSpeaker", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CSockets"]),
 
-        // Tests
-        .executableTarget(
-            name: "screen-probe", dependencies: ["LocalOutput", "CFFmpeg"], path: "Tests/Support/screen-probe",
-            swiftSettings: settings),
+        // Behaviour, time turned by hand
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
-        tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "TalkieTestKit"]),
-        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
-        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+        tests(
+            "MediaCodecsTests", in: "Unit",
+            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        .target(
+            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
+            path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
+        tests(
+            "VirtualSpeakerTests", in: "Unit",
+            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests(
             "TalkieTests", in: "Unit",
             ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -91,19 +103,32 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             exclude: ["Snapshots"]),
-        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
-        tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
-        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "MediaCore"]),
 
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "MediaCore"]),
-        tests("PlayCommandTests", in: "EndToEnd", ["TalkieCLI"]),
+        // Real peers
+        .executableTarget(
+            name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
+            path: "Tests/Support/screen-probe", swiftSettings: settings),
+        tests("ScreenTests", in: "Integration", ["screen-probe"]),
+        tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
-            "VirtualSpeakerTests", in: "Unit", ["VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+            "VirtualSpeakerLoopTests", in: "EndToEnd",
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
-        // Fuzz targets, one per parser
+        // One harness per parser
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),
         fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("PropertyListFuzz", ["AirPlayWire"]),
+        fuzzing("TLV8Fuzz", ["AirPlayWire"]),
+        fuzzing("PairingFuzz", ["AirPlayWire"]),
+        fuzzing("RTSPFuzz", ["AirPlayWire"]),
+        fuzzing("FramesFuzz", ["AirPlayWire"]),
+        fuzzing("DatagramsFuzz", ["AirPlayWire"]),
+        fuzzing("PTPFuzz", ["PTP"]),
+        fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )

@@ -15,6 +15,8 @@ public struct SeenPictures: Sendable {
     public var pictures: [Seen] = []
     public var damagedPackets = 0
 
+    public init() {}
+
     /// Film times at which it turns from dark to bright.
     public var flashes: [MediaTime] {
         var times: [MediaTime] = []
@@ -80,6 +82,8 @@ public struct HeardSound: Sendable {
     /// Film times at which a block did not follow on from the one before.
     public var jumps: [MediaTime] = []
     public var damagedPackets = 0
+
+    public init() {}
 
     public var end: MediaTime { start + MediaTime(value: Int64(samples.count), timescale: Int32(sampleRate)) }
 

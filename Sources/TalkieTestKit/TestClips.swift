@@ -47,6 +47,33 @@ public enum TestClips {
         return path
     }
 
+    /// Writes the bytes of several files one after the other. Returns the path.
+    public static func join(_ parts: [String], to name: String) throws -> String {
+        let path = "\(folder)/\(fingerprint(parts))-\(name)"
+        if access(path, R_OK) == 0 { return path }
+        let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
+        try write(try parts.flatMap { try bytes(of: $0) }, to: draft)
+        guard rename(draft, path) == 0 else { throw Failure(description: "cannot move \(draft)") }
+        return path
+    }
+
+    /// Everything in a file.
+    public static func bytes(of path: String) throws -> [UInt8] {
+        guard let file = fopen(path, "rb") else { throw Failure(description: "cannot read \(path)") }
+        defer { fclose(file) }
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let got = fread(&buffer, 1, buffer.count, file), got > 0 { all += buffer.prefix(got) }
+        return all
+    }
+
+    /// Writes a file, over what was there.
+    public static func write(_ bytes: [UInt8], to path: String) throws {
+        guard let file = fopen(path, "wb") else { throw Failure(description: "cannot write \(path)") }
+        defer { fclose(file) }
+        if fwrite(bytes, 1, bytes.count, file) != bytes.count { throw Failure(description: "cannot write \(path)") }
+    }
+
     /// Splits at spaces; enough for codec options.
     public static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 

@@ -73,9 +73,16 @@ public final class AirPlaySession: Sendable {
     public var isLost: Bool { shared.isLost }
 
     /// Connects, pairs and sets the session up. Waits up to a few seconds.
-    public func connect() throws(AirPlayError) -> ReceiverInfo {
-        try control.perform { (core) throws(AirPlayError) in try core.connect() }
+    ///
+    /// - Parameter yielding: true gives up with `busy` when somebody else is playing there.
+    public func connect(yielding: Bool = false) throws(AirPlayError) -> ReceiverInfo {
+        try control.perform { (core) throws(AirPlayError) in try core.connect(yielding: yielding) }
     }
+
+    /// Memory for packets: as much as a speaker holds, so that all of it can be sent again.
+    private static let storeBytes = 8 << 20
+    /// At 40 bytes each, more packets than eight minutes of AAC has.
+    private static let storePackets = 1 << 15
 
     /// Sets up a buffered stream (type 103).
     ///
@@ -83,18 +90,33 @@ public final class AirPlaySession: Sendable {
     public func startBuffered(
         _ format: StreamFormat, room: @escaping @Sendable () -> Void = {}
     ) throws(AirPlayError) -> StreamSetup {
-        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, room: room) }
+        let store = PacketStore(bytes: Self.storeBytes, packets: Self.storePackets)
+        return try startBuffered(format, store: store, room: room)
     }
+
+    /// The same with packets from an earlier session.
+    func startBuffered(
+        _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
+    ) throws(AirPlayError) -> StreamSetup {
+        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, store: store, room: room) }
+    }
+
+    /// There are new packets in the store.
+    func wakeWriter() { shared.writer?.wake() }
+
+    /// The packets of the present stream.
+    var store: PacketStore? { shared.writer?.store }
 
     /// Queues one encoded packet. Never waits.
     ///
     /// - Parameter timestamp: where the packet's decoded sound begins.
     public func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
-        switch shared.writer?.write(packet, timestamp: timestamp) {
-        case .accepted: .accepted
-        case .full: .full
-        case .closed, nil: .closed
-        }
+        guard let writer = shared.writer, !writer.isOver else { return .closed }
+        // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
+        guard packet.count <= BufferedPacketizer.payloadLimit else { return .accepted }
+        guard writer.store.append(packet, timestamp: timestamp) else { return .full }
+        writer.wake()
+        return .accepted
     }
 
     /// The same for bytes in an array.
@@ -106,7 +128,7 @@ public final class AirPlaySession: Sendable {
     public var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
 
     /// Packets accepted and not yet given to the network.
-    public var queuedPackets: Int { shared.writer?.queuedPackets ?? 0 }
+    public var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
     /// How far the speaker is with our clock, and from when on it is ready as far as that can be said. Never waits.
     public var clock: (readiness: ClockReadiness, ready: HostInstant?) {
@@ -131,15 +153,10 @@ public final class AirPlaySession: Sendable {
     /// Drops everything that was written and not yet heard; a new `play` is needed. What is written next carries
     /// timestamps from `next` on.
     public func flush(next: RTPTimestamp) throws(AirPlayError) {
-        let shared = shared
-        try control.perform { (core) throws(AirPlayError) in
-            guard let writer = shared.writer else { return }
-            try core.flush(untilSequence: writer.dropQueued(), timestamp: next)
-        }
+        guard let store else { return }
+        let position = store.removeAll(next: next)
+        try control.perform { (core) throws(AirPlayError) in try core.flush(until: position) }
     }
-
-    /// The first half of a flush: drops what was not yet sent; the number of the packet that will be sent next.
-    func dropQueued() -> UInt32? { shared.writer?.dropQueued() }
 
     /// Loudness in dB: −144 is mute, −30…0 otherwise.
     public func setVolume(decibels: Double) throws(AirPlayError) {

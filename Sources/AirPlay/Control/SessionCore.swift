@@ -15,7 +15,10 @@ final class SessionCore {
 
     /// A session without news for longer is ended by receivers.
     private static let keepAliveInterval: Duration = .seconds(2)
-    private static let keepAlivePatience = 3
+    /// A speaker that holds minutes of sound plays on while the network is gone. After 20 s without it TCP sends again
+    /// up to 28 s after the first loss (each pause twice the one before, from 0.2 s on: RFC 6298, section 5.5), and the
+    /// session goes on without a gap; after a longer absence a new connection is quicker.
+    private static let keepAlivePatience: Duration = .seconds(35)
 
     private let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
@@ -28,7 +31,7 @@ final class SessionCore {
     private var reservedPort: ReservedPort?
     private var ptp: PTPInstance?
     private(set) var stream: StreamSetup?
-    private var keepAliveFailures = 0
+    private var lastAnswer = HostInstant.now
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
     /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
@@ -53,7 +56,7 @@ final class SessionCore {
     // MARK: Set-up
 
     /// Connects, pairs, and sets the session up as far as it goes without a stream.
-    func connect() throws(AirPlayError) -> ReceiverInfo {
+    func connect(yielding: Bool) throws(AirPlayError) -> ReceiverInfo {
         guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
         let address = try TCPSocket.resolve(configuration.address.host)
         let socket = try TCPSocket.connect(
@@ -72,6 +75,9 @@ final class SessionCore {
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
+        if yielding, info.statusFlags?.contains(.busy) == true {
+            throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
+        }
         try pair(connection)
         try setUpSession(connection)
         return info
@@ -112,13 +118,14 @@ final class SessionCore {
             }
         }
         isAlive = true
+        lastAnswer = .now
         nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         schedule()
     }
 
     /// Sets up a buffered stream and its connection.
     func startBuffered(
-        _ format: StreamFormat, room: @escaping @Sendable () -> Void
+        _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
         guard let connection, let secret, let ptp, stream == nil else {
             throw AirPlayError(.outOfOrder, "A stream needs a connected session that has none yet.")
@@ -143,8 +150,7 @@ final class SessionCore {
             to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
         let shared = shared
         let writer = BufferedWriter(
-            socket: socket, key: key, format: format,
-            firstSequence: .random(in: 0..<BufferedPacketizer.sequenceModulus), room: room,
+            socket: socket, key: key, format: format, store: store, room: room,
             ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) })
         shared.setWriter(writer)
         reservedPort = port
@@ -176,7 +182,8 @@ final class SessionCore {
         }
         let timeline = ptp.timeline(for: remote)
         let body = SessionRequests.play(
-            position: position, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
+            position: shared.writer?.store.onWire(position) ?? position, at: timeline.mapping.target(at: instant),
+            clock: timeline.grandmaster.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(
@@ -192,11 +199,22 @@ final class SessionCore {
     }
 
     /// Everything before this packet is forgotten; a new `play` is needed.
-    func flush(untilSequence sequence: UInt32, timestamp: RTPTimestamp) throws(AirPlayError) {
+    func flush(until position: PacketStore.Position) throws(AirPlayError) {
         _ = try request(
-            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: sequence, timestamp: timestamp),
+            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
             timeout: Deadline.request
         ).accepted("forget its queue")
+    }
+
+    /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
+    /// is no longer kept, nor any later one.
+    func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
+        guard let writer = shared.writer, let position = writer.store.rewind(to: timestamp, gap: gap) else {
+            return false
+        }
+        writer.wake()
+        try flush(until: position)
+        return true
     }
 
     // MARK: End
@@ -253,12 +271,11 @@ final class SessionCore {
     private func keepAlive() {
         do throws(AirPlayError) {
             let response = try connection?.exchange("POST", "/feedback", timeout: Deadline.request)
-            keepAliveFailures = 0
+            lastAnswer = .now
             // Receivers without this request answer 404, which shows that they are there.
             if response?.status == 454 { throw AirPlayError(.lost, "The speaker has ended the session.", status: 454) }
         } catch {
-            keepAliveFailures += 1
-            guard error.code != .timedOut || keepAliveFailures >= Self.keepAlivePatience else { return }
+            guard error.code != .timedOut || .now - lastAnswer >= Self.keepAlivePatience else { return }
             isAlive = false
             shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))
         }

@@ -26,11 +26,15 @@ public final class AirPlaySpeaker: AudioOutput {
         var setup: StreamSetup?
         var context: AudioOutputContext?
         var line: SoundLine?
+        /// The packets, which outlive a lost session.
+        var store: PacketStore?
         var isPassThrough = false
         var acceptedUntil: MediaTime?
         var isFinished = false
         /// Counts jumps and new streams: an anchor for an older one is void.
         var epoch: UInt64 = 0
+        /// Counts `close`: a rejoin for an older use of the speaker gives up.
+        var use: UInt64 = 0
         /// dB asked for; nil leaves the speaker as its owner set it.
         var volume: Double?
         var news: Task<Void, Never>?
@@ -47,17 +51,15 @@ public final class AirPlaySpeaker: AudioOutput {
 
     // MARK: What it costs
 
-    /// From the command to start to the answer, with a speaker across Wi-Fi.
-    private static let requestLead: Duration = .milliseconds(300)
-    /// A line is given this long after the speaker's clock became usable at the earliest.
-    private static let clockMargin: Duration = .milliseconds(250)
-
+    /// shairport-sync seats a start up to 9 ms late when told less than 0.4 s ahead, and within 0.3 ms when told more
+    /// (measured); it then takes seconds to draw level.
+    static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
         var lead = Self.requestLead
         if let session = state.withLock({ $0.session }) {
             let clock = session.clock
             if clock.readiness != .ready, let ready = clock.ready {
-                lead = max(lead, (ready - .now) + Self.clockMargin)
+                lead += max(.zero, ready - .now)
             }
         }
         return OutputLatency(
@@ -111,40 +113,66 @@ public final class AirPlaySpeaker: AudioOutput {
         try open(choice, context)
     }
 
+    /// Memory for packets: as much as the speaker holds, so that all of it can be sent again, within these bounds.
+    private static let storeBytes = (1 << 20)...(8 << 20)
+    /// Packets of AAC that fill eight minutes.
+    private static let storePackets = 1 << 15
+
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
-        let session = AirPlaySession(configuration, clocks: clocks)
+        let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
         do {
-            _ = try session.connect()
-            let setup = try session.startBuffered(choice.stream, room: { context.room.raise() })
-            let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
-            let volume = state.withLock { state in
-                state.session = session
+            let (session, setup) = try join(choice.stream, store: nil, room: context.room, title: first)
+            state.withLock { state in
                 state.stream = choice.stream
-                state.setup = setup
+                state.store = session.store
                 state.context = context
                 state.isPassThrough = choice.isPassThrough
                 state.line = SoundLine(sampleRate: choice.stream.sampleRate, first: first)
-                state.epoch += 1
-                state.news = watch(session, context)
-                return state.volume
+                adopt(session, setup, &state)
             }
-            // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
-            try? session.setTitle(name, at: first)
-            if let volume { try? session.setVolume(decibels: volume) }
         } catch {
-            session.end()
-            state.withLock { $0 = State(volume: $0.volume) }
             throw Self.outputError(error)
         }
-        let attendance = SpeakerAttendance(speaker: self)
-        session.control.post { core in core.attend = attendance.attend }
     }
 
-    private func watch(_ session: AirPlaySession, _ context: AudioOutputContext) -> Task<Void, Never> {
+    /// A new session with a stream. On failure nothing is left behind.
+    func join(
+        _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
+    ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        let session = AirPlaySession(configuration, clocks: clocks)
+        do throws(AirPlayError) {
+            _ = try session.connect(yielding: yielding)
+            let setup: StreamSetup
+            if let store {
+                setup = try session.startBuffered(stream, store: store, room: { room.raise() })
+            } else {
+                setup = try session.startBuffered(stream, room: { room.raise() })
+            }
+            // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
+            try? session.setTitle(name, at: title)
+            if let volume = state.withLock({ $0.volume }) { try? session.setVolume(decibels: volume) }
+            return (session, setup)
+        } catch {
+            session.end()
+            throw error
+        }
+    }
+
+    /// Makes a session the one in use: its control thread follows the timebase, its end is noticed.
+    func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
+        state.session = session
+        state.setup = setup
+        state.epoch += 1
+        let attendance = SpeakerAttendance(speaker: self)
+        session.control.post { core in
+            core.attend = attendance.attend
+            core.requestAttention()
+        }
         let news = session.news
-        return Task {
+        let use = state.use
+        state.news = Task { [weak self] in
             for await item in news {
-                if case .lost = item { context.events.note(.outputLost(output: context.id)) }
+                if case .lost = item { self?.rejoin(after: session, use: use) }
             }
         }
     }
@@ -152,16 +180,19 @@ public final class AirPlaySpeaker: AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
-            guard let session = state.session, var line = state.line, let stream = state.stream else { return }
+            guard let store = state.store, var line = state.line, let stream = state.stream else { return }
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
             for packet in batch.packets.dropFirst(offset) {
                 let earlier = line
-                if line.isEmpty, !Self.sendPreroll(stream, line, session) { break }
+                if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
                 let timestamp = line.place(
                     packet.presentationTime, frames: stream.framesPerPacket, isContiguous: !state.isPassThrough)
-                let result = batch.withBytes(of: packet) { session.write($0, timestamp: timestamp) }
-                guard result == .accepted else {
+                // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
+                let isStored =
+                    packet.count > BufferedPacketizer.payloadLimit
+                    || batch.withBytes(of: packet) { store.append($0, timestamp: timestamp) }
+                guard isStored else {
                     line = earlier
                     break
                 }
@@ -170,18 +201,24 @@ public final class AirPlaySpeaker: AudioOutput {
                 state.acceptedUntil = start + packet.duration
             }
             reachesPreroll = before < needed && line.frames >= needed
+            // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
+            if let context = state.context {
+                let heard = context.timebase.currentTime.advanced(by: .seconds(-1))
+                state.store?.setFloor(line.timestamp(of: heard, rate: 1))
+            }
             state.line = line
             state.isFinished = false
+            if taken > 0 { state.session?.wakeWriter() }
         }
         if reachesPreroll { requestAttention() }
         return taken
     }
 
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
-    private static func sendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ session: AirPlaySession) -> Bool {
+    private static func appendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ store: PacketStore) -> Bool {
         guard stream.coding == .aacLC else { return true }
         let timestamp = line.preceding(frames: stream.framesPerPacket)
-        return session.write(SilentUnit.stereo, timestamp: timestamp) == .accepted
+        return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
     }
 
     public func finish() {
@@ -192,18 +229,18 @@ public final class AirPlaySpeaker: AudioOutput {
     public var acceptedUntil: MediaTime? { state.withLock { $0.acceptedUntil } }
 
     public func flush() {
-        let pending = state.withLock { state -> (AirPlaySession, UInt32, RTPTimestamp)? in
+        let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             state.acceptedUntil = nil
             state.isFinished = false
-            guard let session = state.session, state.line?.origin != nil else { return nil }
+            guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
             state.epoch += 1
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
-            guard let sequence = session.dropQueued(), let next = state.line?.next else { return nil }
-            return (session, sequence, next)
+            guard let next = state.line?.next, let session = state.session else { return nil }
+            return (session, store.removeAll(next: next))
         }
-        guard let (session, sequence, next) = pending else { return }
-        session.control.post { core in try? core.flush(untilSequence: sequence, timestamp: next) }
+        guard let (session, position) = pending else { return }
+        session.control.post { core in try? core.flush(until: position) }
     }
 
     // MARK: Control
@@ -228,7 +265,7 @@ public final class AirPlaySpeaker: AudioOutput {
 
     public func close() {
         let (session, news) = state.withLock { state in
-            defer { state = State(epoch: state.epoch + 1, volume: state.volume) }
+            defer { state = State(epoch: state.epoch + 1, use: state.use + 1, volume: state.volume) }
             return (state.session, state.news)
         }
         news?.cancel()

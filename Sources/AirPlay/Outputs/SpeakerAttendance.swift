@@ -12,15 +12,25 @@ final class SpeakerAttendance: Sendable {
     private struct Told {
         var epoch: UInt64?
         var segment: TimebaseSegment?
-        var isPlaying = false
+        /// The speaker has played from this line: what it decoded and did not play it may have forgotten.
+        var hasPlayed = false
+        /// Everything from here on has been sent again for the start that is due.
+        var isRewound = false
     }
 
     /// A line that differs by less is the same line: giving it anew would be heard.
     private static let sameLine: Duration = .microseconds(200)
-    /// A speaker that refuses the line for want of a clock is asked again this much later.
+    /// A line that differs by less is reached by the speaker itself, with what it has.
+    private static let nearLine: Duration = .milliseconds(250)
+    /// A request that failed for now is made again this much later.
     private static let retry: Duration = .milliseconds(500)
     /// How far ahead a line is given whose own anchor has passed.
     private static let lead: Duration = .milliseconds(100)
+    /// A speaker that joins a line whose first sound is nearer than this seats itself badly, so that what it gets
+    /// begins later (see `AirPlaySpeaker.requestLead`).
+    private static let seatLead: Duration = .milliseconds(400)
+    /// What was sent again gets this long to reach the speaker before it is told to start.
+    private static let rewindLead: Duration = .milliseconds(15)
 
     init(speaker: AirPlaySpeaker) { self.speaker = speaker }
 
@@ -31,41 +41,68 @@ final class SpeakerAttendance: Sendable {
             ($0.context, $0.line, $0.epoch, $0.isFinished)
         }
         guard let context, let line else { return nil }
-        let segment = context.timebase.snapshot.upcoming
         var told = told.withLock { $0 }
         if told.epoch != epoch { told = Told(epoch: epoch) }
         defer { self.told.withLock { $0 = told } }
-        let now = HostInstant.now
-        guard segment.rate > 0 else {
-            guard told.isPlaying else { return nil }
-            if segment.hostAnchor > now { return segment.hostAnchor }
-            try? core.pause()
-            told.isPlaying = false
-            told.segment = nil
-            return nil
-        }
-        if told.isPlaying, let old = told.segment, Self.isSame(old, segment) { return nil }
-        // `accept` asks again as soon as there is enough.
-        guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
-        if let wait = Self.clockWait(core.clock, now: now) { return wait }
-        let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
-        let moment = segment.mediaTime(at: instant)
-        guard let position = line.timestamp(of: moment, rate: segment.rate) else { return nil }
+        let segment = context.timebase.snapshot.upcoming
         do throws(AirPlayError) {
-            _ = try core.play(position, at: instant)
-            told.isPlaying = true
-            told.segment = segment
-            context.events.note(.audioHeard(media: moment, host: instant, output: context.id))
-            return nil
+            if segment.rate == 0 { return try stop(segment, core, &told) }
+            // `accept` asks again as soon as there is enough.
+            guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
+            return try start(segment, line, core, context, &told)
         } catch {
-            return error.code == .clockNotReady || error.code == .timedOut ? now.advanced(by: Self.retry) : nil
+            switch error.code {
+            case .clockNotReady, .timedOut: return .now.advanced(by: Self.retry)
+            default: return nil
+            }
         }
     }
 
-    private static func isSame(_ old: TimebaseSegment, _ new: TimebaseSegment) -> Bool {
-        guard old.rate == new.rate, let before = old.hostInstant(of: new.mediaAnchor) else { return false }
+    private func stop(
+        _ segment: TimebaseSegment, _ core: SessionCore, _ told: inout Told
+    ) throws(AirPlayError) -> HostInstant? {
+        guard told.segment != nil else { return nil }
+        if segment.hostAnchor > .now { return segment.hostAnchor }
+        try core.pause()
+        told.segment = nil
+        told.isRewound = false
+        return nil
+    }
+
+    private func start(
+        _ segment: TimebaseSegment, _ line: SoundLine, _ core: SessionCore, _ context: AudioOutputContext,
+        _ told: inout Told
+    ) throws(AirPlayError) -> HostInstant? {
+        let shift = told.segment.map { Self.shift(from: $0, to: segment) }
+        if let shift, shift < Self.sameLine { return nil }
+        let now = HostInstant.now
+        if let wait = Self.clockWait(core.clock, now: now) { return wait }
+        let isNear = shift.map { $0 < Self.nearLine } ?? false
+        let seat = now.advanced(by: Self.seatLead)
+        if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
+            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: AirPlaySpeaker.requestLead)))
+            guard let position = line.timestamp(of: moment, rate: segment.rate),
+                try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
+            else { return nil }
+            told.isRewound = true
+            return now.advanced(by: Self.rewindLead)
+        }
+        let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
+        let moment = segment.mediaTime(at: instant)
+        guard let position = line.timestamp(of: moment, rate: segment.rate) else { return nil }
+        _ = try core.play(position, at: instant)
+        told.segment = segment
+        told.hasPlayed = true
+        told.isRewound = false
+        context.events.note(.audioHeard(media: moment, host: instant, output: context.id))
+        return nil
+    }
+
+    /// How far apart two lines are; very far when their rates differ.
+    private static func shift(from old: TimebaseSegment, to new: TimebaseSegment) -> Duration {
+        guard old.rate == new.rate, let before = old.hostInstant(of: new.mediaAnchor) else { return .seconds(3600) }
         let difference = new.hostAnchor - before
-        return difference < sameLine && difference > .zero - sameLine
+        return max(difference, .zero - difference)
     }
 
     /// When to look at the clock again; nil when it is ready.

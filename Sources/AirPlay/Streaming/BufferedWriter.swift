@@ -7,87 +7,54 @@ internal import Synchronization
 /// A speaker that stops reading is full or paused, not ill: there is no time limit here. A packet once begun is
 /// finished before anything else, because the stream's framing depends on it.
 final class BufferedWriter: Sendable {
-    /// What came of an attempt to hand over a packet.
-    enum Result: Sendable { case accepted, full, closed }
-
     /// Kept short: what the kernel holds is the only sound that a flush cannot recall.
     private static let sendBuffer: Int32 = 64 << 10
-    /// Packets and bytes kept on this side of the socket.
-    private static let queueBytes = 256 << 10
-    private static let queuePackets = 1024
-
-    private struct State {
-        var queue = PacketQueue(bytes: queueBytes, packets: queuePackets)
-        /// The number of the packet that will be begun next.
-        var nextSequence: UInt32
-        /// A writer was turned away and wants to be told of room.
-        var wasFull = false
-        var isClosed = false
-    }
 
     private let socket: TCPSocket
-    private let state: Lock<State>
+    let store: PacketStore
     private let arrival = Signal()
     private let sent = Atomic<Int64>(0)
+    private let isClosed = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
     /// - Parameters:
-    ///   - room: called on the writer's thread when packets fit again after `full`; must return at once.
+    ///   - store: where packets come from; its numbering begins anew.
+    ///   - room: called on the writer's thread when packets fit again; must return at once.
     ///   - ended: called on the writer's thread when the speaker closes the connection.
     init(
-        socket: TCPSocket, key: SecretBytes, format: StreamFormat, firstSequence: UInt32,
+        socket: TCPSocket, key: SecretBytes, format: StreamFormat, store: PacketStore,
         room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
+        self.store = store
         socket.setSendBuffer(Self.sendBuffer)
-        let packetizer = BufferedPacketizer(key: key, format: format, firstSequence: firstSequence)
-        state = Lock(State(nextSequence: packetizer.nextSequence))
+        let first = UInt32.random(in: 0..<BufferedPacketizer.sequenceModulus)
+        store.beginNumbering(at: first)
+        let packetizer = BufferedPacketizer(key: key, format: format, firstSequence: first)
         // The thread keeps the writer until `close`.
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay writer", priority: .elevated) {
                 self.run(packetizer, room)
-                let wasClosed = self.state.withLock { state in
-                    defer { state.isClosed = true }
-                    return state.isClosed
-                }
-                if !wasClosed { ended() }
+                if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
             }
         }
     }
 
-    /// Queues a packet. Never waits, never allocates.
-    func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> Result {
-        guard packet.count <= BufferedPacketizer.payloadLimit else { return .accepted }
-        let result = state.withLock { state -> Result in
-            if state.isClosed { return .closed }
-            if state.queue.append(packet, timestamp: timestamp) { return .accepted }
-            state.wasFull = true
-            return .full
-        }
-        if result == .accepted { arrival.raise() }
-        return result
-    }
+    /// Tells the thread that there is something to send, from any thread.
+    func wake() { arrival.raise() }
 
-    /// Drops every packet not yet begun; the number the next packet will carry.
-    func dropQueued() -> UInt32 {
-        state.withLock { state in
-            state.queue.removeAll()
-            return state.nextSequence
-        }
-    }
+    /// True once the connection has ended.
+    var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
     /// Bytes handed to the kernel since the start.
     var sentBytes: Int64 { sent.load(ordering: .relaxed) }
 
-    /// Packets not yet begun.
-    var queuedPackets: Int { state.withLock { $0.queue.count } }
-
     /// Bytes that the speaker has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
 
-    /// Ends the connection and waits for the thread.
+    /// Ends the connection and waits for the thread. The store keeps what it has.
     func close() {
-        state.withLock { $0.isClosed = true }
+        isClosed.store(true, ordering: .releasing)
         socket.interrupt()
         arrival.raise()
         thread.withLock({ $0 })?.join()
@@ -99,21 +66,9 @@ final class BufferedWriter: Sendable {
         var wire: [UInt8] = []
         sound.reserveCapacity(Int(UInt16.max))
         wire.reserveCapacity(Int(UInt16.max) + 1)
-        while true {
-            let (timestamp, isClosed, tellRoom) = state.withLock { state -> (RTPTimestamp?, Bool, Bool) in
-                let timestamp = state.queue.take(into: &sound)
-                if timestamp != nil {
-                    state.nextSequence = (state.nextSequence + 1) % BufferedPacketizer.sequenceModulus
-                }
-                // Half empty before the writer is called back, so that it comes back seldom and with much.
-                let tell =
-                    state.wasFull && state.queue.byteCount <= Self.queueBytes / 2
-                    && state.queue.count <= Self.queuePackets / 2
-                if tell { state.wasFull = false }
-                return (timestamp, state.isClosed, tell)
-            }
-            if isClosed { return }
-            if tellRoom { room() }
+        while !isClosed.load(ordering: .acquiring) {
+            let timestamp = store.take(into: &sound)
+            if store.takesRoomNotice() { room() }
             guard let timestamp else {
                 arrival.wait()
                 continue

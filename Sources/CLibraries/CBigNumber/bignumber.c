@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whoever links the object without the package manager, as the fuzz targets do, gets the library too. */
+#pragma comment(lib, "gmp")
+
 #define LIMB_BYTES (GMP_NUMB_BITS / 8)
 
 /* One allocation that is wiped when given back. */

@@ -1,4 +1,5 @@
 #pragma once
+#include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
 #include <libavfilter/avfilter.h>
@@ -43,3 +44,25 @@ static inline void cff_log_silence(void) { av_log_set_level(AV_LOG_QUIET); }
 
 /* A compound literal macro. */
 static inline AVRational cff_microseconds(void) { return AV_TIME_BASE_Q; }
+
+/* How many more inputs a demuxer may open by itself; negative for any number. A playlist that contains itself would
+   open inputs for ever. In C because the callback must hand on to the one it replaces. */
+typedef struct {
+  int left;
+  int (*open)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
+} cff_open_limit;
+
+static inline int cff_limited_open(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
+                                   AVDictionary **options) {
+  cff_open_limit *limit = (cff_open_limit *)context->opaque;
+  if (limit->left == 0) return AVERROR(EMLINK);
+  if (limit->left > 0) limit->left--;
+  return limit->open(context, input, url, flags, options);
+}
+
+static inline void cff_limit_opens(AVFormatContext *context, cff_open_limit *limit, int most) {
+  limit->left = most;
+  limit->open = context->io_open;
+  context->opaque = limit;
+  context->io_open = cff_limited_open;
+}

@@ -43,6 +43,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
         context.pointee.sample_fmt =
             isALAC ? (bits == 24 ? AV_SAMPLE_FMT_S32P : AV_SAMPLE_FMT_S16P) : AV_SAMPLE_FMT_FLTP
         context.pointee.bits_per_raw_sample = isALAC ? bits : 0
+        context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
         if format.parameters.bitRate > 0 { context.pointee.bit_rate = format.parameters.bitRate }
         if input.layout.mask.nonzeroBitCount == input.channels {
             av_channel_layout_from_mask(&context.pointee.ch_layout, input.layout.mask)
@@ -76,6 +77,13 @@ final class SpeakerAudioEncoder: PCMEncoder {
         av_packet_free(&three)
     }
 
+    /// What a decoder must know: AudioSpecificConfig, or the ALAC cookie as libavcodec writes it (which states 4096
+    /// frames per packet whatever the packets hold).
+    var configuration: [UInt8] {
+        guard let bytes = context.pointee.extradata, context.pointee.extradata_size > 0 else { return [] }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(context.pointee.extradata_size)))
+    }
+
     func send(_ block: PCMBlock) throws(MediaError) {
         if start == nil {
             start = block.start
@@ -99,6 +107,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
             fresh.pointee.sample_fmt = context.pointee.sample_fmt
             fresh.pointee.bits_per_raw_sample = context.pointee.bits_per_raw_sample
             fresh.pointee.bit_rate = context.pointee.bit_rate
+            fresh.pointee.flags = context.pointee.flags
             av_channel_layout_copy(&fresh.pointee.ch_layout, &context.pointee.ch_layout)
             var old: UnsafeMutablePointer<AVCodecContext>? = context
             var opened: UnsafeMutablePointer<AVCodecContext>? = fresh

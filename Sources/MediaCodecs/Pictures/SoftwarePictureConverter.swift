@@ -3,105 +3,130 @@ public import MediaCore
 public import SyncRendering
 
 /// Converts pictures with libswscale, in one pass for format and size. Owned and called by one thread.
+///
+/// libswscale's vector code works in blocks of eight pixels: where the target's width is no multiple of that, it leaves
+/// the last columns out or writes beyond them. Those columns take a way of their own here, so that exactly the target
+/// is written, which may be a part of a larger surface.
 public final class SoftwarePictureConverter: PictureConverter {
-    /// Everything the conversion's tables depend on.
-    private struct Setup: Equatable {
-        var source: AVPixelFormat
-        var sourceSize: PixelSize
-        var target: AVPixelFormat
-        var targetSize: PixelSize
-        var matrix: YCbCrMatrix
-        var isFullRange: Bool
+    private static let block = 8
+
+    private let whole: ScalerPass
+    private let edge: ScalerPass
+    private var scratch: UnsafeMutableRawPointer?
+    private var scratchSize = 0
+
+    /// - Parameter threads: slices converted side by side. More than one did not pay where it was measured.
+    public init(threads: Int = 1) {
+        whole = ScalerPass(threads: max(1, threads))
+        edge = ScalerPass(threads: 1)
     }
 
-    private var context: OpaquePointer?
-    private var setup: Setup?
-    private let threads: Int
-
-    /// - Parameter threads: slices converted side by side.
-    public init(threads: Int = 1) { self.threads = max(1, threads) }
-
-    deinit { sws_freeContext(context) }
+    deinit { scratch?.deallocate() }
 
     public func convert(_ picture: any Picture, to target: PixelTarget) -> Bool {
         guard let source = Self.libavFormat(of: picture), let output = Self.libavFormat(of: target.format),
-            target.size.width > 0, target.size.height > 0, picture.size.width > 0, picture.size.height > 0
+            target.size.width > 0, target.size.height > 0, picture.size.width > 0, picture.size.height > 0,
+            target.size.width <= 1 << 15, target.size.height <= 1 << 15
         else { return false }
-        let wanted = Setup(
+        let setup = ScalerPass.Setup(
             source: source, sourceSize: picture.size, target: output, targetSize: target.size,
             matrix: picture.color.matrix(forHeight: picture.size.height), isFullRange: picture.color.isFullRange)
-        guard prepare(wanted) else { return false }
-        return picture.withPlanes { planes in scale(planes, height: picture.size.height, to: target) }
-    }
-
-    private func scale(_ planes: PicturePlanes, height: Int, to target: PixelTarget) -> Bool {
-        var from = planes.bases
-        var fromStrides = (
-            Int32(clamping: planes.strides.0), Int32(clamping: planes.strides.1), Int32(clamping: planes.strides.2),
-            Int32(clamping: planes.strides.3)
-        )
-        let none: UnsafeMutablePointer<UInt8>? = nil
-        var to = (
-            Optional(target.base.assumingMemoryBound(to: UInt8.self)),
-            target.chroma.0?.assumingMemoryBound(to: UInt8.self) ?? none,
-            target.chroma.1?.assumingMemoryBound(to: UInt8.self) ?? none, none
-        )
-        var toStrides = (
-            Int32(clamping: target.stride), Int32(clamping: target.chromaStrides.0),
-            Int32(clamping: target.chromaStrides.1), Int32(0)
-        )
-        // libswscale wants four of each, one after the other, as the tuples lie in memory.
-        let rows = withUnsafeBytes(of: &from) { from in
-            withUnsafeBytes(of: &to) { to in
-                withUnsafeBytes(of: &fromStrides) { fromStrides in
-                    withUnsafeBytes(of: &toStrides) { toStrides in
-                        sws_scale(
-                            context, from.bindMemory(to: UnsafePointer<UInt8>?.self).baseAddress!,
-                            fromStrides.bindMemory(to: Int32.self).baseAddress!, 0, Int32(clamping: height),
-                            to.bindMemory(to: UnsafeMutablePointer<UInt8>?.self).baseAddress!,
-                            toStrides.bindMemory(to: Int32.self).baseAddress!)
-                    }
-                }
+        return picture.withPlanes { planes in
+            let from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
+                planes.bases,
+                (
+                    Int32(clamping: planes.strides.0), Int32(clamping: planes.strides.1),
+                    Int32(clamping: planes.strides.2), Int32(clamping: planes.strides.3)
+                )
+            )
+            if target.format == .bgra, target.size.width % Self.block != 0 {
+                return setup.sourceSize == setup.targetSize && Self.canBeCut(source)
+                    ? convertInTwoParts(from, setup, target) : convertAside(from, setup, target)
             }
+            return whole.prepare(setup) && whole.run(from, to: Self.planes(of: target))
         }
-        return rows > 0
     }
 
-    private func prepare(_ wanted: Setup) -> Bool {
-        if wanted == setup { return context != nil }
-        setup = wanted
-        sws_freeContext(context)
-        context = sws_alloc_context()
-        guard let context else { return false }
-        let object = UnsafeMutableRawPointer(context)
-        func set(_ name: String, _ value: Int) { av_opt_set_int(object, name, Int64(value), 0) }
-        set("srcw", wanted.sourceSize.width)
-        set("srch", wanted.sourceSize.height)
-        set("src_format", Int(wanted.source.rawValue))
-        set("dstw", wanted.targetSize.width)
-        set("dsth", wanted.targetSize.height)
-        set("dst_format", Int(wanted.target.rawValue))
-        set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? SWS_POINT : SWS_BILINEAR))
-        set("threads", threads)
-        let toRGB = wanted.target == AV_PIX_FMT_BGRA
-        let table = sws_getCoefficients(Self.coefficients(wanted.matrix))
-        sws_setColorspaceDetails(
-            context, table, wanted.isFullRange ? 1 : 0, toRGB ? sws_getCoefficients(SWS_CS_DEFAULT) : table,
-            toRGB || wanted.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
-        if sws_init_context(context, nil, nil) < 0 {
-            sws_freeContext(context)
-            self.context = nil
-            return false
+    // MARK: Widths that are no multiple of a block
+
+    /// The blocks go straight to the target, the few columns that are left by way of a strip of their own.
+    private func convertInTwoParts(
+        _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
+    ) -> Bool {
+        let (width, height) = (target.size.width, target.size.height)
+        let blocks = width - width % Self.block
+        if blocks > 0 {
+            var main = setup
+            main.sourceSize.width = blocks
+            main.targetSize.width = blocks
+            guard whole.prepare(main), whole.run(from, to: Self.planes(of: target)) else { return false }
+        }
+        // The strip takes one more block along, because tiny pictures are not what libswscale is good at.
+        let start = max(0, blocks - Self.block)
+        var strip = setup
+        strip.sourceSize.width = width - start
+        strip.targetSize.width = width - start
+        let stride = Self.block * 3 * 4
+        guard edge.prepare(strip), let pixels = room(stride * height) else { return false }
+        var shifted = from
+        shifted.bases.0 = from.bases.0.map { $0 + start }
+        shifted.bases.1 = from.bases.1.map { $0 + start / 2 }
+        shifted.bases.2 = from.bases.2.map { $0 + start / 2 }
+        guard edge.run(shifted, to: Self.planes(of: pixels, stride: stride)) else { return false }
+        let skipped = (blocks - start) * 4
+        for row in 0..<height {
+            (target.base + row * target.stride + blocks * 4).copyMemory(
+                from: pixels + row * stride + skipped, byteCount: (width - blocks) * 4)
         }
         return true
     }
 
-    private static func coefficients(_ matrix: YCbCrMatrix) -> Int32 {
-        switch matrix {
-        case .bt601: return SWS_CS_ITU601
-        case .bt709: return SWS_CS_ITU709
-        case .bt2020: return SWS_CS_BT2020
+    /// Only planes of half width can be cut at any block.
+    private static func canBeCut(_ format: AVPixelFormat) -> Bool { format == AV_PIX_FMT_YUV420P }
+
+    /// Everything goes to memory of our own first.
+    private func convertAside(
+        _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
+    ) -> Bool {
+        let stride = (target.size.width + 2 * Self.block) / Self.block * Self.block * 4
+        guard whole.prepare(setup), let pixels = room(stride * target.size.height),
+            whole.run(from, to: Self.planes(of: pixels, stride: stride))
+        else { return false }
+        for row in 0..<target.size.height {
+            (target.base + row * target.stride).copyMemory(
+                from: pixels + row * stride, byteCount: target.size.width * 4)
         }
+        return true
+    }
+
+    private func room(_ bytes: Int) -> UnsafeMutableRawPointer? {
+        if bytes > scratchSize {
+            scratch?.deallocate()
+            scratch = .allocate(byteCount: bytes + 64, alignment: 64)
+            scratchSize = bytes
+        }
+        return scratch
+    }
+
+    // MARK: Formats and planes
+
+    private static func planes(of target: PixelTarget) -> ScalerPass.Planes<UnsafeMutablePointer<UInt8>> {
+        (
+            (
+                target.base.assumingMemoryBound(to: UInt8.self), target.chroma.0?.assumingMemoryBound(to: UInt8.self),
+                target.chroma.1?.assumingMemoryBound(to: UInt8.self), nil
+            ),
+            (
+                Int32(clamping: target.stride), Int32(clamping: target.chromaStrides.0),
+                Int32(clamping: target.chromaStrides.1), 0
+            )
+        )
+    }
+
+    private static func planes(
+        of pixels: UnsafeMutableRawPointer, stride: Int
+    ) -> ScalerPass.Planes<UnsafeMutablePointer<UInt8>> {
+        ((pixels.assumingMemoryBound(to: UInt8.self), nil, nil, nil), (Int32(clamping: stride), 0, 0, 0))
     }
 
     private static func libavFormat(of format: PixelFormat) -> AVPixelFormat? {

@@ -106,7 +106,7 @@ final class FilmAudioConverter: PCMConverter {
             line = SoundLine(start: start, rate: rate)
             given = 0
         }
-        switch line!.place(sound.time, length: sound.count) {
+        switch line!.place(sound.time) {
         case .joins: break
         case .gap(let frames):
             resampler.insertSilence(frames)

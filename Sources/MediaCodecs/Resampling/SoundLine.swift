@@ -21,17 +21,16 @@ struct SoundLine {
     /// Frames per second of what is counted.
     let rate: Int32
     private(set) var frames: Int64 = 0
-    /// Mean of the last stamps' disagreement, in nanoseconds.
-    private var meanError: Double = 0
+    /// The last stamps' disagreement, in nanoseconds, newest last once it is full.
+    private var errors = [8 of Int64](repeating: 0)
+    private var errorCount = 0
 
-    /// One stamp may be this far off when those around it agree: an MP3 frame in an AVI file.
+    /// One stamp may be this far off when those around it agree with the count: an MP3 frame in an AVI file.
     static let jitter: Int64 = 30_000_000
-    /// The mean may be this far off. Below what an eye or ear can tell, above the rounding of any container.
-    static let bias: Double = 6_000_000
+    /// All of the last stamps may be this far off in one direction. Above the rounding of any container.
+    static let bias: Int64 = 2_000_000
     /// A hole up to this long is filled with silence; a longer one is a jump.
     static let longestGap: Int64 = 2_000_000_000
-    /// The time over which disagreement is averaged.
-    static let memory = 0.75
 
     init(start: MediaTime, rate: Int32) {
         self.start = start
@@ -43,17 +42,29 @@ struct SoundLine {
 
     mutating func count(_ more: Int) { frames &+= Int64(more) }
 
-    /// How `length` frames stamped with `time` lie against what was counted.
-    mutating func place(_ time: MediaTime?, length: Int) -> Verdict {
+    /// How sound stamped with `time` lies against what was counted.
+    mutating func place(_ time: MediaTime?) -> Verdict {
         guard let time else { return .joins }
         let error = (time - end).nanoseconds
         if error > Self.longestGap || error < -Self.longestGap { return .jump }
-        let share = min(1, Double(length) / Double(rate) / Self.memory)
-        meanError += (Double(error) - meanError) * share
-        if abs(error) <= Self.jitter, abs(meanError) <= Self.bias { return .joins }
-        let correction = abs(error) > Self.jitter ? Double(error) : meanError
-        meanError = 0
-        let frames = Int((abs(correction) * Double(rate) / 1e9).rounded())
-        return correction > 0 ? .gap(frames) : .overlap(frames)
+        if abs(error) > Self.jitter { return correction(of: error) }
+        errors[errorCount % errors.count] = error
+        errorCount += 1
+        guard errorCount >= errors.count else { return .joins }
+        var (least, most, sum) = (Int64.max, Int64.min, Int64.zero)
+        for index in errors.indices {
+            least = min(least, errors[index])
+            most = max(most, errors[index])
+            sum += errors[index]
+        }
+        // Stamps on both sides of the count jitter; stamps all on one side mean that the count is off.
+        if least <= Self.bias, most >= -Self.bias { return .joins }
+        return correction(of: sum / Int64(errors.count))
+    }
+
+    private mutating func correction(of error: Int64) -> Verdict {
+        errorCount = 0
+        let frames = Int((Double(abs(error)) * Double(rate) / 1e9).rounded())
+        return error > 0 ? .gap(frames) : .overlap(frames)
     }
 }

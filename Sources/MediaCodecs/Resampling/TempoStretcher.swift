@@ -10,6 +10,7 @@ final class TempoStretcher {
     private var output: UnsafeMutablePointer<AVFilterContext>?
     private let frame: UnsafeMutablePointer<AVFrame>
     private let stretched: UnsafeMutablePointer<AVFrame>
+    private var layout = AVChannelLayout()
     /// Frames of `stretched` already taken.
     private var taken = 0
 
@@ -21,6 +22,11 @@ final class TempoStretcher {
         self.speed = speed
         guard let frame = av_frame_alloc(), let stretched = av_frame_alloc() else { throw CodecContext.noMemory }
         (self.frame, self.stretched) = (frame, stretched)
+        // The filters want to know positions; where there are none, those usual for the number of channels.
+        AudioLayouts.set(&layout, format.layout)
+        if layout.order != AV_CHANNEL_ORDER_NATIVE {
+            av_channel_layout_default(&layout, Int32(clamping: format.channels))
+        }
         try begin()
     }
 
@@ -39,8 +45,12 @@ final class TempoStretcher {
         guard let fresh = avfilter_graph_alloc() else { throw CodecContext.noMemory }
         graph = fresh
         fresh.pointee.nb_threads = 1
-        let settings =
-            "sample_rate=\(format.sampleRate):sample_fmt=flt:channels=\(format.channels):time_base=1/\(format.sampleRate)"
+        let layout = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+            av_channel_layout_describe(&self.layout, text.baseAddress, 256) > 0
+                ? String(cString: text.baseAddress!) : ""
+        }
+        let rate = format.sampleRate
+        let settings = "sample_rate=\(rate):sample_fmt=flt:channel_layout=\(layout):time_base=1/\(rate)"
         let tempo = "tempo=\(speed)"
         var stretch: UnsafeMutablePointer<AVFilterContext>?
         let code =
@@ -64,9 +74,9 @@ final class TempoStretcher {
         frame.pointee.nb_samples = Int32(clamping: frames)
         frame.pointee.format = AV_SAMPLE_FMT_FLT.rawValue
         frame.pointee.sample_rate = Int32(clamping: format.sampleRate)
-        frame.pointee.ch_layout.order = AV_CHANNEL_ORDER_UNSPEC
-        frame.pointee.ch_layout.nb_channels = Int32(clamping: format.channels)
-        guard av_frame_get_buffer(frame, 0) >= 0, let target = frame.pointee.data.0 else { return }
+        guard av_channel_layout_copy(&frame.pointee.ch_layout, &layout) >= 0, av_frame_get_buffer(frame, 0) >= 0,
+            let target = frame.pointee.data.0
+        else { return }
         UnsafeMutableRawPointer(target).copyMemory(
             from: samples, byteCount: frames * format.channels * MemoryLayout<Float>.stride)
         // The filter takes the reference over and leaves the frame empty, whether it could use it or not.

@@ -7,9 +7,20 @@ final class DemuxContext {
     let waiting: BlockingGuard
     private let options: ReadOptions
     private var context: UnsafeMutablePointer<AVFormatContext>?
-    /// Packets read ahead while looking for the start of the film; handed out before anything else.
-    private var primed: [UnsafeMutablePointer<AVPacket>?] = []
+    /// The bytes of a pipe, kept as long as the context that reads them.
+    private var pipe: PipeInput?
+    /// Packets read ahead while looking for a place to begin; handed out before anything else.
+    private var primed: [Primed] = []
+    private struct Primed {
+        var packet: UnsafeMutablePointer<AVPacket>?
+        var shift: MediaTime
+    }
+    /// Follows jumping stamps, in containers that may have such.
+    var follower: JumpFollower?
+    /// How far the stamps of the packet last given are to be moved.
+    private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
+    private let openLimit: UnsafeMutablePointer<cff_open_limit>
     private var consecutiveFailures = 0
     /// Packets that libavformat could not make sense of.
     private(set) var damagedPackets = 0
@@ -24,20 +35,30 @@ final class DemuxContext {
         self.options = options
         waiting = BlockingGuard(cancellations)
         packet = av_packet_alloc()
+        openLimit = .allocate(capacity: 1)
+        openLimit.initialize(to: cff_open_limit(left: -1, open: nil))
         guard let fresh = avformat_alloc_context(), packet != nil else {
             throw MediaError(.limitExceeded, "there is no memory left to open \"\(address.text)\"; close something")
         }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
+        cff_limit_opens(fresh, openLimit, Self.mostOpens)
+        defer { openLimit.pointee.left = -1 }
+        context = fresh
+        if address.kind == .pipe {
+            pipe = try PipeInput(address, waiting: waiting)
+            fresh.pointee.pb = pipe?.context
+            fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        }
         var settings = Self.settings(for: address, options)
         defer { av_dict_free(&settings) }
         waiting.allow(address.kind == .network ? options.openTimeout : nil)
         defer { waiting.allow(nil) }
-        context = fresh
         // On failure libavformat frees the context and sets the pointer to nil.
         let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
         guard code >= 0 else { throw ReadingErrors.opening(code, address, waiting) }
         if !headerSaysEverything {
+            noteOversizedPictures()
             let code = avformat_find_stream_info(context, nil)
             if code < 0, waiting.isCancelled || waiting.isPastDeadline {
                 throw ReadingErrors.opening(cff_error_exit, address, waiting)
@@ -47,10 +68,14 @@ final class DemuxContext {
     }
 
     deinit {
-        for index in primed.indices { av_packet_free(&primed[index]) }
+        for index in primed.indices { av_packet_free(&primed[index].packet) }
         av_packet_free(&packet)
         avformat_close_input(&context)
+        openLimit.deallocate()
     }
+
+    /// Playlists and segments that may be opened to find out what an input holds.
+    private static let mostOpens: Int32 = 500
 
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?
@@ -94,6 +119,21 @@ final class DemuxContext {
             playable += 1
         }
         return playable > 0
+    }
+
+    /// Sizes that the header claims and libavformat forgets as soon as it finds them impossible, by stream.
+    private(set) var oversizedPictures: [Int32: (width: Int32, height: Int32)] = [:]
+
+    private func noteOversizedPictures() {
+        for stream in streams {
+            let parameters = stream.pointee.codecpar.pointee
+            guard parameters.codec_type == AVMEDIA_TYPE_VIDEO,
+                !FormatReading.isSensible(width: parameters.width, height: parameters.height)
+            else { continue }
+            oversizedPictures[stream.pointee.index] = (parameters.width, parameters.height)
+            // Nobody will look at it.
+            stream.pointee.discard = AVDISCARD_ALL
+        }
     }
 
     // MARK: What was found
@@ -150,7 +190,9 @@ final class DemuxContext {
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         if !primed.isEmpty {
             av_packet_free(&packet)
-            packet = primed.removeFirst()
+            let first = primed.removeFirst()
+            packet = first.packet
+            shift = first.shift
             return packet
         }
         return try readPacket()
@@ -160,7 +202,7 @@ final class DemuxContext {
     func putBack(_ packet: UnsafeMutablePointer<AVPacket>) {
         guard let kept = av_packet_alloc() else { return }
         av_packet_move_ref(kept, packet)
-        primed.insert(kept, at: 0)
+        primed.insert(Primed(packet: kept, shift: shift), at: 0)
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
@@ -171,6 +213,7 @@ final class DemuxContext {
             let code = av_read_frame(context, packet)
             if code >= 0 {
                 consecutiveFailures = 0
+                shift = follower?.shift(of: packet) ?? .zero
                 return packet
             }
             if waiting.isCancelled || waiting.isPastDeadline || code == cff_error_exit {
@@ -197,20 +240,49 @@ final class DemuxContext {
         while primed.count < 500, bytes < 8 << 20 {
             guard let read = try readPacket(), let kept = av_packet_alloc() else { return }
             av_packet_move_ref(kept, read)
-            primed.append(kept)
+            primed.append(Primed(packet: kept, shift: shift))
             bytes += Int(kept.pointee.size)
             if body(kept) { return }
         }
     }
 
     /// Jumps near a raw stamp of one stream, at or before it as far as the container can.
-    func seek(stream index: Int32, to raw: Int64, flags: Int32) throws(MediaError) {
+    ///
+    /// - Parameter time: the film time that the stamp stands for.
+    func seek(stream index: Int32, to raw: Int64, at time: MediaTime, flags: Int32) throws(MediaError) {
+        try jump { context in av_seek_frame(context, index, raw, flags) }
+        follower?.jumped(near: bytePosition, expecting: time)
+    }
+
+    /// Jumps to a byte; `time` is the film time expected near it.
+    func seek(toByte position: Int64, at time: MediaTime) throws(MediaError) {
+        try jump { context in av_seek_frame(context, -1, position, AVSEEK_FLAG_BYTE) }
+        follower?.jumped(near: position, expecting: time)
+    }
+
+    private func jump(_ body: (UnsafeMutablePointer<AVFormatContext>) -> Int32) throws(MediaError) {
         guard let context else { return }
-        for index in primed.indices { av_packet_free(&primed[index]) }
+        for index in primed.indices { av_packet_free(&primed[index].packet) }
         primed.removeAll(keepingCapacity: true)
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
-        let code = av_seek_frame(context, index, raw, flags)
+        let code = body(context)
         if code < 0 { throw ReadingErrors.reading(code, address, waiting) }
+    }
+
+    /// Where in the input reading is, roughly.
+    private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }
+
+    /// How many bytes the input has; nil when it does not say.
+    var byteCount: Int64? {
+        guard let input = context?.pointee.pb else { return nil }
+        let size = avio_size(input)
+        return size > 0 ? size : nil
+    }
+
+    /// Whether the container's stamps may jump: transport streams that were joined or restarted.
+    var stampsMayJump: Bool {
+        guard let format = context?.pointee.iformat else { return false }
+        return format.pointee.flags & AVFMT_TS_DISCONT != 0
     }
 }

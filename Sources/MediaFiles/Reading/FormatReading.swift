@@ -65,29 +65,51 @@ enum FormatReading {
         return ((Int((-turn / 90).rounded()) * 90) % 360 + 360) % 360
     }
 
-    /// Why a stream cannot be played, as the end of a sentence; nil when it can.
-    static func problem(with source: UnsafePointer<AVCodecParameters>) -> String? {
+    /// Why a stream cannot be played.
+    struct Problem {
+        var code: MediaError.Code
+        /// The end of a sentence about the track.
+        var text: String
+    }
+
+    static func isSensible(width: Int32, height: Int32) -> Bool {
+        width <= largestSide && height <= largestSide && Int64(width) * Int64(height) <= largestArea
+    }
+
+    static func oversized(width: Int32, height: Int32) -> Problem {
+        Problem(
+            code: .limitExceeded,
+            text: "claims pictures of \(width)x\(height) pixels, more than \(largestSide) on a side")
+    }
+
+    /// Nil when the stream can be played.
+    static func problem(with source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee
-        if from.codec_id == AV_CODEC_ID_NONE { return "is in a coding that nothing here knows" }
+        if from.codec_id == AV_CODEC_ID_NONE {
+            return Problem(code: .unsupported, text: "is in a coding that nothing here knows")
+        }
         switch from.codec_type {
         case AVMEDIA_TYPE_VIDEO:
-            if from.width <= 0 || from.height <= 0 { return "has no picture size" }
-            if from.width > largestSide || from.height > largestSide
-                || Int64(from.width) * Int64(from.height) > largestArea
-            {
-                return "claims \(from.width)x\(from.height) pixels, more than \(largestSide) on a side"
+            if from.width <= 0 || from.height <= 0 { return Problem(code: .notMedia, text: "has no picture size") }
+            if !isSensible(width: from.width, height: from.height) {
+                return oversized(width: from.width, height: from.height)
             }
         case AVMEDIA_TYPE_AUDIO:
-            if from.sample_rate <= 0 || from.sample_rate > 6_144_000 { return "has no sensible sample rate" }
-            if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
-                return "has no sensible number of channels"
+            if from.sample_rate <= 0 || from.sample_rate > 6_144_000 {
+                return Problem(code: .notMedia, text: "has no sensible sample rate")
             }
-        default: return "is neither sound nor picture"
+            if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
+                return Problem(code: .notMedia, text: "has no sensible number of channels")
+            }
+        default: return Problem(code: .notMedia, text: "is neither sound nor picture")
         }
-        if Int(from.extradata_size) > largestConfiguration { return "carries a configuration that is far too large" }
+        if Int(from.extradata_size) > largestConfiguration {
+            return Problem(code: .limitExceeded, text: "carries a configuration that is far too large")
+        }
         if avcodec_find_decoder(from.codec_id) == nil {
             let name = avcodec_descriptor_get(from.codec_id).flatMap { $0.pointee.name }.map { String(cString: $0) }
-            return "is coded as \(name ?? "something unknown"), which this machine's FFmpeg cannot decode"
+            let text = "is coded as \(name ?? "something unknown"), which this machine's FFmpeg cannot decode"
+            return Problem(code: .unsupported, text: text)
         }
         return nil
     }

@@ -10,11 +10,15 @@ struct InputAddress: Sendable, Hashable {
     /// As libavformat wants it.
     let url: String
     let kind: Kind
+    /// The name in the file system, where there is one.
+    let path: String
+
+    static let standardInput = "pipe:0"
 
     init(_ text: String) throws(MediaError) {
         self.text = text
         if text == "-" {
-            (url, kind) = ("pipe:0", .pipe)
+            (url, kind, path) = (Self.standardInput, .pipe, "")
             return
         }
         if let scheme = Self.scheme(of: text), scheme != "file" {
@@ -24,11 +28,10 @@ struct InputAddress: Sendable, Hashable {
                     "\"\(text)\" begins with \(scheme)://, which Talkie does not speak; give a file or an http(s) address"
                 )
             }
-            (url, kind) = (text, .network)
+            (url, kind, path) = (text, .network, "")
             return
         }
-        var path = text
-        if path.hasPrefix("file://") { path = Self.removingPercentEncoding(String(path.dropFirst(7))) }
+        path = text.hasPrefix("file://") ? Self.removingPercentEncoding(String(text.dropFirst(7))) : text
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw MediaError(.cannotOpen, "the name of the film is empty; give a file or an address")
         }
@@ -76,7 +79,7 @@ struct InputAddress: Sendable, Hashable {
         if type == S_IFREG, status.st_size == 0 {
             throw MediaError(.notMedia, "\"\(text)\" is empty; copy or download it again")
         }
-        return type == S_IFREG ? .file : .pipe
+        return type == S_IFREG || type == S_IFBLK ? .file : .pipe
     }
 
     private static func removingPercentEncoding(_ text: String) -> String {

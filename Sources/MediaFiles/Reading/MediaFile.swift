@@ -16,6 +16,7 @@ public final class MediaFile: MediaSource {
     /// libavformat's names for the container, so that a second reader need not guess.
     private let formatName: String
     private let streamIDs: [Int: Int32]
+    private let jumps = StampJumps()
     private let cancellation: Cancellation
     /// The input that was probed, until a reader takes it over.
     private let probed: Lock<DemuxContext?>
@@ -63,11 +64,12 @@ public final class MediaFile: MediaSource {
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil)
         if sharesReader {
             let demuxer = SharedDemuxer(
-                context, tracks: tracks, origin: origin, options: options)
+                context, tracks: tracks, origin: origin, jumps: jumps, options: options)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
             (probed, shared) = (Lock(context), Lock(nil))
         }
+        follow(context)
     }
 
     public func source(for track: Track) throws(MediaError) -> any SampleSource { try reader(for: track) }
@@ -80,7 +82,8 @@ public final class MediaFile: MediaSource {
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
             return TrackReader(
-                track: track, context: context, stream: stream, origin: origin, cancellation: own, options: options)
+                track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+                cancellation: own, options: options)
         }
         let context = try DemuxContext(
             address, options: options, cancellations: [cancellation, own],
@@ -89,14 +92,26 @@ public final class MediaFile: MediaSource {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
         }
+        follow(context)
         let reader = TrackReader(
-            track: track, context: context, stream: stream, origin: origin, cancellation: own, options: options)
+            track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+            cancellation: own, options: options)
         try reader.settleEpoch()
         return reader
     }
 
     /// Stops opening and reading on every reader of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
+
+    /// Lets a context look out for jumping stamps, where there may be any.
+    private func follow(_ context: DemuxContext) {
+        guard context.stampsMayJump else { return }
+        let streams = summary.tracks.filter { !$0.isCoverArt }.compactMap { stream(for: $0, in: context) }
+        let all = Set(streams.map { $0.pointee.index })
+        if !summary.sharesReader { context.keepOnly { all.contains($0.pointee.index) } }
+        context.follower = JumpFollower(
+            jumps, streams: streams, origin: origin, hasPositions: !context.managesOwnInputs)
+    }
 
     private func stream(for track: Track, in context: DemuxContext) -> UnsafeMutablePointer<AVStream>? {
         let wanted: AVMediaType = track.kind == .audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO
@@ -119,10 +134,9 @@ public final class MediaFile: MediaSource {
 
     private static func nothingToPlay(_ address: InputAddress, _ inspection: TrackInspection) -> MediaError {
         let name = "\"\(address.text)\""
-        guard let problem = inspection.problems.first else {
+        guard let problem = inspection.problems.first, let code = inspection.firstCode else {
             return MediaError(.notMedia, "\(name) holds neither sound nor pictures; try another file")
         }
-        let code: MediaError.Code = inspection.exceedsLimits ? .limitExceeded : .unsupported
         return MediaError(code, "cannot play \(name): \(problem); try another file")
     }
 }

@@ -21,6 +21,7 @@ struct PacketPackager {
     private var decodeOnlyBefore: MediaTime?
     private var isDiscontinuous = false
     private var lastDecodeOnly = false
+    private var lastShift = MediaTime.zero
     /// Raw stamp of the last packet of sound.
     private var lastSoundStamp: Int64?
 
@@ -60,9 +61,9 @@ struct PacketPackager {
     }
 
     /// The film time at which a packet is shown or heard, trims aside, without consuming it.
-    func filmTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
+    func filmTime(of packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) -> MediaTime? {
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
-        return clock.unwrapped(raw).map { clock.filmTime($0) }
+        return clock.unwrapped(raw).map { clock.filmTime($0) + shift }
     }
 
     /// Whole turns that this input's stamps are off from the film's.
@@ -73,16 +74,22 @@ struct PacketPackager {
 
     // MARK: Packing
 
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>) {
+    /// - Parameter shift: added to the packet's stamps.
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         let size = Int(packet.pointee.size)
         guard size > 0, size <= Self.largestPacket, let data = packet.pointee.data else { return }
         adoptNewConfiguration(packet)
         let pts = clock.unwrapped(packet.pointee.pts)
         let dts = clock.unwrapped(packet.pointee.dts)
         if let stamp = dts ?? pts { clock.follow(stamp) }
+        if shift != lastShift {
+            // A new recording begins: its pictures need none of the ones before.
+            lastShift = shift
+            if track.kind == .video { isDiscontinuous = true }
+        }
         var entry = PacketBatch.Packet(
-            presentationTime: pts.map { clock.filmTime($0) }, decodeTime: dts.map { clock.filmTime($0) },
-            duration: clock.length(packet.pointee.duration))
+            presentationTime: pts.map { clock.filmTime($0) + shift },
+            decodeTime: dts.map { clock.filmTime($0) + shift }, duration: clock.length(packet.pointee.duration))
         let bytes = UnsafeRawBufferPointer(start: data, count: size)
         switch format {
         case .audio(let format):

@@ -20,7 +20,12 @@ enum ReadingErrors {
             return MediaError(.cannotOpen, "the server refuses to send \(name); check the address")
         case cff_error_http_server:
             return MediaError(.cannotOpen, "the server of \(name) has a fault of its own; try again later")
-        case cff_error_invalid_data, cff_error_eof:
+        // Containers that are not allowed (`Demuxers`) come back as an invalid argument.
+        case cff_error_invalid_data, cff_error_eof, cff_error_from_errno(EINVAL):
+            if isCutOff(address) {
+                return MediaError(
+                    .notMedia, "\(name) was cut off before its index, which comes last; copy or download it again")
+            }
             return MediaError(
                 .notMedia,
                 "\(name) is not a film or recording that Talkie knows, or it is damaged; try whether another player opens it"
@@ -44,6 +49,16 @@ enum ReadingErrors {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
+    }
+
+    /// An MP4 that begins as one (its `ftyp` box, ISO 14496-12, 4.3) and could not be opened has lost its end.
+    private static func isCutOff(_ address: InputAddress) -> Bool {
+        guard address.kind == .file, let file = fopen(address.path, "rb") else { return false }
+        defer { fclose(file) }
+        var start = (UInt64(0), UInt64(0))
+        return withUnsafeMutableBytes(of: &start) { bytes in
+            fread(bytes.baseAddress, 1, 16, file) == 16 && bytes[4..<8].elementsEqual("ftyp".utf8)
+        }
     }
 
     private static func stopped(_ name: String, _ waiting: BlockingGuard) -> MediaError {

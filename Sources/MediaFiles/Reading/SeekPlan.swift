@@ -38,14 +38,19 @@ struct SeekPlan {
 
     /// Jumps; afterwards the packet from which to read on is the context's next. Returns its film time.
     func run(
-        on context: DemuxContext, clock: TrackClock, epoch: Int64, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+        on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps
     ) throws(MediaError) -> MediaTime? {
         var back = MediaTime.zero
         for attempt in 0..<8 {
             let isLast = attempt == 7 || target - preroll - back < .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
-            try jump(context, raw: clock.raw(wanted) &- epoch)
-            let landed = try readToStart(context, clock: clock, time: time)
+            if jumps.count > 1, let size = context.byteCount {
+                let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
+                try search.run(on: context, for: wanted)
+            } else {
+                try jump(context, raw: packager.clock.raw(wanted) &- epoch, at: wanted)
+            }
+            let landed = try readToStart(context, packager)
             if mode == .syncAfter || isLast { return landed }
             // Nothing found means that the last place to begin from lies further back.
             if let landed, landed <= target - preroll { return landed }
@@ -54,27 +59,25 @@ struct SeekPlan {
         return nil
     }
 
-    private func jump(_ context: DemuxContext, raw: Int64) throws(MediaError) {
+    private func jump(_ context: DemuxContext, raw: Int64, at time: MediaTime) throws(MediaError) {
         do {
-            try context.seek(stream: stream, to: raw, flags: AVSEEK_FLAG_BACKWARD)
+            try context.seek(stream: stream, to: raw, at: time, flags: AVSEEK_FLAG_BACKWARD)
         } catch {
             if error.code == .cancelled || error.code == .timedOut { throw error }
             // Some containers refuse to go before their first entry and can only go forward to it.
-            try context.seek(stream: stream, to: raw, flags: AVSEEK_FLAG_ANY)
+            try context.seek(stream: stream, to: raw, at: time, flags: AVSEEK_FLAG_ANY)
         }
     }
 
     /// Reads to the first packet that decoding can start from and puts it back.
-    private func readToStart(
-        _ context: DemuxContext, clock: TrackClock, time: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
-    ) throws(MediaError) -> MediaTime? {
+    private func readToStart(_ context: DemuxContext, _ packager: PacketPackager) throws(MediaError) -> MediaTime? {
         // Where stamps come with some packets only, libavformat's guesses for the others are worth little just after
         // a jump: begin at a packet that bears one.
-        let needsStamp = isVideo && clock.wraps
+        let needsStamp = isVideo && packager.clock.wraps
         var passed = 0
         while let packet = try context.nextPacket() {
             guard packet.pointee.stream_index == stream else { continue }
-            let moment = time(packet)
+            let moment = packager.filmTime(of: packet, shift: context.shift)
             // Streams that refresh little by little never have a sync sample: begin somewhere.
             let isStamped = !needsStamp || packet.pointee.pts != cff_nopts_value
             let isSync = !isVideo || (packet.pointee.flags & AV_PKT_FLAG_KEY != 0 && isStamped) || passed > 600

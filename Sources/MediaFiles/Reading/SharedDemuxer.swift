@@ -32,14 +32,18 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private let context: DemuxContext
+    private let jumps: StampJumps
     private let state: Lock<State>
     /// One per lane, raised when something for it may have changed.
     private let news: [Signal]
     private let windowBytes: Int
     private let stop = Cancellation()
+    /// How long a track waits for another whose window is full.
+    private static let patience = Duration.seconds(1)
 
-    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, options: ReadOptions) {
+    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, jumps: StampJumps, options: ReadOptions) {
         self.context = context
+        self.jumps = jumps
         windowBytes = max(1 << 20, options.windowBytes)
         var initial = State()
         for track in tracks {
@@ -86,10 +90,8 @@ final class SharedDemuxer: @unchecked Sendable {
     // MARK: Reading
 
     func read(lane: Int) throws(MediaError) -> SampleBuffer? {
-        let hurry = HostInstant.now.advanced(by: .seconds(1))
         while true {
-            let isPatient = HostInstant.now < hurry
-            switch state.withLock({ nextStep(&$0, lane: lane, isPatient: isPatient) }) {
+            switch state.withLock({ nextStep(&$0, lane: lane) }) {
             case .give(let buffer):
                 // Whoever waits for room in this window can go on.
                 wakeEverybody(but: lane)
@@ -102,16 +104,15 @@ final class SharedDemuxer: @unchecked Sendable {
         }
     }
 
-    private func nextStep(_ state: inout State, lane: Int, isPatient: Bool) -> Step {
+    private func nextStep(_ state: inout State, lane: Int) -> Step {
         if state.lanes[lane].isCancelled { return .fail(MediaError(.cancelled, "reading was cancelled")) }
         if let buffer = state.lanes[lane].take() { return .give(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
         if state.isReading { return .wait }
         for index in state.lanes.indices where index != lane && state.lanes[index].isActive {
-            let limit = isPatient ? windowBytes : windowBytes * 2
-            if state.lanes[index].bytes < limit { continue }
-            if isPatient { return .wait }
+            if state.lanes[index].bytes < windowBytes { continue }
+            if state.lanes[index].timeFull(.now) < Self.patience { return .wait }
             state.lanes[index].loseOldest(downTo: windowBytes * 2)
         }
         state.isReading = true
@@ -130,7 +131,7 @@ final class SharedDemuxer: @unchecked Sendable {
             if let packet {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream && $0.isActive }) {
-                    state.lanes[lane].add(packet)
+                    state.lanes[lane].add(packet, shift: context.shift)
                 }
             } else {
                 state.failure = failure
@@ -194,9 +195,7 @@ final class SharedDemuxer: @unchecked Sendable {
                 throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
             }
             let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
-            landed = try plan.run(on: context, clock: leader.packager.clock, epoch: leader.epoch) {
-                leader.packager.filmTime(of: $0)
-            }
+            landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)
         } catch { failure = error }
         state.withLock { state in
             state.jumps += 1

@@ -22,6 +22,10 @@ struct SharedLane {
     /// Index of the oldest buffer still here.
     private var head = 0
     private var hasLost = false
+    /// What comes is of no use until decoding can begin again.
+    private var awaitsSync = false
+    /// When the window was first found full, unless something was taken since.
+    private var fullSince: HostInstant?
 
     init(track: Track, stream: Int32, packager: PacketPackager) {
         self.track = track
@@ -29,9 +33,9 @@ struct SharedLane {
         self.packager = packager
     }
 
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>) {
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         if let found = packager.epoch(of: packet) { epoch = found }
-        packager.add(packet)
+        packager.add(packet, shift: shift)
         collect()
     }
 
@@ -43,6 +47,8 @@ struct SharedLane {
 
     private mutating func collect() {
         while let buffer = packager.takeReady() {
+            if awaitsSync, !buffer.flags.contains(.sync) { continue }
+            awaitsSync = false
             bytes += buffer.encodedBytes
             waiting.append(buffer)
         }
@@ -57,11 +63,19 @@ struct SharedLane {
         }
         bytes -= buffer.encodedBytes
         hasGivenSinceJump = true
+        fullSince = nil
         if hasLost {
             buffer.flags.insert(.discontinuity)
             hasLost = false
         }
         return buffer
+    }
+
+    /// How long the window has been full without anybody taking from it.
+    mutating func timeFull(_ now: HostInstant) -> Duration {
+        let since = fullSince ?? now
+        fullSince = since
+        return now - since
     }
 
     /// Gives up the oldest samples, down to the next place where decoding can begin.
@@ -75,6 +89,7 @@ struct SharedLane {
         }
         waiting.removeFirst(head)
         head = 0
+        awaitsSync = waiting.isEmpty
     }
 
     mutating func removeAll() {
@@ -85,7 +100,7 @@ struct SharedLane {
 
     mutating func reset(_ time: MediaTime, mode: SeekMode) {
         removeAll()
-        hasLost = false
+        (hasLost, awaitsSync, fullSince) = (false, false, nil)
         hasGivenSinceJump = false
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
     }

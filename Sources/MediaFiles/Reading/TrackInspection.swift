@@ -7,16 +7,19 @@ struct TrackInspection {
     private(set) var playable: [UnsafeMutablePointer<AVStream>] = []
     /// One sentence for each sound or picture stream that cannot.
     private(set) var problems: [String] = []
-    private(set) var exceedsLimits = false
+    /// The code of the first of them.
+    private(set) var firstCode: MediaError.Code?
 
     init(_ context: DemuxContext) {
         for stream in context.streams {
             guard let parameters = stream.pointee.codecpar else { continue }
             let type = parameters.pointee.codec_type
             guard type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_VIDEO else { continue }
-            if let problem = FormatReading.problem(with: parameters) {
-                problems.append("track \(stream.pointee.index + 1) \(problem)")
-                if problem.contains("claims") || problem.contains("too large") { exceedsLimits = true }
+            let claimed = context.oversizedPictures[stream.pointee.index]
+            let oversized = claimed.map { FormatReading.oversized(width: $0.width, height: $0.height) }
+            if let problem = oversized ?? FormatReading.problem(with: parameters) {
+                problems.append("track \(stream.pointee.index + 1) \(problem.text)")
+                firstCode = firstCode ?? problem.code
             } else {
                 playable.append(stream)
             }

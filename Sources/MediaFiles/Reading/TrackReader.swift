@@ -12,22 +12,25 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     private let stream: UnsafeMutablePointer<AVStream>
     private let cancellation: Cancellation
     private var packager: PacketPackager
+    private let jumps: StampJumps
     /// Whole turns of wrapping stamps by which this input differs from the film; nil before the first packet.
     private var epoch: Int64 = 0
     private let busy = Atomic<Bool>(false)
 
     init(
         track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, origin: MediaTime,
-        cancellation: Cancellation, options: ReadOptions
+        jumps: StampJumps, cancellation: Cancellation, options: ReadOptions
     ) {
         self.track = track
         self.context = context
         self.stream = stream
         self.cancellation = cancellation
+        self.jumps = jumps
         let clock = TrackClock(stream: stream, origin: origin)
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = stream.pointee.index
-        context.keepOnly { $0.pointee.index == index }
+        // Where stamps may jump, the other tracks are looked at to tell a jump from a hole.
+        if context.follower == nil { context.keepOnly { $0.pointee.index == index } }
     }
 
     /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
@@ -56,7 +59,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
                 packager.close()
                 return packager.takeReady()
             }
-            if packet.pointee.stream_index == index { packager.add(packet) }
+            if packet.pointee.stream_index == index { packager.add(packet, shift: context.shift) }
         }
     }
 
@@ -66,8 +69,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         defer { leave() }
         let plan = SeekPlan(track: track, stream: stream.pointee.index, target: time, mode: mode)
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
-        let packing = packager
-        return try plan.run(on: context, clock: packager.clock, epoch: epoch) { packing.filmTime(of: $0) }
+        return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)
     }
 
     public func cancel() { cancellation.cancel() }

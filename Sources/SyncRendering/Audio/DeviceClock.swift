@@ -2,11 +2,14 @@ public import MediaCore
 
 /// Watches a sound card's position against the host clock and says when a frame is heard: a latency monitor.
 ///
-/// Readings are noisy in unfriendly ways: sound servers report positions that wander by milliseconds while a stream
-/// starts and later move in steps, hardware pointers advance in jumps, and a thread that is preempted between
-/// reading and stamping is late. So readings are gathered into buckets whose medians count, and a straight line is
-/// fitted through the buckets with outliers given less weight. The rate is held near zero until enough time has
-/// passed to know it: quartz is good to ±100 ppm, a guess from one second of readings is not.
+/// Readings lie in unfriendly ways. A sound server's figure is made up of guesses while a stream starts; later it is
+/// smoothed by the server's client library, and on a busy machine wanders by many milliseconds for seconds on end
+/// (PulseAudio's, measured: 25 ms), while the frames themselves keep leaving as steadily as quartz makes them.
+/// Hardware pointers advance in bursts, and a thread preempted between reading and stamping is late.
+///
+/// So readings are gathered into buckets whose medians count; a bucket is believed as much as the figure was steady
+/// around it, for no quartz gains milliseconds in a second; and a straight line is fitted whose rate is held near
+/// that of the host clock until long evidence says otherwise. A figure that moves and then stays is followed.
 ///
 /// Used by one thread. Nothing allocates after `init`.
 public struct DeviceClock {
@@ -31,20 +34,33 @@ public struct DeviceClock {
         }
     }
 
-    /// Constants of the estimate; see `DeviceClock` for why they exist.
+    /// Constants of the estimate, in nanoseconds unless they are ratios.
     struct Tuning {
-        /// Readings closer than this belong to one bucket. The first buckets are shorter, to be ready early.
-        var bucket: Int64 = 250_000_000
-        var firstBuckets: Int64 = 40_000_000
+        /// For so long after a start only the newest few readings count.
+        var settling: Int64 = 120_000_000
+        /// The line is drawn through buckets once there are this many.
+        var leastBuckets = 4
+        /// Buckets of the first second, of the first five seconds, and of later.
+        var buckets: (Int64, Int64, Int64) = (40_000_000, 250_000_000, 500_000_000)
         /// Older buckets count less: by 1/e per this time.
-        var memory = 15e9
-        /// Standard deviation of real cards' rates, as a ratio.
-        var rateSpread = 50e-6
-        /// Medians are believed no better than this, in nanoseconds. Far more than real cards scatter, because the
-        /// errors of a sound server's smoothed figures last for seconds: neighbours are not independent.
-        var leastNoise = 150_000.0
-        /// A move this large that lasts is the truth, not noise.
-        var step = 1_500_000.0
+        var memory = 60e9
+        /// Standard deviation of real cards' rates against the host clock, as a ratio.
+        var rateSpread = 40e-6
+        /// Medians are believed no better than this: neighbouring readings share their errors.
+        var leastNoise = 300e3
+        /// What the first buckets are believed to.
+        var firstNoise = 200e3
+        /// How much worse than its unsteadiness over a second a figure may be.
+        var noisePerUnsteadiness = 3.0
+        /// Unsteadiness is remembered: it fades by 1/e in this time.
+        var unsteadyFor = 10e9
+        /// A move larger than `step` that stays within `flat` is the truth.
+        var step = 2e6
+        var flat = 500e3
+        /// … for this long; less in the first seconds.
+        var stepAfter = 4e9
+        var firstStepAfter = 500e6
+        var firstSeconds = 3e9
     }
 
     private struct Bucket {
@@ -52,9 +68,11 @@ public struct DeviceClock {
         var stream: Double
         /// Host instant minus that, relative to the run's base.
         var offset: Double
+        /// Standard deviation it is believed to have.
+        var noise = 0.0
     }
 
-    private static let capacity = 96
+    private static let capacity = 128
     private static let readingsPerBucket = 64
 
     private let nominal: Double
@@ -64,6 +82,11 @@ public struct DeviceClock {
     private var newest = 0
     private var readings: [Bucket]
     private var readingCount = 0
+    private static let latestCapacity = 5
+    private var latest: [Bucket]
+    private var latestCount = 0
+    private var unsteadiness = 0.0
+    private var scatter = 0.0
     private var sorted: [Double]
     private var bucketStart: Int64 = 0
     private var base: Int64 = 0
@@ -75,6 +98,8 @@ public struct DeviceClock {
     private var rateVariance: Double
     private var priorRate = 0.0
     private var priorVariance: Double
+    /// Whether the estimate rests on more than the first few readings.
+    public private(set) var isSettled = false
     /// The newest estimate; nil until a first reading after a start.
     public private(set) var estimate: Estimate?
 
@@ -83,6 +108,7 @@ public struct DeviceClock {
         nominal = 1e9 / Double(max(1, sampleRate))
         buckets = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.capacity)
         readings = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.readingsPerBucket)
+        latest = Array(repeating: Bucket(stream: 0, offset: 0), count: Self.latestCapacity)
         sorted = Array(repeating: 0, count: Self.capacity)
         rateVariance = tuning.rateSpread * tuning.rateSpread
         priorVariance = rateVariance
@@ -99,14 +125,12 @@ public struct DeviceClock {
         bucketCount = 0
         newest = 0
         readingCount = 0
+        latestCount = 0
+        unsteadiness = 0
+        isSettled = false
         hasBase = false
         lastPosition = .min
         estimate = nil
-    }
-
-    /// Time since the first reading after the last reset.
-    public func age(at instant: HostInstant) -> Duration {
-        hasBase ? .nanoseconds(max(0, instant.nanoseconds - runStart)) : .zero
     }
 
     /// Takes one reading: the frame leaving the card at an instant. Both must come from one look at the device.
@@ -117,21 +141,47 @@ public struct DeviceClock {
             runStart = instant.nanoseconds
             bucketStart = instant.nanoseconds
         }
-        // A position that stands still or runs back is no news of a running card.
-        guard position.index > lastPosition else { return }
+        // A position that stands still is no news.
+        guard position.index != lastPosition else { return }
         lastPosition = position.index
         let stream = Double(position.index) * nominal
         let reading = Bucket(stream: stream, offset: Double(instant.nanoseconds - base) - stream)
+        noteScatter(reading)
+        latest[latestCount % Self.latestCapacity] = reading
+        latestCount += 1
+        let age = instant.nanoseconds - runStart
+        guard age >= tuning.settling else {
+            followLatest(reading)
+            bucketStart = instant.nanoseconds
+            return
+        }
         if readingCount < Self.readingsPerBucket {
             readings[readingCount] = reading
             readingCount += 1
         }
-        // The very first reading makes an estimate of its own, so that something is known at once.
-        let span = instant.nanoseconds - runStart < 600_000_000 ? tuning.firstBuckets : tuning.bucket
-        if bucketCount == 0 || instant.nanoseconds - bucketStart >= span {
+        let span =
+            age < 1_000_000_000 ? tuning.buckets.0 : age < 5_000_000_000 ? tuning.buckets.1 : tuning.buckets.2
+        if instant.nanoseconds - bucketStart >= span {
             closeBucket()
             bucketStart = instant.nanoseconds
         }
+        if bucketCount < tuning.leastBuckets { followLatest(reading) } else { isSettled = true }
+    }
+
+    /// How far readings lie from their neighbours: noise that medians average away, unlike a figure that wanders.
+    private mutating func noteScatter(_ reading: Bucket) {
+        guard latestCount > 0 else { return }
+        let before = latest[(latestCount - 1) % Self.latestCapacity]
+        let away = min(abs(reading.offset - before.offset), 4 * scatter + tuning.leastNoise)
+        // The mean distance of two normal values is 2/√π = 1.128 standard deviations.
+        scatter += (away / 1.128 - scatter) / 16
+    }
+
+    /// While a stream starts, the newest few readings are the only ones worth anything.
+    private mutating func followLatest(_ reading: Bucket) {
+        let count = min(latestCount, Self.latestCapacity)
+        for index in 0..<count { sorted[index] = latest[index].offset - rate * (latest[index].stream - reading.stream) }
+        publish(last: reading, level: medianOfSorted(count), slope: -rate, uncertainty: 2e6)
     }
 
     private mutating func closeBucket() {
@@ -142,27 +192,59 @@ public struct DeviceClock {
         for index in 0..<readingCount where abs(readings[index].offset - median) < abs(middle.offset - median) {
             middle = readings[index]
         }
+        // The median of n normal values scatters by 1.25/√n of one.
+        let scatter = 1.25 * scatter / Double(readingCount).squareRoot()
         readingCount = 0
         newest = bucketCount == 0 ? 0 : (newest + 1) % Self.capacity
         buckets[newest] = Bucket(stream: middle.stream, offset: median)
         bucketCount = min(bucketCount + 1, Self.capacity)
+        let noise = noiseOfNewest(scatter: scatter)
+        buckets[newest].noise = (noise * noise + scatter * scatter).squareRoot()
         dropBeforeStep()
-        fit()
+        if bucketCount >= tuning.leastBuckets { fit() }
     }
 
-    /// A server that moved its figure for good: what lay before the move speaks of another line.
-    private mutating func dropBeforeStep() {
-        // Early figures are the least to be trusted, and early buckets are short.
-        let recent = bucketCount < 16 ? 3 : 5
-        guard bucketCount > recent, let estimate else { return }
-        var above = 0
-        var below = 0
-        for age in 0..<recent {
-            let residual = bucket(age).offset - predictedOffset(at: bucket(age).stream, estimate)
-            if residual > tuning.step { above += 1 }
-            if residual < -tuning.step { below += 1 }
+    /// How far the figure moved within the last second, beyond what the card's rate explains; remembered for a while.
+    private mutating func noiseOfNewest(scatter: Double) -> Double {
+        let last = bucket(0)
+        var age = 1
+        while age < bucketCount - 1, last.stream - bucket(age).stream < 1e9 { age += 1 }
+        guard bucketCount > 1, age < bucketCount else {
+            unsteadiness = tuning.firstNoise / tuning.noisePerUnsteadiness
+            return tuning.firstNoise
         }
-        if above == recent || below == recent { bucketCount = recent }
+        let before = bucket(age)
+        // Two medians may lie apart by this without anything having moved: two standard deviations of a difference.
+        let chance = 2.8 * scatter
+        let moved = max(0, abs(last.offset - before.offset + rate * (last.stream - before.stream)) - chance)
+        let elapsed = last.stream - bucket(1).stream
+        unsteadiness = max(moved, unsteadiness * max(0, 1 - elapsed / tuning.unsteadyFor))
+        return max(tuning.leastNoise, tuning.noisePerUnsteadiness * unsteadiness)
+    }
+
+    /// A figure that moved for good: what lay before the move speaks of another line.
+    private mutating func dropBeforeStep() {
+        guard bucketCount > tuning.leastBuckets, let estimate else { return }
+        let last = bucket(0)
+        let started = last.stream - Double(runStart - base) < tuning.firstSeconds
+        let needed = started ? tuning.firstStepAfter : tuning.stepAfter
+        var (low, high) = (Double.infinity, -Double.infinity)
+        var (least, most) = (Double.infinity, -Double.infinity)
+        var age = 0
+        while age < bucketCount {
+            let past = bucket(age)
+            let level = past.offset - rate * (last.stream - past.stream)
+            (low, high) = (min(low, level), max(high, level))
+            let residual = past.offset - predictedOffset(at: past.stream, estimate)
+            (least, most) = (min(least, residual), max(most, residual))
+            guard high - low < tuning.flat, least > tuning.step || most < -tuning.step else { return }
+            age += 1
+            if last.stream - past.stream >= needed { break }
+        }
+        guard age < bucketCount, age >= tuning.leastBuckets else { return }
+        bucketCount = age
+        unsteadiness = tuning.firstNoise / tuning.noisePerUnsteadiness
+        for age in 0..<bucketCount { buckets[(newest - age + Self.capacity) % Self.capacity].noise = tuning.firstNoise }
     }
 
     private func predictedOffset(at stream: Double, _ estimate: Estimate) -> Double {
@@ -192,26 +274,19 @@ public struct DeviceClock {
         let last = bucket(0)
         let count = bucketCount
         // offset = level + slope × (stream − last.stream); slope = −rate as cards that gain take less host time.
-        var level = last.offset
         var slope = -rate
-        for age in 0..<min(count, 9) { sorted[age] = bucket(age).offset + slope * (last.stream - bucket(age).stream) }
-        level = medianOfSorted(min(count, 9))
-        var noise = tuning.leastNoise
+        var level = estimate.map { predictedOffset(at: last.stream, $0) } ?? last.offset
         var slopeVariance = priorVariance
-        var levelVariance = noise * noise
+        var levelVariance = tuning.firstNoise * tuning.firstNoise
         for _ in 0..<3 {
-            for age in 0..<count {
-                sorted[age] = abs(bucket(age).offset - level - slope * (bucket(age).stream - last.stream))
-            }
-            // The median of |x| is 0.6745 standard deviations of a normal distribution.
-            noise = max(tuning.leastNoise, medianOfSorted(count) / 0.6745)
             var (sw, sx, sy, sxx, sxy) = (0.0, 0.0, 0.0, 0.0, 0.0)
             for age in 0..<count {
-                let x = bucket(age).stream - last.stream
-                let y = bucket(age).offset - level
+                let bucket = bucket(age)
+                let x = bucket.stream - last.stream
+                let y = bucket.offset - level
                 let residual = abs(y - slope * x)
-                let huber = residual <= 1.5 * noise ? 1 : 1.5 * noise / residual
-                let weight = huber * fading(x) / (noise * noise)
+                let huber = residual <= 1.5 * bucket.noise ? 1 : 1.5 * bucket.noise / residual
+                let weight = huber * fading(x) / (bucket.noise * bucket.noise)
                 sw += weight
                 sx += weight * x
                 sy += weight * y
@@ -230,12 +305,16 @@ public struct DeviceClock {
         }
         rate = -slope
         rateVariance = slopeVariance
+        publish(last: last, level: level, slope: slope, uncertainty: max(0, levelVariance).squareRoot())
+    }
+
+    private mutating func publish(last: Bucket, level: Double, slope: Double, uncertainty: Double) {
         let frame = DeviceFrame(Int64((last.stream / nominal).rounded()))
         estimate = Estimate(
             frame: frame,
             instant: HostInstant(nanoseconds: base + Int64((Double(frame.index) * nominal + level).rounded())),
             rateOffsetPPM: -slope * 1e6,
-            uncertainty: .nanoseconds(Int64(max(0, levelVariance).squareRoot())),
+            uncertainty: .nanoseconds(Int64(uncertainty)),
             nanosecondsPerFrame: nominal * (1 + slope))
     }
 

@@ -133,6 +133,8 @@ public final class SoundCardPump {
         giveRoom()
         let now = clock.now
         var next = now.advanced(by: depths.interval)
+        // A stream that starts is watched closely.
+        if reading.state != .running || !deviceClock.isSettled { next = now.advanced(by: .milliseconds(5)) }
         // Material is late: look again soon, before the queue is down.
         if playout.isPlaying, playout.readyFrames < frames(depths.interval) {
             next = now.advanced(by: .milliseconds(5))

@@ -12,16 +12,12 @@ public enum PlaySession {
     public static func run(_ arguments: PlayArguments) throws(PlayerFailure) -> Int32 {
         // First the input, then the outputs.
         let list = try PlaylistLoader(arguments.files)
-        for case .named(let name) in arguments.speakers {
-            throw PlayerFailure(
-                exitStatus: ExitStatus.unavailable,
-                message: "the speaker '\(name)' cannot be driven yet; leave --speaker out or say --speaker local")
-        }
-        let timeline = try timelineFile(arguments, films: list.items)
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
         let signals = SignalWatch { mailbox.post(.request($0)) }
         defer { signals.stop() }
+        let timeline = try timelineFile(arguments, films: list.items)
+        let route = try SoundRoute.output(for: arguments)
         let terminal = Terminal()
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
@@ -29,7 +25,6 @@ public enum PlaySession {
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
-        let route = SoundRoute.local(arguments.options)
         let player = Player(parts: .film(audioOutput: route), options: arguments.options, events: events) {
             mailbox.post(.player($0))
         }

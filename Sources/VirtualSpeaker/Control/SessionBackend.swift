@@ -25,7 +25,7 @@ enum SessionTiming: Hashable, Sendable {
 /// A stream as the second SETUP asks for it, checked.
 struct StreamRequest: Sendable {
     var kind: StreamKind
-    var format: SpeakerFormat
+    var format: PacketFormat
     /// 32 bytes.
     var key: SecretBytes
 }

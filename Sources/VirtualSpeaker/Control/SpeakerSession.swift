@@ -21,8 +21,10 @@ struct SpeakerSession {
     private var pairSetup: PairSetupResponder
     private var pairVerify: PairVerifyResponder
 
-    init(backend: any SessionBackend) {
+    /// - Parameter admitted: the secret of a sender that has been paired already.
+    init(backend: any SessionBackend, admitted: SecretBytes? = nil) {
         self.backend = backend
+        if let admitted { stage = .paired(admitted) }
         pairSetup = PairSetupResponder(
             admission: backend.configuration.admission, identity: backend.identity.pairing)
         pairVerify = PairVerifyResponder(identity: backend.identity.pairing)
@@ -211,7 +213,7 @@ struct SpeakerSession {
         return Self.plist(["streams": [.dictionary(members)]])
     }
 
-    private static func format(_ stream: PropertyList, _ kind: StreamKind) -> SpeakerFormat? {
+    private static func format(_ stream: PropertyList, _ kind: StreamKind) -> PacketFormat? {
         let mask = stream["audioFormat"]?.int64
         switch kind {
         case .realtime:

@@ -20,7 +20,7 @@ final class PlayoutEngine: Sendable {
     struct Setup: Sendable {
         var kind: StreamKind
         /// The format that SETUP named; packets of a buffered stream name their own.
-        var format: SpeakerFormat
+        var format: PacketFormat
         /// Bytes of packets held on a buffered stream.
         var capacity: Int
         /// Where a recording goes; none: nowhere.
@@ -31,9 +31,13 @@ final class PlayoutEngine: Sendable {
     /// the reach of a deferred flush and lost at a pause.
     static let bufferedDecodeAhead: Duration = .milliseconds(850)
     /// A realtime receiver decodes late, so that packets asked for again still count.
-    static let realtimeDecodeAhead: Duration = .milliseconds(100)
-    /// Sound is handed to the device so long before it is heard.
-    static let placeAhead: Duration = .milliseconds(40)
+    static let realtimeDecodeAhead: Duration = .milliseconds(150)
+    /// Sound is handed to the device so long before it is heard: more than a busy computer lets this thread wait.
+    /// What must not be heard after all is taken back.
+    static let bufferedPlaceAhead: Duration = .milliseconds(300)
+    static let realtimePlaceAhead: Duration = .milliseconds(100)
+    /// Packets decoded before sound is placed again, so that decoding much at once delays nothing.
+    private static let packetsPerRound = 8
     /// Without news the thread looks again after this.
     private static let patience: Duration = .milliseconds(50)
 
@@ -53,6 +57,7 @@ final class PlayoutEngine: Sendable {
 
     let setup: Setup
     private let decodeAhead: Duration
+    private let placeAhead: Duration
     private let clock: any SenderClock
     private let record: SpeakerRecord
     private let codecs: (any AudioCodecs)?
@@ -73,6 +78,7 @@ final class PlayoutEngine: Sendable {
         self.record = record
         room = try Wakeup()
         decodeAhead = setup.kind == .buffered ? Self.bufferedDecodeAhead : Self.realtimeDecodeAhead
+        placeAhead = setup.kind == .buffered ? Self.bufferedPlaceAhead : Self.realtimePlaceAhead
         state = Lock(
             State(store: setup.kind == .buffered ? .buffered(.init()) : .realtime(.init()), gain: gain))
         let origin = HostInstant.now
@@ -214,6 +220,8 @@ final class PlayoutEngine: Sendable {
         var isCut = false
         var gain: Float = 1
         var lost = 0
+        /// Packets whose time had passed long before they came up.
+        var late = 0
         /// When the next stored packet should be decoded.
         var nextDecode: HostInstant?
     }
@@ -227,8 +235,12 @@ final class PlayoutEngine: Sendable {
         return clock.hostInstant(of: anchor.instant.advanced(by: .nanoseconds(elapsed)))
     }
 
-    private func takeRound(until horizon: HostInstant) -> Round {
-        state.withLock { state in
+    private func takeRound(at now: HostInstant) -> Round {
+        let horizon = now.advanced(by: decodeAhead)
+        // Decoding what nobody will hear takes time from what is due; the unit just before may be needed to decode
+        // the one that is (AAC overlaps by one).
+        let past = now.advanced(by: .zero - HeardSpan.length(of: 2 * 1024, setup.format.sampleRate))
+        return state.withLock { state in
             var round = Round(anchor: state.anchor, isCut: state.isCut, gain: state.gain)
             state.isCut = false
             guard let anchor = state.anchor else { return round }
@@ -236,27 +248,27 @@ final class PlayoutEngine: Sendable {
             case .buffered(var store):
                 // Emptied meanwhile, so that the queue is not copied when it changes.
                 state.store = .buffered(.init())
-                while round.packets.count < 64, let next = store.first {
+                while round.packets.count < Self.packetsPerRound, let next = store.first {
                     guard let due = moment(of: next.timestamp, anchor) else { break }
                     guard due < horizon else {
                         round.nextDecode = due
                         break
                     }
-                    if let packet = store.popFirst() { round.packets.append(packet) }
+                    guard let packet = store.popFirst() else { break }
+                    if due < past { round.late += 1 } else { round.packets.append(packet) }
                 }
                 state.store = .buffered(store)
             case .realtime(var store):
                 state.store = .realtime(.init())
-                while round.packets.count < 64, let next = store.first {
+                while round.packets.count < Self.packetsPerRound, let next = store.first {
                     guard let due = moment(of: next.packet.timestamp, anchor) else { break }
                     guard due < horizon else {
                         round.nextDecode = due
                         break
                     }
-                    if let taken = store.popFirst() {
-                        round.packets.append(taken.packet)
-                        round.lost += taken.gap
-                    }
+                    guard let taken = store.popFirst() else { break }
+                    round.lost += taken.gap
+                    if due < past { round.late += 1 } else { round.packets.append(taken.packet) }
                 }
                 state.store = .realtime(store)
             }
@@ -271,25 +283,25 @@ final class PlayoutEngine: Sendable {
         var isDry = true
         while !stopping.load(ordering: .acquiring) {
             let now = HostInstant.now
-            let round = takeRound(until: now.advanced(by: decodeAhead))
+            let round = takeRound(at: now)
             if round.isCut {
                 device.cut(at: now)
                 decoded.removeAll()
                 decoder.reset()
                 isDry = true
             }
-            if !round.packets.isEmpty { room.raise() }
+            if !round.packets.isEmpty || round.late > 0 { room.raise() }
             if round.lost > 0 { record.note(.lost(packets: round.lost)) }
             for packet in round.packets {
                 for sound in decode(packet, decoder) { decoded.append(sound) }
             }
-            var late = 0
+            var late = round.late
             var next: HostInstant?
             if let anchor = round.anchor {
                 while let sound = decoded.first {
                     guard let due = moment(of: sound.position, anchor) else { break }
-                    guard due < now.advanced(by: Self.placeAhead) else {
-                        next = due.advanced(by: .zero - Self.placeAhead)
+                    guard due < now.advanced(by: placeAhead) else {
+                        next = due.advanced(by: .zero - placeAhead)
                         break
                     }
                     decoded.popFirst()
@@ -302,6 +314,8 @@ final class PlayoutEngine: Sendable {
                 record.note(.underrun)
             }
             if let decode = round.nextDecode?.advanced(by: .zero - decodeAhead) { next = min(next ?? decode, decode) }
+            // There is more to decode already.
+            if round.packets.count == Self.packetsPerRound { continue }
             let patience = now.advanced(by: Self.patience)
             news.wait(until: min(next ?? patience, patience))
             news.clear()

@@ -76,6 +76,7 @@ final class RecordJournal: Sendable {
                 $0.field("packets", Int64(count))
             }
         case .damaged(let reason): line("damaged", instant) { $0.field("reason", reason) }
+        case .notAnnounced(let reason): line("not-announced", instant) { $0.field("reason", reason) }
         case .paused: line("paused", instant)
         case .underrun: line("underrun", instant)
         case .takenOver: line("taken-over", instant)

@@ -3,7 +3,7 @@ internal import MediaCore
 internal import SyncRendering
 
 /// What the packets of a stream hold.
-enum SpeakerFormat: Hashable, Sendable {
+enum PacketFormat: Hashable, Sendable {
     case wire(StreamFormat)
     /// 16-bit stereo, most significant byte first, as pyatv sends it.
     case pcm44100
@@ -38,9 +38,9 @@ struct DecodedSound: Sendable {
 /// Uncompressed sound needs no codec; ALAC and AAC go through the codecs that were lent.
 final class SoundDecoder {
     private let codecs: (any AudioCodecs)?
-    private var format: SpeakerFormat?
+    private var format: PacketFormat?
     private var converter: (any PCMConverter)?
-    private var mediaFormat: MediaCore.AudioFormat?
+    private var mediaFormat: AudioFormat?
     private var block: PCMBlock?
     /// The stream position at film time zero of the converter.
     private var base = RTPTimestamp(rawValue: 0)
@@ -56,7 +56,7 @@ final class SoundDecoder {
     }
 
     /// - Throws: one sentence; the next packet may be good.
-    func decode(_ packet: StoredPacket, format: SpeakerFormat) throws(MediaError) -> [DecodedSound] {
+    func decode(_ packet: StoredPacket, format: PacketFormat) throws(MediaError) -> [DecodedSound] {
         if format != self.format {
             self.format = format
             converter = nil
@@ -134,7 +134,7 @@ final class SoundDecoder {
         return sounds
     }
 
-    private static func mediaFormat(of wire: StreamFormat) -> MediaCore.AudioFormat {
+    private static func mediaFormat(of wire: StreamFormat) -> AudioFormat {
         let parameters: CodecParameters
         switch wire.coding {
         case .appleLossless:
@@ -154,7 +154,7 @@ final class SoundDecoder {
                 codec: "aac", configuration: [UInt8(config >> 8), UInt8(config & 0xFF)], profile: 1,
                 framesPerPacket: 1024)
         }
-        return MediaCore.AudioFormat(parameters: parameters, sampleRate: wire.sampleRate, layout: .stereo)
+        return AudioFormat(parameters: parameters, sampleRate: wire.sampleRate, layout: .stereo)
     }
 }
 
@@ -191,15 +191,15 @@ extension LosslessEscape {
 
         init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+        /// The next bits, at most 32.
         mutating func read(_ count: Int) -> UInt32? {
             guard position + count <= bytes.count * 8 else { return nil }
-            var value: UInt32 = 0
-            for _ in 0..<count {
-                let bit = bytes[position / 8] >> UInt8(7 - position % 8) & 1
-                value = value << 1 | UInt32(bit)
-                position += 1
-            }
-            return value
+            var value: UInt64 = 0
+            let last = (position + count - 1) / 8
+            for index in (position / 8)...last { value = value << 8 | UInt64(bytes[index]) }
+            position += count
+            let excess = UInt64((last + 1) * 8 - position)
+            return UInt32(truncatingIfNeeded: (value >> excess) & ((1 << UInt64(count)) - 1))
         }
     }
 }

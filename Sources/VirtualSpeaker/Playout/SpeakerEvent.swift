@@ -45,6 +45,8 @@ public enum SpeakerEvent: Hashable, Sendable {
     case takenOver
     /// The session ended as its sender asked.
     case tornDown
+    /// mDNS does not tell of it; why.
+    case notAnnounced(reason: String)
     /// The quirk that ends everything struck.
     case died
 }

@@ -1,4 +1,5 @@
 internal import AirPlayWire
+internal import MediaCodecs
 internal import MediaCore
 internal import PTP
 public import SyncRendering
@@ -14,10 +15,11 @@ public final class SoftwareSpeaker: Sendable {
     public let record: SpeakerRecord
     private let core: SpeakerCore
     private let server: ControlServer
+    private let announcement: Announcement?
 
     /// Begins to listen.
     ///
-    /// - Parameter codecs: decode ALAC and AAC; without them only uncompressed sound is taken.
+    /// - Parameter codecs: decode ALAC and AAC; this machine's FFmpeg when none are given.
     /// - Throws: `cannotListen`, `noClock` or `cannotWrite`; nothing is left behind.
     public init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
         self.configuration = configuration
@@ -25,8 +27,14 @@ public final class SoftwareSpeaker: Sendable {
         if let path = configuration.journal { journal = try RecordJournal(path: path) }
         record = SpeakerRecord(journal: journal)
         core = SpeakerCore(
-            configuration: configuration, codecs: codecs, record: record, ptp: try Self.openClock(configuration))
+            configuration: configuration, codecs: codecs ?? FilmAudioCodecs(), record: record,
+            ptp: try Self.openClock(configuration))
         server = try ControlServer(core: core)
+        announcement =
+            configuration.isAnnounced
+            ? Announcement(
+                name: configuration.name, host: core.identity.hostName, address: configuration.address,
+                port: server.port, strings: SpeakerDescription(core).strings, record: record) : nil
     }
 
     deinit { stop() }
@@ -54,6 +62,7 @@ public final class SoftwareSpeaker: Sendable {
 
     /// Falls silent, ends every connection and completes the recording. Waits for its threads.
     public func stop() {
+        announcement?.stop()
         server.stop()
         record.finish()
     }

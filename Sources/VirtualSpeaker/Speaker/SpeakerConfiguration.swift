@@ -93,6 +93,9 @@ struct SpeakerIdentity: Sendable {
         pairing = PairingIdentity.generate(identifier: publicID)
     }
 
+    /// A host name of its own, without the domain.
+    var hostName: String { "talkie-" + deviceID.filter { $0 != ":" }.lowercased() }
+
     static func features(offersPTP: Bool, admission: PairSetupResponder.Admission) -> FeatureBits {
         var features: FeatureBits = [
             .audio, .progress, .textMetadata, .unifiedMediaControl, .ntp, .homeKitPairing, .transientPairing,

@@ -6,65 +6,67 @@ import PTP
 import Testing
 
 /// Plays to a real receiver and listens to what comes out of it.
-@Suite(.serialized, .enabled(if: Lab.isWanted, "no speaker lab here; see Tests/Lab")) struct BufferedPlaybackTests {
-    private let identity = SenderIdentity.random(name: "Talkie test")
+extension SpeakerLabTests {
+    @Suite struct BufferedPlaybackTests {
+        private let identity = SenderIdentity.random(name: "Talkie test")
 
-    private func session(_ host: String, _ port: UInt16) -> AirPlaySession {
-        AirPlaySession(
-            .init(address: SpeakerAddress(host: host, port: port), identity: identity),
-            clocks: PTPDirectory(identity: identity.clock))
-    }
-
-    /// Waits until the speaker can place sound.
-    private func waitForClock(_ session: AirPlaySession) throws {
-        let deadline = HostInstant.now.advanced(by: .seconds(8))
-        while session.clock.readiness != .ready {
-            try #require(HostInstant.now < deadline, "the speaker's clock is not ready after 8 s")
-            HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+        private func session(_ host: String, _ port: UInt16) -> AirPlaySession {
+            AirPlaySession(
+                .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
         }
-    }
 
-    /// How far from its instant each beep was heard, in milliseconds; positive is late.
-    private func errors(_ heard: [Int64], first: HostInstant) -> [Double] {
-        heard.enumerated().map { Double($1 - first.nanoseconds - Int64($0) * 1_000_000_000) / 1e6 }
-    }
-
-    private func report(_ what: String, _ errors: [Double]) {
-        let mean = errors.reduce(0, +) / Double(max(1, errors.count))
-        print(
-            "\(what): \(errors.count) beeps, mean error \(String(format: "%+.3f", mean)) ms,",
-            "least \(String(format: "%+.3f", errors.min() ?? .nan)), most \(String(format: "%+.3f", errors.max() ?? .nan))"
-        )
-    }
-
-    @Test(.timeLimit(.minutes(2)), arguments: [StreamFormat.aac48000, .aac44100])
-    func aacIsHeardAtTheAnchoredInstant(format: StreamFormat) throws {
-        let (lab, host, port) = try Lab.freshSpeaker()
-        let units = try lab.aacBeeps(seconds: 10, rate: format.sampleRate)
-        let recording = try Lab.Recording(lab, seconds: 14)
-        let began = HostInstant.now
-        let session = session(host, port)
-        defer { session.end() }
-        let info = try session.connect()
-        #expect(info.features?.contains(.bufferedAudio) == true)
-        _ = try session.startBuffered(format)
-        try session.setVolume(decibels: 0)
-        // FFmpeg's encoder delays by one unit: the first one decodes to what lies before the track.
-        let start = RTPTimestamp(rawValue: .random(in: 0 ... .max))
-        for (index, unit) in units.enumerated() {
-            let timestamp = start.advanced(byFrames: Int64(index - 1) * 1024)
-            try #require(session.write(unit, timestamp: timestamp) == .accepted)
+        /// Waits until the speaker can place sound.
+        private func waitForClock(_ session: AirPlaySession) throws {
+            let deadline = HostInstant.now.advanced(by: .seconds(8))
+            while session.clock.readiness != .ready {
+                try #require(HostInstant.now < deadline, "the speaker's clock is not ready after 8 s")
+                HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+            }
         }
-        try waitForClock(session)
-        let anchor = HostInstant.now.advanced(by: .milliseconds(500))
-        try session.play(start, at: anchor)
-        print("clock ready \((anchor - began).inMilliseconds - 500) ms after the connection began")
-        try recording.wait()
-        let heard = try lab.beeps(in: recording.file)
-        let errors = errors(heard, first: anchor)
-        report("AAC \(format.sampleRate)", errors)
-        #expect(errors.count >= 9)
-        #expect(errors.allSatisfy { abs($0) < 3 }, "\(errors)")
-        #expect(!session.isLost)
+
+        /// How far from its instant each beep was heard, in milliseconds; positive is late.
+        private func errors(_ heard: [Int64], first: HostInstant) -> [Double] {
+            heard.enumerated().map { Double($1 - first.nanoseconds - Int64($0) * 1_000_000_000) / 1e6 }
+        }
+
+        private func report(_ what: String, _ errors: [Double]) {
+            let mean = errors.reduce(0, +) / Double(max(1, errors.count))
+            print(
+                "\(what): \(errors.count) beeps, mean error \(String(format: "%+.3f", mean)) ms,",
+                "least \(String(format: "%+.3f", errors.min() ?? .nan)), most \(String(format: "%+.3f", errors.max() ?? .nan))"
+            )
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [StreamFormat.aac48000, .aac44100])
+        func aacIsHeardAtTheAnchoredInstant(format: StreamFormat) throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 10, rate: format.sampleRate)
+            let recording = try Lab.Recording(lab, seconds: 14)
+            let began = HostInstant.now
+            let session = session(host, port)
+            defer { session.end() }
+            let info = try session.connect()
+            #expect(info.features?.contains(.bufferedAudio) == true)
+            _ = try session.startBuffered(format)
+            try session.setVolume(decibels: 0)
+            // FFmpeg's encoder delays by one unit: the first one decodes to what lies before the track.
+            let start = RTPTimestamp(rawValue: .random(in: 0 ... .max))
+            for (index, unit) in units.enumerated() {
+                let timestamp = start.advanced(byFrames: Int64(index - 1) * 1024)
+                try #require(session.write(unit, timestamp: timestamp) == .accepted)
+            }
+            try waitForClock(session)
+            let anchor = HostInstant.now.advanced(by: .milliseconds(500))
+            try session.play(start, at: anchor)
+            print("clock ready \((anchor - began).inMilliseconds - 500) ms after the connection began")
+            try recording.wait()
+            let heard = try lab.beeps(in: recording.file)
+            let errors = errors(heard, first: anchor)
+            report("AAC \(format.sampleRate)", errors)
+            #expect(errors.count >= 9)
+            #expect(errors.allSatisfy { abs($0) < 3 }, "\(errors)")
+            #expect(!session.isLost)
+        }
     }
 }

@@ -1,19 +1,16 @@
 import Foundation
 
-/// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tests/Lab.
+/// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
 struct Lab {
     let folder: URL
-    /// The lab's own address of this host.
-    static let speakerNetwork = ProcessInfo.processInfo.environment["AIRPLAY_LAB_NET"] ?? "10.77.0"
-
     private static let location: URL = {
         if let path = ProcessInfo.processInfo.environment["TALKIE_LAB"] { return URL(fileURLWithPath: path) }
         return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Lab")
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Tools/lab")
     }()
 
     private static var rootfs: String {
-        ProcessInfo.processInfo.environment["AIRPLAY_LAB_ROOTFS"] ?? "/var/lib/airplay-lab/rootfs"
+        ProcessInfo.processInfo.environment["TALKIE_LAB_ROOTFS"] ?? "/var/cache/talkie-lab/forky"
     }
 
     /// Why the lab cannot run here; nil when it can.
@@ -21,7 +18,7 @@ struct Lab {
         let up = location.appendingPathComponent("up").path
         if !FileManager.default.isExecutableFile(atPath: up) { return "there is no \(up); set TALKIE_LAB" }
         if getuid() != 0 { return "namespaces need root" }
-        if !FileManager.default.fileExists(atPath: rootfs + "/.lab-ready") {
+        if !FileManager.default.fileExists(atPath: rootfs + "/usr/bin/shairport-sync") {
             return "\(rootfs) is not built; run \(location.path)/setup"
         }
         return nil

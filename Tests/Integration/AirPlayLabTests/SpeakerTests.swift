@@ -7,125 +7,213 @@ import SyncRendering
 import Testing
 
 /// Plays a film's sound through `AirPlaySpeaker` as the renderer does, and listens to what comes out.
-@Suite(.serialized, .enabled(if: Lab.isWanted, "no speaker lab here; see Tests/Lab")) struct SpeakerTests {
-    /// The renderer's part: feeds packets and passes the timeline on.
-    private final class Feeder: RenderSynchronizer.Follower {
-        let speaker: AirPlaySpeaker
-        let context: AudioOutputContext
-        let units: [[UInt8]]
+extension SpeakerLabTests {
+    @Suite struct SpeakerTests {
+        /// The renderer's part: feeds packets and passes the timeline on.
+        private final class Feeder: RenderSynchronizer.Follower {
+            let speaker: AirPlaySpeaker
+            let context: AudioOutputContext
+            let units: [[UInt8]]
 
-        init(_ speaker: AirPlaySpeaker, _ synchronizer: RenderSynchronizer, _ units: [[UInt8]]) {
-            self.speaker = speaker
-            self.units = units
-            context = AudioOutputContext(
-                timebase: synchronizer.timebase, room: Signal(), events: EventLog(clock: MonotonicClock()),
-                id: OutputID(0))
-        }
-
-        var startLead: Duration { speaker.latency.startLead }
-        var stopLead: Duration { speaker.latency.stopLead }
-        func timebaseDidChange(_ snapshot: TimebaseSnapshot) { speaker.timebaseDidChange(snapshot) }
-
-        /// Hands over all units from a film time on; FFmpeg's encoder delays by one unit.
-        func feed(from start: MediaTime) throws {
-            let batch = PacketBatch()
-            for (index, unit) in units.enumerated() {
-                let time = MediaTime(value: Int64(index - 1) * 1024, timescale: 48000)
-                guard time.advanced(by: .milliseconds(22)) > start else { continue }
-                unit.withUnsafeBytes {
-                    batch.append(
-                        $0, as: .init(presentationTime: time, duration: MediaTime(value: 1024, timescale: 48000)))
-                }
+            init(_ speaker: AirPlaySpeaker, _ synchronizer: RenderSynchronizer, _ units: [[UInt8]]) {
+                self.speaker = speaker
+                self.units = units
+                context = AudioOutputContext(
+                    timebase: synchronizer.timebase, room: Signal(), events: EventLog(clock: MonotonicClock()),
+                    id: OutputID(0))
             }
-            var offset = 0
-            let deadline = HostInstant.now.advanced(by: .seconds(5))
-            while offset < batch.packets.count {
-                offset += speaker.accept(batch, from: offset)
-                if offset < batch.packets.count {
-                    try #require(context.room.wait(until: deadline), "the speaker takes no more sound")
+
+            var startLead: Duration { speaker.latency.startLead }
+            var stopLead: Duration { speaker.latency.stopLead }
+            func timebaseDidChange(_ snapshot: TimebaseSnapshot) { speaker.timebaseDidChange(snapshot) }
+
+            /// Hands over all units from a film time on; FFmpeg's encoder delays by one unit.
+            func feed(from start: MediaTime) throws {
+                let batch = PacketBatch()
+                for (index, unit) in units.enumerated() {
+                    let time = MediaTime(value: Int64(index - 1) * 1024, timescale: 48000)
+                    // One unit more than holds the start: a decoder needs the one before to give a whole one.
+                    guard time.advanced(by: .milliseconds(43)) > start else { continue }
+                    unit.withUnsafeBytes {
+                        batch.append(
+                            $0, as: .init(presentationTime: time, duration: MediaTime(value: 1024, timescale: 48000)))
+                    }
                 }
-            }
-            speaker.finish()
-        }
-    }
-
-    private let aac = AudioFormat(
-        parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
-        sampleRate: 48000, layout: .stereo)
-
-    private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
-
-    @Test(.timeLimit(.minutes(2))) func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem() throws {
-        let (lab, host, port) = try Lab.freshSpeaker()
-        let units = try lab.aacBeeps(seconds: 30, rate: 48000)
-        let identity = SenderIdentity.random(name: "Talkie test")
-        let speaker = AirPlaySpeaker(
-            name: "Lab 1", configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
-            clocks: PTPDirectory(identity: identity.clock))
-        let synchronizer = RenderSynchronizer()
-        let feeder = Feeder(speaker, synchronizer, units)
-        let recording = try Lab.Recording(lab, seconds: 18)
-
-        let delivery = speaker.delivery(for: aac, mustDecode: false)
-        #expect(delivery == .passThrough(aac))
-        try speaker.prepare(delivery, context: feeder.context)
-        defer { speaker.close() }
-        synchronizer.add(feeder)
-        speaker.setGain(1)
-        try feeder.feed(from: .zero)
-
-        /// Beeps lie at whole seconds of film; those of a stretch, as instants.
-        var expected: [HostInstant] = []
-        func note(_ segment: TimebaseSegment, until end: HostInstant) {
-            for second in 0..<30 {
-                guard let instant = segment.hostInstant(of: MediaTime(value: Int64(second), timescale: 1)) else {
-                    continue
+                var offset = 0
+                let deadline = HostInstant.now.advanced(by: .seconds(5))
+                while offset < batch.packets.count {
+                    offset += speaker.accept(batch, from: offset)
+                    if offset < batch.packets.count {
+                        try #require(context.room.wait(until: deadline), "the speaker takes no more sound")
+                    }
                 }
-                // A beep lasts 50 ms; at the very end of a stretch it may be cut.
-                if instant >= segment.hostAnchor, instant.advanced(by: .milliseconds(80)) < end {
-                    expected.append(instant)
-                }
+                speaker.finish()
             }
         }
 
-        var line = synchronizer.setRate(
-            1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
-        ).upcoming
-        play(for: line.hostAnchor - .now + .milliseconds(3300))
-        var pausedAt = HostInstant.now
-        synchronizer.setRate(0)
-        note(line, until: pausedAt)
+        private let aac = AudioFormat(
+            parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
+            sampleRate: 48000, layout: .stereo)
 
-        play(for: .milliseconds(1000))
-        line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
-        let resumedAt = line.hostAnchor
-        play(for: line.hostAnchor - .now + .milliseconds(2500))
-        synchronizer.setRate(0)
-        note(line, until: .now)
+        private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
-        speaker.flush()
-        let target = MediaTime(value: 20, timescale: 1)
-        try feeder.feed(from: target)
-        line = synchronizer.setRate(1, time: target, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
-        play(for: line.hostAnchor - .now + .milliseconds(3500))
-        note(line, until: .now)
-        speaker.close()
+        @Test(.timeLimit(.minutes(2))) func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem() throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 30, rate: 48000)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1",
+                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            let recording = try Lab.Recording(lab, seconds: 18)
 
-        try recording.wait()
-        let heard = try lab.beeps(in: recording.file)
-        var errors: [Double] = []
-        for instant in expected {
-            let error = heard.map { Double($0 - instant.nanoseconds) / 1e6 }.min { abs($0) < abs($1) }
-            errors.append(error ?? .infinity)
+            let delivery = speaker.delivery(for: aac, mustDecode: false)
+            #expect(delivery == .passThrough(aac))
+            try speaker.prepare(delivery, context: feeder.context)
+            defer { speaker.close() }
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+
+            /// Beeps lie at whole seconds of film; those of a stretch, as instants.
+            var expected: [HostInstant] = []
+            func note(_ segment: TimebaseSegment, until end: HostInstant) {
+                for second in 0..<30 {
+                    guard let instant = segment.hostInstant(of: MediaTime(value: Int64(second), timescale: 1)) else {
+                        continue
+                    }
+                    // At the very end of a stretch a beep may be cut.
+                    if instant >= segment.hostAnchor, instant.advanced(by: .milliseconds(200)) < end {
+                        expected.append(instant)
+                    }
+                }
+            }
+
+            var line = synchronizer.setRate(
+                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+            ).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(3300))
+            var pausedAt = HostInstant.now
+            synchronizer.setRate(0)
+            note(line, until: pausedAt)
+
+            play(for: .milliseconds(1000))
+            line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+            let resumedAt = line.hostAnchor
+            play(for: line.hostAnchor - .now + .milliseconds(2500))
+            synchronizer.setRate(0)
+            note(line, until: .now)
+
+            speaker.flush()
+            let target = MediaTime(value: 20, timescale: 1)
+            try feeder.feed(from: target)
+            line = synchronizer.setRate(1, time: target, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(3500))
+            note(line, until: .now)
+            speaker.close()
+
+            try recording.wait()
+            let heard = try lab.beeps(in: recording.file)
+            var errors: [Double] = []
+            for instant in expected {
+                let error = heard.map { Double($0 - instant.nanoseconds) / 1e6 }.min { abs($0) < abs($1) }
+                errors.append(error ?? .infinity)
+            }
+            print("expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
+            #expect(expected.count == 4 + 2 + 4)
+            #expect(errors.allSatisfy { abs($0) < 5 }, "\(errors)")
+            pausedAt = pausedAt.advanced(by: .milliseconds(150))
+            let stray = heard.filter { $0 > pausedAt.nanoseconds && $0 < resumedAt.nanoseconds - 5_000_000 }
+            #expect(stray.isEmpty, "heard while paused")
+            var notes: [RenderEvent] = []
+            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            #expect(notes.count == 3, "one line for each start: \(notes)")
         }
-        print("expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
-        #expect(expected.count == 4 + 2 + 4)
-        #expect(errors.allSatisfy { abs($0) < 5 }, "\(errors)")
-        pausedAt = pausedAt.advanced(by: .milliseconds(150))
-        let stray = heard.filter { $0 > pausedAt.nanoseconds && $0 < resumedAt.nanoseconds - 5_000_000 }
-        #expect(stray.isEmpty, "heard while paused")
-        var notes: [RenderEvent] = []
-        while let entry = feeder.context.events.take() { notes.append(entry.event) }
-        #expect(notes.count == 3, "one line for each start: \(notes)")
+
+        @Test(.timeLimit(.minutes(3))) func aNetworkAwayForTwentySecondsIsNotHeardAndControlsWorkAgain() throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 60, rate: 48000)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1",
+                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            defer { speaker.close() }
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+            let recording = try Lab.Recording(lab, seconds: 42)
+            let line = synchronizer.setRate(
+                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+            ).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(3500))
+            _ = try lab.run("impair", ["1", "cut", "20"])
+            // Within ten seconds the connection has recovered by itself.
+            play(for: .seconds(10))
+            let stopped = HostInstant.now
+            synchronizer.setRate(0)
+            try recording.wait()
+            speaker.close()
+            let heard = try lab.beeps(in: recording.file)
+            let errors = heard.map { instant -> Double in
+                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
+                return milliseconds - (milliseconds / 1000).rounded() * 1000
+            }
+            print("errors in ms: \(errors)")
+            let seconds = Int((stopped - line.hostAnchor).inSeconds)
+            #expect(heard.count >= seconds && heard.count <= seconds + 2, "\(seconds) s were played")
+            #expect(errors.allSatisfy { abs($0) < 5 }, "\(errors)")
+            let last = try #require(heard.last)
+            #expect(last < stopped.nanoseconds + 200_000_000, "it went on after the pause")
+            var notes: [RenderEvent] = []
+            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            #expect(!notes.contains { if case .outputLost = $0 { true } else { false } })
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsIsRejoinedInSyncWithoutHelp() throws {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let units = try lab.aacBeeps(seconds: 30, rate: 48000)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1",
+                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            defer { speaker.close() }
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+            let line = synchronizer.setRate(
+                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
+            ).upcoming
+            play(for: line.hostAnchor - .now + .milliseconds(2500))
+            _ = try lab.run("restart", ["1"])
+            let back = HostInstant.now
+            let recording = try Lab.Recording(lab, seconds: 10)
+            try recording.wait()
+            speaker.close()
+            let heard = try lab.beeps(in: recording.file)
+            let first = try #require(heard.first, "nothing is heard after the restart")
+            print("first beep \(Double(first - back.nanoseconds) / 1e6) ms after the speaker came back")
+            let errors = heard.map { instant -> Double in
+                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
+                return milliseconds - (milliseconds / 1000).rounded() * 1000
+            }
+            print("errors in ms: \(errors)")
+            #expect(errors.count >= 6)
+            // A receiver that joins a running line draws level within a few seconds.
+            #expect(errors.suffix(3).allSatisfy { abs($0) < 5 }, "\(errors)")
+            var notes: [RenderEvent] = []
+            while let entry = feeder.context.events.take() { notes.append(entry.event) }
+            #expect(notes.contains { if case .outputLost = $0 { true } else { false } })
+            #expect(notes.contains { if case .outputRestored = $0 { true } else { false } })
+        }
     }
 }

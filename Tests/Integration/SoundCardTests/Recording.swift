@@ -16,7 +16,12 @@ struct Recording {
     private struct Sidecar: Decodable {
         struct Anchor: Decodable {
             var frame: Double
-            var monotonic_ns: Double
+            var monotonicNanoseconds: Double
+
+            enum CodingKeys: String, CodingKey {
+                case frame
+                case monotonicNanoseconds = "monotonic_ns"
+            }
         }
         var rate: Double
         var anchors: [Anchor]
@@ -33,9 +38,9 @@ struct Recording {
         let sidecar = try JSONDecoder().decode(
             Sidecar.self, from: Data(contentsOf: file.appendingPathExtension("json")))
         rate = sidecar.rate
-        base = sidecar.anchors.first?.monotonic_ns ?? 0
+        base = sidecar.anchors.first?.monotonicNanoseconds ?? 0
         var points = sidecar.anchors.map {
-            (x: $0.frame, y: $0.monotonic_ns - (sidecar.anchors.first?.monotonic_ns ?? 0))
+            (x: $0.frame, y: $0.monotonicNanoseconds - (sidecar.anchors.first?.monotonicNanoseconds ?? 0))
         }
         var (slope, offset, spread) = (1e9 / rate, 0.0, 0.0)
         for _ in 0..<4 {

@@ -1,5 +1,6 @@
 import Glibc
 import LocalOutput
+import MediaCodecs
 import MediaCore
 import SyncRendering
 
@@ -21,7 +22,7 @@ func runProbe() {
         default: fail("no such argument: \(argument)")
         }
     }
-    let loop = ScreenLoop(options: options, converter: ScalerConverter())
+    let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
     let script = Script(control: loop.control)
     Task.detached {
         for await input in script.control.inputs { answer("input \(input)") }
@@ -61,6 +62,12 @@ final class Script: Sendable {
             case "open": control.open(for: size(words[1]))
             case "title": control.setTitle(words[1])
             case "sync": break
+            case "rest":
+                // What a second of standing still costs.
+                let before = processorTime()
+                HostInstant.now.advanced(by: .seconds(1)).sleep()
+                answer("rested \((processorTime() - before).inMilliseconds)")
+                continue
             case "quit":
                 control.stop()
                 return
@@ -128,9 +135,10 @@ func size(_ text: String) -> PixelSize {
     return PixelSize(width: numbers[0], height: numbers[1])
 }
 
+/// Writes a line at once, past the buffers of the C library, whose locks a waiting reader holds.
 func answer(_ line: String) {
-    print(line)
-    fflush(nil)
+    let bytes = Array((line + "\n").utf8)
+    _ = write(1, bytes, bytes.count)
 }
 
 func fail(_ message: String) -> Never {

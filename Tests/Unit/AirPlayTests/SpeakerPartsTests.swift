@@ -71,35 +71,73 @@ import Testing
     }
 }
 
-@Suite struct PacketQueueTests {
+@Suite struct PacketStoreTests {
+    private func add(_ store: PacketStore, _ packet: [UInt8], at timestamp: UInt32) -> Bool {
+        packet.withUnsafeBytes { store.append($0, timestamp: RTPTimestamp(rawValue: timestamp)) }
+    }
+
     @Test func packetsComeOutAsTheyWentInAcrossTheWrap() {
-        var queue = PacketQueue(bytes: 100, packets: 4)
+        let store = PacketStore(bytes: 100, packets: 4)
         var out: [UInt8] = []
         for round in 0..<50 {
             let packet = (0..<(30 + round % 7)).map { UInt8($0 + round) }
-            #expect(packet.withUnsafeBytes { queue.append($0, timestamp: RTPTimestamp(rawValue: UInt32(round))) })
-            #expect(packet.withUnsafeBytes { queue.append($0, timestamp: RTPTimestamp(rawValue: 1000)) })
-            #expect(queue.take(into: &out)?.rawValue == UInt32(round))
-            #expect(out == packet)
-            #expect(queue.take(into: &out)?.rawValue == 1000)
-            #expect(out == packet)
-        }
-        #expect(queue.take(into: &out) == nil)
-        #expect(queue.byteCount == 0)
-    }
-
-    @Test func aFullQueueTakesNothing() {
-        var queue = PacketQueue(bytes: 100, packets: 2)
-        func add(_ count: Int) -> Bool {
-            [UInt8](repeating: 0, count: count).withUnsafeBytes {
-                queue.append($0, timestamp: RTPTimestamp(rawValue: 0))
+            #expect(add(store, packet, at: UInt32(round)))
+            #expect(add(store, packet, at: UInt32(round)))
+            for _ in 0..<2 {
+                #expect(store.take(into: &out)?.rawValue == UInt32(round))
+                #expect(out == packet)
             }
         }
+        #expect(store.take(into: &out) == nil)
+        #expect(store.waiting == 0)
+    }
+
+    @Test func aFullStoreTakesNothingAndSaysOnceThatThereIsRoom() {
+        let store = PacketStore(bytes: 100, packets: 2)
+        var out: [UInt8] = []
+        func add(_ count: Int) -> Bool { self.add(store, [UInt8](repeating: 0, count: count), at: 0) }
         #expect(!add(101))
         #expect(add(60))
         #expect(!add(41))
         #expect(add(40))
         #expect(!add(0))
+        #expect(!store.takesRoomNotice())
+        while store.take(into: &out) != nil {}
+        #expect(store.takesRoomNotice())
+        #expect(!store.takesRoomNotice())
+    }
+
+    @Test func packetsThatMayBeWantedAgainAreKeptAndSentAgainUpward() {
+        let store = PacketStore(bytes: 1000, packets: 10)
+        store.beginNumbering(at: (1 << 23) - 5)
+        store.setFloor(RTPTimestamp(rawValue: 2048))
+        var out: [UInt8] = []
+        for index in 0..<10 { #expect(add(store, [UInt8(index)], at: UInt32(index) * 1024)) }
+        while store.take(into: &out) != nil {}
+        // Two have been heard and make room; the others are kept.
+        #expect(add(store, [10], at: 10 * 1024))
+        #expect(add(store, [11], at: 11 * 1024))
+        #expect(!add(store, [12], at: 12 * 1024))
+        // Frame 5000 lies in packet 4; the one before it goes ahead.
+        let position = store.rewind(to: RTPTimestamp(rawValue: 5000), gap: 100)
+        #expect(position == .init(sequence: 5, timestamp: RTPTimestamp(rawValue: 9 * 1024 + 100)))
+        #expect(store.take(into: &out) == position?.timestamp)
+        #expect(out == [3])
+        #expect(store.take(into: &out) == RTPTimestamp(rawValue: 10 * 1024 + 100))
+        #expect(out == [4])
+        #expect(store.onWire(RTPTimestamp(rawValue: 4 * 1024)).rawValue == 10 * 1024 + 100)
+        // Again, before anything new was sent: nothing moves needlessly.
+        let again = store.rewind(to: RTPTimestamp(rawValue: 20_000), gap: 100)
+        #expect(again?.timestamp == store.onWire(RTPTimestamp(rawValue: 10 * 1024)))
+        #expect(again?.timestamp == RTPTimestamp(rawValue: 16 * 1024 + 100))
+    }
+
+    @Test func anEmptyStoreHasNothingToSendAgain() {
+        let store = PacketStore(bytes: 10, packets: 2)
+        #expect(store.rewind(to: RTPTimestamp(rawValue: 0), gap: 1) == nil)
+        #expect(add(store, [1], at: 7))
+        #expect(store.removeAll(next: RTPTimestamp(rawValue: 9)).timestamp.rawValue == 9)
+        #expect(store.rewind(to: RTPTimestamp(rawValue: 0), gap: 1) == nil)
     }
 }
 

@@ -13,13 +13,13 @@ import Testing
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: sampleRate)
     }
 
-    /// Minutes of film: ten here, two hours in `make soak`, which builds with optimisation.
-    static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 10
+    /// Minutes of film: five here, two hours in `make soak`, which builds with optimisation.
+    static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 5
 
     @Test func aFilmOnACardThatDriftsKeepsEverySampleAndPictureAtItsInstant() throws {
-        // A rate of 1 kHz keeps the test short and changes nothing it is about.
+        // A rate of 3 kHz keeps the test short and changes nothing it is about.
         let seconds = Self.minutes * 60
-        let cinema = VirtualCinema(film: film(seconds: seconds, sampleRate: 1000), cardPPM: 80, sampleRate: 1000)
+        let cinema = VirtualCinema(film: film(seconds: seconds, sampleRate: 3000), cardPPM: 80, sampleRate: 3000)
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(seconds + 10)))
         #expect(cinema.dropped == 0)
         #expect(cinema.screen.shown.count == Int((Double(seconds) / frame.seconds).rounded(.up)))
@@ -28,7 +28,8 @@ import Testing
         // The first seconds are the card's to show its rate.
         let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
         #expect(sound.count > 1000)
-        #expect(try #require(sound.dropFirst(sound.count / 50).max()) < 1)
+        let worst = try #require(sound.dropFirst(sound.count / 50).max())
+        #expect(worst < 1)
     }
 
     @Test func theFirstPictureAndTheFirstSampleArePerceivedTogether() throws {

@@ -20,14 +20,6 @@ final class TerminalProcess {
     private(set) var output = ""
     private var ending: Ending?
 
-    /// Where the program lies: beside the tests.
-    static let talkie: String = {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        let path = String(decoding: buffer[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return URL(filePath: path).deletingLastPathComponent().appending(path: "talkie").path
-    }()
-
     init(_ arguments: [String], environment: [String: String] = [:]) {
         person = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (locked, number): (Int32, Int32) = (0, 0)
@@ -65,12 +57,12 @@ final class TerminalProcess {
         variables["TERM"] = "xterm"
         variables.merge(environment) { $1 }
         var process = pid_t()
-        let code = Self.withStrings([Self.talkie] + arguments) { words in
+        let code = Self.withStrings([Program.talkie] + arguments) { words in
             Self.withStrings(variables.map { "\($0)=\($1)" }) { environment in
-                posix_spawn(&process, Self.talkie, &actions, &attributes, words, environment)
+                posix_spawn(&process, Program.talkie, &actions, &attributes, words, environment)
             }
         }
-        precondition(code == 0, "\(Self.talkie) cannot be started: error \(code)")
+        precondition(code == 0, "\(Program.talkie) cannot be started: error \(code)")
         self.process = process
     }
 

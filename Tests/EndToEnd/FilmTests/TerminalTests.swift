@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TerminalTests {
     /// Plays the talking clip without sound until the status line runs.
     private func play(_ options: String...) throws -> TerminalProcess {
-        let process = TerminalProcess(["play", Clips.talking, "--no-audio"] + options)
+        let process = TerminalProcess(["play", Program.media("talking.mp4"), "--no-audio"] + options)
         try #require(process.see("V: 00:00:0"), "\(process.output)")
         return process
     }
@@ -72,14 +72,10 @@ import Testing
     }
 
     @Test func quietMeansNothingAtAll() throws {
-        let process = TerminalProcess(["play", Clips.talking, "--no-audio", "--really-quiet", "--end", "0.2"])
+        let process = TerminalProcess([
+            "play", Program.media("talking.mp4"), "--no-audio", "--really-quiet", "--end", "0.2",
+        ])
         #expect(process.wait() == .status(0))
         #expect(process.output == "")
     }
-}
-
-enum Clips {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
-        .standardizedFileURL
-    static let talking = root.appending(path: "media/talking.mp4").path
 }

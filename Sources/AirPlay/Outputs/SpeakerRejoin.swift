@@ -1,0 +1,66 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import SyncRendering
+
+extension AirPlaySpeaker {
+    /// How long to wait before each attempt. A new connection each time, with timers of our own: the kernel's grow
+    /// past a minute while a network is away.
+    private static let eager: (pause: Duration, span: Duration) = (.milliseconds(500), .seconds(120))
+    private static let patient: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
+
+    /// The session is lost: brings the sound back in sync as soon as the speaker answers, on a thread of its own.
+    ///
+    /// What the speaker had not yet played is sent again. The thread ends when it succeeds, when somebody else plays
+    /// there, or when the speaker is closed.
+    func rejoin(after session: AirPlaySession, use: UInt64) {
+        let context = state.withLock { state -> AudioOutputContext? in
+            guard state.use == use, state.session === session else { return nil }
+            state.session = nil
+            return state.context
+        }
+        guard let context else { return }
+        context.events.note(.outputLost(output: context.id))
+        _ = WorkerThread.start(name: "airplay rejoin") {
+            session.end()
+            self.rejoin(context, use: use)
+        }
+    }
+
+    private func rejoin(_ context: AudioOutputContext, use: UInt64) {
+        let began = HostInstant.now
+        var waits = Self.patient[...]
+        while true {
+            let attempt = HostInstant.now
+            let (stream, store, line) = state.withLock { state in
+                state.use == use ? (state.stream, state.store, state.line) : (nil, nil, nil)
+            }
+            guard let stream, let store, let line else { return }
+            let now = context.timebase.currentTime
+            if let heard = line.timestamp(of: now, rate: 1) { _ = store.rewind(to: heard, gap: Self.gap(line)) }
+            do throws(AirPlayError) {
+                let (session, setup) = try join(
+                    stream, store: store, room: context.room, title: store.onWire(line.next), yielding: true)
+                let isWanted = state.withLock { state in
+                    guard state.use == use else { return false }
+                    adopt(session, setup, &state)
+                    return true
+                }
+                if isWanted {
+                    context.events.note(.outputRestored(output: context.id))
+                    context.room.raise()
+                } else {
+                    session.end()
+                }
+                return
+            } catch {
+                // Whoever has taken the speaker shall keep it.
+                if error.code == .busy { return }
+            }
+            let pause = attempt - began < Self.eager.span ? Self.eager.pause : waits.popFirst() ?? Self.patient.last!
+            attempt.advanced(by: pause).sleep()
+        }
+    }
+
+    /// Left unused on the wire where packets are sent again: a tenth of a second.
+    static func gap(_ line: SoundLine) -> Int64 { Int64(line.sampleRate / 10) }
+}

@@ -1,0 +1,178 @@
+internal import MediaCore
+
+/// The encoded packets of one stream: those waiting to be sent, and behind them those sent that may be wanted again.
+///
+/// A receiver that is paused forgets what it has decoded, and one that was lost has forgotten everything; `rewind`
+/// sends from an earlier packet on. Memory is reserved once and becomes resident as it fills. Any thread; nothing
+/// here waits or, after `init`, allocates.
+final class PacketStore: Sendable {
+    /// Where the packet that is sent next lies, as requests name it.
+    struct Position: Equatable, Sendable {
+        var sequence: UInt32
+        var timestamp: RTPTimestamp
+    }
+
+    private let contents: Lock<PacketStoreContents>
+
+    /// - Parameters:
+    ///   - bytes: memory for packets.
+    ///   - packets: how many at most.
+    init(bytes: Int, packets: Int) { contents = Lock(PacketStoreContents(bytes: bytes, packets: packets)) }
+
+    deinit { contents.withLock { $0.deallocate() } }
+
+    /// Copies a packet to the end; false when there is no room, which is remembered for `takesRoomNotice`.
+    func append(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> Bool {
+        contents.withLock { $0.append(packet, timestamp: timestamp) }
+    }
+
+    /// Moves the next packet to be sent into `out`, replacing what is there; its timestamp on the wire, or nil when
+    /// none waits.
+    func take(into out: inout [UInt8]) -> RTPTimestamp? { contents.withLock { $0.take(into: &out) } }
+
+    /// Whether an appender was turned away and there is room for many packets now; says so once.
+    func takesRoomNotice() -> Bool { contents.withLock { $0.takesRoomNotice() } }
+
+    /// Packets before this one, once sent, are not wanted again.
+    func setFloor(_ timestamp: RTPTimestamp?) { contents.withLock { $0.floor = timestamp } }
+
+    /// Packets waiting to be sent.
+    var waiting: Int { contents.withLock { $0.end - $0.cursor } }
+
+    /// The number of the first packet of a new connection.
+    func beginNumbering(at sequence: UInt32) { contents.withLock { $0.nextSequence = sequence } }
+
+    /// The number that the next packet will carry.
+    var nextSequence: UInt32 { contents.withLock { $0.nextSequence } }
+
+    /// Drops every packet; where the next one will lie if it carries `next`.
+    func removeAll(next: RTPTimestamp) -> Position {
+        contents.withLock { contents in
+            contents.removeAll()
+            return Position(sequence: contents.nextSequence, timestamp: contents.onWire(next))
+        }
+    }
+
+    /// Sends again from the packet before the one that holds `timestamp`: the one before, because receivers mute a
+    /// first packet. On the wire timestamps still go upward. Nil when nothing is kept.
+    func rewind(to timestamp: RTPTimestamp, gap: Int64) -> Position? {
+        contents.withLock { $0.rewind(to: timestamp, gap: gap) }
+    }
+
+    /// The timestamp that the wire carries for one of the line.
+    func onWire(_ timestamp: RTPTimestamp) -> RTPTimestamp { contents.withLock { $0.onWire(timestamp) } }
+}
+
+/// What the lock of `PacketStore` guards: two rings addressed by counters that never wrap.
+private struct PacketStoreContents {
+    struct Entry {
+        var offset: Int
+        var count: Int
+        var timestamp: RTPTimestamp
+    }
+
+    private let byteCapacity: Int
+    private let entryCapacity: Int
+    private let bytes: UnsafeMutablePointer<UInt8>
+    private let entries: UnsafeMutablePointer<Entry>
+    /// Oldest packet kept, next packet to be sent, and just behind the newest.
+    private(set) var first = 0
+    private(set) var cursor = 0
+    private(set) var end = 0
+    private var writeOffset = 0
+    private var wasFull = false
+    var floor: RTPTimestamp?
+    var nextSequence: UInt32 = 0
+    /// Frames added on the wire, grown by each rewind.
+    private var shift: Int64 = 0
+    /// The furthest timestamp that was on the wire.
+    private var furthest: RTPTimestamp?
+
+    init(bytes: Int, packets: Int) {
+        byteCapacity = max(1, bytes)
+        entryCapacity = max(1, packets)
+        self.bytes = .allocate(capacity: byteCapacity)
+        entries = .allocate(capacity: entryCapacity)
+    }
+
+    func deallocate() {
+        bytes.deallocate()
+        entries.deallocate()
+    }
+
+    private func entry(_ index: Int) -> Entry { entries[index % entryCapacity] }
+
+    private var usedBytes: Int { first == end ? 0 : writeOffset - entry(first).offset }
+
+    private func fits(_ count: Int) -> Bool {
+        end - first < entryCapacity && usedBytes + count <= byteCapacity
+    }
+
+    func onWire(_ timestamp: RTPTimestamp) -> RTPTimestamp { timestamp.advanced(byFrames: shift) }
+
+    private func mayDrop(_ entry: Entry) -> Bool {
+        guard let floor else { return true }
+        return entry.timestamp.distance(to: floor) > 0
+    }
+
+    mutating func append(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> Bool {
+        while !fits(packet.count), first < cursor, mayDrop(entry(first)) { first += 1 }
+        guard fits(packet.count) else {
+            wasFull = true
+            return false
+        }
+        let start = writeOffset % byteCapacity
+        let head = min(packet.count, byteCapacity - start)
+        if let base = packet.baseAddress {
+            UnsafeMutableRawPointer(bytes + start).copyMemory(from: base, byteCount: head)
+            UnsafeMutableRawPointer(bytes).copyMemory(from: base + head, byteCount: packet.count - head)
+        }
+        entries[end % entryCapacity] = Entry(offset: writeOffset, count: packet.count, timestamp: timestamp)
+        writeOffset += packet.count
+        end += 1
+        return true
+    }
+
+    mutating func take(into out: inout [UInt8]) -> RTPTimestamp? {
+        guard cursor < end else { return nil }
+        let entry = entry(cursor)
+        out.removeAll(keepingCapacity: true)
+        let start = entry.offset % byteCapacity
+        let head = min(entry.count, byteCapacity - start)
+        out.append(contentsOf: UnsafeBufferPointer(start: bytes + start, count: head))
+        out.append(contentsOf: UnsafeBufferPointer(start: bytes, count: entry.count - head))
+        cursor += 1
+        nextSequence = (nextSequence + 1) % (1 << 23)
+        let timestamp = onWire(entry.timestamp)
+        if (furthest ?? timestamp).distance(to: timestamp) >= 0 { furthest = timestamp }
+        return timestamp
+    }
+
+    mutating func takesRoomNotice() -> Bool {
+        // Well below full, so that the appender comes back seldom and with much.
+        guard wasFull, end - cursor <= entryCapacity / 2, waitingBytes <= byteCapacity / 2 else { return false }
+        wasFull = false
+        return true
+    }
+
+    private var waitingBytes: Int { cursor == end ? 0 : writeOffset - entry(cursor).offset }
+
+    mutating func removeAll() {
+        first = end
+        cursor = end
+        floor = nil
+    }
+
+    mutating func rewind(to timestamp: RTPTimestamp, gap: Int64) -> PacketStore.Position? {
+        guard first < end else { return nil }
+        var index = end - 1
+        while index > first, entry(index).timestamp.distance(to: timestamp) < 0 { index -= 1 }
+        cursor = max(first, index - 1)
+        let start = entry(cursor).timestamp
+        if let furthest {
+            let wanted = furthest.advanced(byFrames: gap)
+            shift += Int64(max(0, onWire(start).distance(to: wanted)))
+        }
+        return PacketStore.Position(sequence: nextSequence, timestamp: onWire(start))
+    }
+}

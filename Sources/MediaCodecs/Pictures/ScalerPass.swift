@@ -1,0 +1,85 @@
+internal import CFFmpeg
+internal import MediaCore
+internal import SyncRendering
+
+/// One setting of libswscale: pictures of one format and size to another, by one matrix and range.
+final class ScalerPass {
+    /// Everything the conversion's tables depend on.
+    struct Setup: Equatable {
+        var source: AVPixelFormat
+        var sourceSize: PixelSize
+        var target: AVPixelFormat
+        var targetSize: PixelSize
+        var matrix: YCbCrMatrix
+        var isFullRange: Bool
+    }
+
+    /// Where a plane begins and how far its rows lie apart; the tuple lies in memory as libswscale wants it.
+    typealias Planes<Pointer> = (bases: (Pointer?, Pointer?, Pointer?, Pointer?), strides: (Int32, Int32, Int32, Int32))
+
+    private var context: OpaquePointer?
+    private var setup: Setup?
+    private let threads: Int
+
+    init(threads: Int) { self.threads = threads }
+
+    deinit { sws_freeContext(context) }
+
+    /// Gets ready for pictures of this kind; allocates only when it differs from the last. False when it cannot.
+    func prepare(_ wanted: Setup) -> Bool {
+        if wanted == setup { return context != nil }
+        setup = wanted
+        sws_freeContext(context)
+        context = sws_alloc_context()
+        guard let context else { return false }
+        let object = UnsafeMutableRawPointer(context)
+        func set(_ name: String, _ value: Int) { av_opt_set_int(object, name, Int64(value), 0) }
+        set("srcw", wanted.sourceSize.width)
+        set("srch", wanted.sourceSize.height)
+        set("src_format", Int(wanted.source.rawValue))
+        set("dstw", wanted.targetSize.width)
+        set("dsth", wanted.targetSize.height)
+        set("dst_format", Int(wanted.target.rawValue))
+        set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? SWS_POINT : SWS_BILINEAR))
+        set("threads", threads)
+        let toRGB = wanted.target == AV_PIX_FMT_BGRA
+        let table = sws_getCoefficients(Self.coefficients(wanted.matrix))
+        sws_setColorspaceDetails(
+            context, table, wanted.isFullRange ? 1 : 0, toRGB ? sws_getCoefficients(SWS_CS_DEFAULT) : table,
+            toRGB || wanted.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
+        if sws_init_context(context, nil, nil) < 0 {
+            sws_freeContext(context)
+            self.context = nil
+            return false
+        }
+        return true
+    }
+
+    func run(_ source: Planes<UnsafePointer<UInt8>>, to target: Planes<UnsafeMutablePointer<UInt8>>) -> Bool {
+        guard let context, let setup else { return false }
+        // libswscale wants four of each, one after the other, as the tuples lie in memory.
+        let rows = withUnsafeBytes(of: source.bases) { from in
+            withUnsafeBytes(of: target.bases) { to in
+                withUnsafeBytes(of: source.strides) { fromStrides in
+                    withUnsafeBytes(of: target.strides) { toStrides in
+                        sws_scale(
+                            context, from.bindMemory(to: UnsafePointer<UInt8>?.self).baseAddress!,
+                            fromStrides.bindMemory(to: Int32.self).baseAddress!, 0,
+                            Int32(clamping: setup.sourceSize.height),
+                            to.bindMemory(to: UnsafeMutablePointer<UInt8>?.self).baseAddress!,
+                            toStrides.bindMemory(to: Int32.self).baseAddress!)
+                    }
+                }
+            }
+        }
+        return rows > 0
+    }
+
+    private static func coefficients(_ matrix: YCbCrMatrix) -> Int32 {
+        switch matrix {
+        case .bt601: return SWS_CS_ITU601
+        case .bt709: return SWS_CS_ITU709
+        case .bt2020: return SWS_CS_BT2020
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Finds a film time by halving a stretch of bytes, where time stamps jump and libavformat's own search, which takes
+/// them to rise all the way, would go astray.
+struct ByteSearch {
+    let stream: Int32
+    let packager: PacketPackager
+    let jumps: StampJumps
+    let size: Int64
+
+    /// Close enough: what lies between is read in a moment.
+    private static let nearness: Int64 = 128 * 1024
+
+    /// Goes to a byte from which the next packets lie at or shortly before `time`.
+    func run(on context: DemuxContext, for time: MediaTime) throws(MediaError) {
+        let jump = jumps.index(at: time)
+        var low = max(0, jumps[jump]?.position ?? 0)
+        var high = min(size, jumps[jump + 1]?.position ?? size)
+        while high - low > Self.nearness {
+            let middle = low + (high - low) / 2
+            try context.seek(toByte: middle, at: time)
+            if let found = try firstTime(context), found <= time { low = middle } else { high = middle }
+        }
+        try context.seek(toByte: low, at: time)
+    }
+
+    private func firstTime(_ context: DemuxContext) throws(MediaError) -> MediaTime? {
+        for _ in 0..<2000 {
+            guard let packet = try context.nextPacket() else { return nil }
+            if packet.pointee.stream_index == stream, packet.pointee.pts != cff_nopts_value {
+                return packager.filmTime(of: packet, shift: context.shift)
+            }
+        }
+        return nil
+    }
+}

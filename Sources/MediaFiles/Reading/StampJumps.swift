@@ -1,0 +1,145 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// The places where a transport stream's time stamps jump: recordings joined end to end, a sender that started anew.
+///
+/// The film goes on across such a place as if nothing had happened. One reader finds a jump first and decides how far
+/// later stamps are to be moved; every other reader of the film takes that number over when it comes to the place, so
+/// that sound and picture are moved by exactly the same.
+final class StampJumps: Sendable {
+    struct Jump: Sendable {
+        /// Added to all stamps from here on.
+        var shift: MediaTime
+        /// Byte position near which it was found, and film time there.
+        var position: Int64
+        var film: MediaTime
+    }
+
+    /// The first entry is the beginning of the film, moved by nothing.
+    private let jumps = Lock<[Jump]>([Jump(shift: .zero, position: .min, film: .zero)])
+
+    /// More jumps than this are noise, not joins.
+    private static let most = 10_000
+
+    var count: Int { jumps.withLock { $0.count } }
+
+    subscript(index: Int) -> Jump? { jumps.withLock { index < $0.count ? $0[index] : nil } }
+
+    /// The jump in force at a byte position.
+    func index(at position: Int64) -> Int {
+        jumps.withLock { $0.lastIndex { $0.position <= position } ?? 0 }
+    }
+
+    /// The jump in force at a film time.
+    func index(at time: MediaTime) -> Int {
+        jumps.withLock { all in all.lastIndex { $0.film <= time } ?? 0 }
+    }
+
+    /// Adds one after entry `index`; nil when there are too many.
+    func add(_ jump: Jump) -> Int? {
+        jumps.withLock { all in
+            if all.count >= Self.most { return nil }
+            all.append(jump)
+            return all.count - 1
+        }
+    }
+}
+
+/// Follows one input through the jumps of its stamps, all its streams together.
+///
+/// A hole in one stream is no jump as long as the others go on, so all streams are looked at even where only one is
+/// wanted.
+struct JumpFollower {
+    private struct Lane {
+        var clock: TrackClock
+        /// The jump whose shift this stream is under, and the film time at which its last packet ended.
+        var jump = 0
+        var end: MediaTime?
+    }
+
+    private let jumps: StampJumps
+    /// Whether byte positions mean something: not where the demuxer reads one file after the other (HLS).
+    private let hasPositions: Bool
+    private var lanes: [Int32: Lane] = [:]
+    /// The latest film time of any stream.
+    private var front: MediaTime?
+    /// Byte position of the last packet that told its own.
+    private var position: Int64 = 0
+    /// After a jump of our own: the film time hoped for, until the first packet tells where we are.
+    private var landing: MediaTime?
+
+    /// A stream's own stamps may step back by this much without meaning it.
+    private static let stepBack = MediaTime(value: -3, timescale: 10)
+    /// No stream may run ahead of all others by more than this (ten seconds, as other players have it).
+    private static let leap = MediaTime(value: 10, timescale: 1)
+
+    init(
+        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: MediaTime, hasPositions: Bool
+    ) {
+        self.jumps = jumps
+        self.hasPositions = hasPositions
+        for stream in streams { lanes[stream.pointee.index] = Lane(clock: TrackClock(stream: stream, origin: origin)) }
+    }
+
+    /// How far the stamps of this packet are to be moved.
+    mutating func shift(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime {
+        if packet.pointee.pos >= 0 { position = packet.pointee.pos }
+        if let time = landing { land(expecting: time) }
+        let stream = packet.pointee.stream_index
+        guard var lane = lanes[stream] else { return .zero }
+        defer { lanes[stream] = lane }
+        let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
+        guard let stamp = lane.clock.unwrapped(raw) else { return jumps[lane.jump]?.shift ?? .zero }
+        lane.clock.follow(stamp)
+        let plain = lane.clock.filmTime(stamp)
+        if !fits(plain, lane, jumps[lane.jump]) {
+            if let next = later(than: lane.jump, fitting: plain, lane) {
+                lane.jump = next
+            } else if let end = lane.end ?? front,
+                let made = jumps.add(.init(shift: end - plain, position: position, film: end))
+            {
+                lane.jump = made
+            }
+        }
+        let shift = jumps[lane.jump]?.shift ?? .zero
+        let end = plain + shift + lane.clock.length(packet.pointee.duration)
+        lane.end = end
+        if front.map({ $0 < end }) ?? true { front = end }
+        return shift
+    }
+
+    private func later(than jump: Int, fitting plain: MediaTime, _ lane: Lane) -> Int? {
+        var next = jump + 1
+        while let candidate = jumps[next] {
+            if fits(plain, lane, candidate) { return next }
+            next += 1
+        }
+        return nil
+    }
+
+    private func fits(_ plain: MediaTime, _ lane: Lane, _ jump: StampJumps.Jump?) -> Bool {
+        guard let jump else { return false }
+        let time = plain + jump.shift
+        if let end = lane.end, time - end < Self.stepBack { return false }
+        if let front, time - front > Self.leap { return false }
+        return true
+    }
+
+    /// Reading goes on elsewhere, about at this byte and near this film time.
+    mutating func jumped(near byte: Int64, expecting time: MediaTime) {
+        position = byte
+        landing = time
+    }
+
+    private mutating func land(expecting time: MediaTime) {
+        landing = nil
+        let jump = hasPositions ? jumps.index(at: position) : jumps.index(at: time)
+        let shift = jumps[jump]?.shift ?? .zero
+        for stream in lanes.keys {
+            lanes[stream]!.jump = jump
+            lanes[stream]!.end = nil
+            lanes[stream]!.clock.follow(lanes[stream]!.clock.raw(time - shift))
+        }
+        front = nil
+    }
+}

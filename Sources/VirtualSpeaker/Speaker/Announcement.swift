@@ -1,0 +1,121 @@
+internal import CAvahi
+internal import Glibc
+internal import MediaCore
+internal import PTP
+
+/// Tells the network by mDNS that the speaker is there, where an avahi-daemon runs; without one nothing happens and
+/// the speaker is reached by its address.
+///
+/// The speaker gets a host name of its own that leads to its own address, so that it may be another than the
+/// computer's. A loopback address is told to this computer only.
+///
+/// `@unchecked Sendable`: after `init` the thread of `avahi_threaded_poll` alone touches the state, in callbacks;
+/// `stop` ends that thread first.
+final class Announcement: @unchecked Sendable {
+    private let poll: OpaquePointer
+    private var client: OpaquePointer?
+    private var group: OpaquePointer?
+    private let name: String
+    private let host: String
+    private let address: IPv4Address
+    private let port: UInt16
+    private let strings: [String]
+    private let record: SpeakerRecord
+    private var attempts = 0
+
+    /// Nil when there is no daemon; why is in the record.
+    init?(
+        name: String, host: String, address: IPv4Address, port: UInt16, strings: [String], record: SpeakerRecord
+    ) {
+        guard let poll = avahi_threaded_poll_new() else { return nil }
+        self.poll = poll
+        (self.name, self.host, self.address, self.port) = (name, host, address, port)
+        (self.strings, self.record) = (strings, record)
+        var code: Int32 = 0
+        client = avahi_client_new(
+            avahi_threaded_poll_get(poll), AvahiClientFlags(0),
+            { @Sendable client, state, owner in
+                Unmanaged<Announcement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
+            }, Unmanaged.passUnretained(self).toOpaque(), &code)
+        guard client != nil, avahi_threaded_poll_start(poll) == 0 else {
+            note(code)
+            release()
+            return nil
+        }
+    }
+
+    /// Takes the announcement back; waits for avahi's thread.
+    func stop() {
+        guard client != nil else { return }
+        avahi_threaded_poll_stop(poll)
+        release()
+    }
+
+    private func release() {
+        if let client { avahi_client_free(client) }
+        (client, group) = (nil, nil)
+        avahi_threaded_poll_free(poll)
+    }
+
+    private func note(_ code: Int32) {
+        let reason = avahi_strerror(code).map { String(cString: $0) } ?? "unknown"
+        record.note(.notAnnounced(reason: reason))
+    }
+
+    private func clientChanged(_ client: OpaquePointer?, _ state: AvahiClientState) {
+        guard let client else { return }
+        switch state {
+        case AVAHI_CLIENT_S_RUNNING: announce(client)
+        case AVAHI_CLIENT_FAILURE: note(avahi_client_errno(client))
+        // The host's own name is being settled: what was registered is void.
+        case AVAHI_CLIENT_S_COLLISION, AVAHI_CLIENT_S_REGISTERING: if let group { avahi_entry_group_reset(group) }
+        default: break
+        }
+    }
+
+    private func announce(_ client: OpaquePointer) {
+        if group == nil {
+            group = avahi_entry_group_new(
+                client,
+                { @Sendable _, state, owner in
+                    Unmanaged<Announcement>.fromOpaque(owner!).takeUnretainedValue().groupChanged(state)
+                }, Unmanaged.passUnretained(self).toOpaque())
+        }
+        guard let group else { return note(avahi_client_errno(client)) }
+        // A name that is taken gets a number, three times at most.
+        let label = attempts == 0 ? name : "\(name) \(attempts + 1)"
+        let hostName = attempts == 0 ? "\(host).local" : "\(host)-\(attempts + 1).local"
+        let isLoopback = address.rawValue >> 24 == 127
+        let interface = isLoopback ? AvahiIfIndex(if_nametoindex("lo")) : AvahiIfIndex(AVAHI_IF_UNSPEC)
+        let family = AvahiProtocol(AVAHI_PROTO_INET)
+        var own = AvahiAddress()
+        own.proto = family
+        own.data.ipv4.address = address.rawValue.bigEndian
+        var list: UnsafeMutablePointer<AvahiStringList>?
+        for string in strings.reversed() { list = avahi_string_list_add(list, string) }
+        defer { avahi_string_list_free(list) }
+        var code = avahi_entry_group_add_address(
+            group, interface, family, AvahiPublishFlags(AVAHI_PUBLISH_NO_REVERSE.rawValue), hostName, &own)
+        if code >= 0 {
+            code = avahi_entry_group_add_service_strlst(
+                group, interface, family, AvahiPublishFlags(0), label, "_airplay._tcp", nil, hostName, port, list)
+        }
+        if code >= 0 { code = avahi_entry_group_commit(group) }
+        if code == AVAHI_ERR_COLLISION { retry() } else if code < 0 { note(code) }
+    }
+
+    private func groupChanged(_ state: AvahiEntryGroupState) {
+        switch state {
+        case AVAHI_ENTRY_GROUP_COLLISION: retry()
+        case AVAHI_ENTRY_GROUP_FAILURE: if let client { note(avahi_client_errno(client)) }
+        default: break
+        }
+    }
+
+    private func retry() {
+        guard attempts < 3, let client, let group else { return note(Int32(AVAHI_ERR_COLLISION)) }
+        attempts += 1
+        avahi_entry_group_reset(group)
+        announce(client)
+    }
+}

@@ -1,0 +1,67 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// What a speaker says about itself, at `/info` and by mDNS.
+struct SpeakerDescription {
+    let propertyList: PropertyList
+    /// `_airplay._tcp` strings, `key=value`.
+    let strings: [String]
+
+    init(_ backend: any SessionBackend) {
+        self.init(
+            backend.configuration, backend.identity, offersPTP: backend.offersPTP, isBusy: backend.isBusy,
+            volume: backend.volume, senderAddress: backend.senderAddress)
+    }
+
+    init(_ core: SpeakerCore) {
+        self.init(
+            core.configuration, core.identity, offersPTP: core.ptp != nil, isBusy: false, volume: core.volume,
+            senderAddress: "")
+    }
+
+    private init(
+        _ configuration: SpeakerConfiguration, _ identity: SpeakerIdentity, offersPTP: Bool, isBusy: Bool,
+        volume: Double, senderAddress: String
+    ) {
+        let features = SpeakerIdentity.features(offersPTP: offersPTP, admission: configuration.admission)
+        var flags: StatusFlags = [.cableAttached]
+        if isBusy { flags.insert(.busy) }
+        switch configuration.admission {
+        case .open: break
+        case .password: flags.insert(.passwordRequired)
+        case .pin: flags.insert(.pairingRequired)
+        }
+        func hex(_ value: UInt64, digits: Int = 1) -> String {
+            let text = String(value, radix: 16, uppercase: true)
+            return "0x" + String(repeating: "0", count: max(0, digits - text.count)) + text
+        }
+        let key = identity.pairing.publicKey
+        let keyText = key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        strings = [
+            "deviceid=\(identity.deviceID)", "srcvers=\(SpeakerIdentity.sourceVersion)", "model=TalkieSpeaker",
+            "manufacturer=Talkie", "protovers=1.1", "acl=0", "pi=\(identity.publicID)", "gid=\(identity.publicID)",
+            "gcgl=0", "pk=\(keyText)", "flags=\(hex(flags.rawValue))",
+            // Eight digits in the lower half: pyatv joins the halves as text.
+            "features=\(hex(features.rawValue & 0xFFFF_FFFF, digits: 8)),\(hex(features.rawValue >> 32))",
+        ]
+        var record: [UInt8] = []
+        for string in strings {
+            record.append(UInt8(min(255, string.utf8.count)))
+            record += Array(string.utf8.prefix(255))
+        }
+        let realtime = StreamFormat.lossless44100.mask | 1 << 11
+        let buffered = StreamFormat.all.reduce(0) { $0 | $1.mask }
+        propertyList = [
+            "name": .string(configuration.name), "deviceID": .string(identity.deviceID),
+            "pi": .string(identity.publicID), "pk": .data(key), "model": "TalkieSpeaker", "manufacturer": "Talkie",
+            "sourceVersion": .string(SpeakerIdentity.sourceVersion), "protocolVersion": "1.1",
+            "features": PropertyList(features.rawValue), "statusFlags": PropertyList(flags.rawValue),
+            "initialVolume": .real(volume), "volumeControlType": 3,
+            "senderAddress": .string(senderAddress), "txtAirPlay": .data(record),
+            "supportedFormats": [
+                "audioStream": .integer(realtime), "bufferStream": .integer(offersPTP ? buffered : 0),
+            ],
+            "keepAliveLowPower": true, "keepAliveSendStatsAsBody": true,
+        ]
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+/// What a stranger types: each gets one sentence, the promised exit status, and no crash, hang or leftover.
+@Suite(.serialized) struct BadInputTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    /// Plays without devices: no window, and a card that swallows everything at once.
+    func play(_ arguments: [String], atMost seconds: Int = 30) throws -> Program.Result {
+        try Program.run(
+            Program.talkie, ["play", "--no-video", "--audio-device", "null"] + arguments,
+            environment: ["DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: seconds)
+    }
+
+    func expectOneSentence(_ result: Program.Result, status: Int32, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(result.status == status, "\(result.errors)", sourceLocation: sourceLocation)
+        #expect(result.errorLines.count == 1, "\(result.errors)", sourceLocation: sourceLocation)
+        #expect(result.output.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    @Test func aFileThatIsNotThere() throws {
+        expectOneSentence(try play([scratch.path("missing.mp4")]), status: 66)
+    }
+
+    @Test func aFolder() throws { expectOneSentence(try play([scratch.folder.path]), status: 66) }
+
+    @Test func anEmptyFile() throws {
+        expectOneSentence(try play([try scratch.file("empty.mp4", Data())]), status: 66)
+    }
+
+    @Test func textNamedLikeAFilm() throws {
+        let text = Data(String(repeating: "This is not a film. ", count: 500).utf8)
+        expectOneSentence(try play([try scratch.file("text.mp4", text)]), status: 66)
+    }
+
+    @Test func aFilmCutOffBeforeItsIndex() throws {
+        let whole = try Data(contentsOf: URL(filePath: Program.media("flash-and-beep.mp4")))
+        // Enough for the index at the front to be there and most of the film not.
+        let result = try play([try scratch.file("cut.mp4", whole.prefix(whole.count / 3))])
+        #expect([0, 1, 66].contains(result.status), "\(result.errors)")
+        #expect(result.errorLines.count <= 1, "\(result.errors)")
+    }
+
+    @Test func aHeaderThatLiesAboutItsSize() throws {
+        var lying = try Data(contentsOf: URL(filePath: Program.media("flash-and-beep.mp4")))
+        // The second box claims four gigabytes.
+        let first = Int(lying[0]) << 24 | Int(lying[1]) << 16 | Int(lying[2]) << 8 | Int(lying[3])
+        for offset in 0..<4 { lying[first + offset] = 0xFF }
+        let result = try play([try scratch.file("lies.mp4", lying)])
+        #expect([0, 1, 66].contains(result.status), "\(result.errors)")
+    }
+
+    @Test func anUnknownOptionGetsASentenceAndAUsageLine() throws {
+        let result = try play(["--frobnicate", Program.media("flash-and-beep.mp4")])
+        #expect(result.status == 2)
+        #expect(result.errorLines.count == 2, "\(result.errors)")
+    }
+
+    @Test func aSoundCardThatDoesNotExist() throws {
+        let result = try Program.run(
+            Program.talkie,
+            ["play", "--no-video", "--audio-device", "hw:NoSuchCard", Program.media("flash-and-beep.mp4")], atMost: 30)
+        expectOneSentence(result, status: 69)
+    }
+
+    @Test func noScreenIsSaidWithItsRemedy() throws {
+        let result = try Program.run(
+            Program.talkie, ["play", "--audio-device", "null", "--end", "1", Program.media("flash-and-beep.mp4")],
+            environment: ["DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SDL_VIDEODRIVER": "x11"], atMost: 30)
+        #expect(result.errors.contains("--no-video"), "\(result.errors)")
+        #expect([0, 69].contains(result.status))
+    }
+
+    @Test func aPlaylistThatContainsItself() throws {
+        let path = scratch.path("circle.m3u")
+        try Data("circle.m3u\n".utf8).write(to: URL(filePath: path))
+        expectOneSentence(try play([path]), status: 66)
+    }
+
+    @Test func anAddressWhereNobodyAnswers() throws {
+        // Port 9 (discard) on loopback is closed.
+        expectOneSentence(try play(["http://127.0.0.1:9/film.mp4"]), status: 66)
+    }
+
+    @Test func aFullDiskUnderTheTimelineCostsTheRecordAndNotTheFilm() throws {
+        let result = try play(["--timeline", "/dev/full", "--end", "2", Program.media("flash-and-beep.mp4")])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.errors.contains("timeline"), "\(result.errors)")
+    }
+}

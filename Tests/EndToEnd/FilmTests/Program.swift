@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+
+/// The program under test, and the tools around it, run as a person would run them.
+enum Program {
+    struct Result {
+        /// The exit status; 128 + n after signal n.
+        var status: Int32
+        var output: String
+        var errors: String
+        /// The sentences on standard error.
+        var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+    }
+
+    struct NotStarted: Error { var code: Int32 }
+
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+    /// Built beside the test bundle.
+    static let talkie = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "talkie")
+        .path
+
+    static func media(_ name: String) -> String { root.appending(path: "media").appending(path: name).path }
+
+    /// Runs to the end, at most so long; then it is killed and the status is 137.
+    ///
+    /// - Parameter during: called while the program runs, with its process number.
+    static func run(
+        _ path: String, _ arguments: [String], environment changes: [String: String?] = [:], atMost seconds: Int = 60,
+        during: (pid_t) -> Void = { _ in }
+    ) throws -> Result {
+        let folder = try Scratch()
+        let (out, err) = (folder.path("out"), folder.path("err"))
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, out, O_WRONLY | O_CREAT, 0o600)
+        posix_spawn_file_actions_addopen(&actions, 2, err, O_WRONLY | O_CREAT, 0o600)
+        // The threads of a task pool block signals, and a child would inherit that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+        var environment = ProcessInfo.processInfo.environment
+        for (name, value) in changes { environment[name] = value }
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        var entries: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for pointer in words + entries { free(pointer) } }
+        var pid = pid_t()
+        let code = posix_spawn(&pid, path, &actions, &attributes, &words, &entries)
+        guard code == 0 else { throw NotStarted(code: code) }
+        during(pid)
+        let status = wait(for: pid, atMost: seconds)
+        return Result(
+            status: status, output: (try? String(contentsOfFile: out, encoding: .utf8)) ?? "",
+            errors: (try? String(contentsOfFile: err, encoding: .utf8)) ?? "")
+    }
+
+    private static func wait(for pid: pid_t, atMost seconds: Int) -> Int32 {
+        var status: Int32 = 0
+        let deadline = Date(timeIntervalSinceNow: Double(seconds))
+        while waitpid(pid, &status, WNOHANG) == 0 {
+            if Date() > deadline {
+                kill(pid, SIGKILL)
+                waitpid(pid, &status, 0)
+                break
+            }
+            usleep(10_000)
+        }
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+}
+
+/// A folder that goes with its owner.
+final class Scratch {
+    let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "talkie-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func path(_ name: String) -> String { folder.appending(path: name).path }
+
+    /// A file with these bytes.
+    func file(_ name: String, _ bytes: Data) throws -> String {
+        try bytes.write(to: folder.appending(path: name))
+        return path(name)
+    }
+}

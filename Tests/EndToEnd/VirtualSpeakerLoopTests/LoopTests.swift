@@ -1,0 +1,173 @@
+import AirPlay
+import AirPlayWire
+import MediaCore
+import PTP
+import Testing
+import VirtualSpeaker
+
+/// Our sender and the speaker in software on one computer, each with its own session logic.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct LoopTests {
+    private static let ports: (event: UInt16, general: UInt16) = (34319, 34320)
+    private let identity = SenderIdentity.random(name: "Talkie test")
+
+    private func speaker(_ quirks: SpeakerQuirks = SpeakerQuirks()) throws -> SoftwareSpeaker {
+        try SoftwareSpeaker(
+            SpeakerConfiguration(port: 0, clock: .required, ptpPorts: Self.ports, quirks: quirks))
+    }
+
+    private func session(_ speaker: SoftwareSpeaker) -> AirPlaySession {
+        AirPlaySession(
+            .init(address: SpeakerAddress(host: "127.0.0.2", port: speaker.port), identity: identity),
+            clocks: PTPDirectory(identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general)
+        )
+    }
+
+    /// Writes seconds of uncompressed ALAC 44.1/16, from a position on.
+    private func write(_ seconds: Int, from start: RTPTimestamp, to session: AirPlaySession) {
+        let packet = LosslessEscape.frame((0..<704).map { Int16(truncatingIfNeeded: $0 &* 31) })
+        for index in 0..<Int64(seconds * 44100 / 352) {
+            let timestamp = start.advanced(byFrames: index * 352)
+            while session.write(packet, timestamp: timestamp) == .full {
+                HostInstant.now.advanced(by: .milliseconds(1)).sleep()
+            }
+        }
+    }
+
+    private func play(_ start: RTPTimestamp, on session: AirPlaySession) throws -> HostInstant {
+        let limit = HostInstant.now.advanced(by: .seconds(8))
+        while session.clock.readiness != .ready, HostInstant.now < limit {
+            HostInstant.now.advanced(by: .milliseconds(10)).sleep()
+        }
+        while HostInstant.now < limit {
+            let anchor = HostInstant.now.advanced(by: .milliseconds(300))
+            if try isAccepted(start, at: anchor, on: session) { return anchor }
+            HostInstant.now.advanced(by: .milliseconds(200)).sleep()
+        }
+        throw AirPlayError(.timedOut, "The speaker took no anchor.")
+    }
+
+    /// False when the speaker wants to be asked again.
+    private func isAccepted(_ start: RTPTimestamp, at anchor: HostInstant, on session: AirPlaySession) throws -> Bool {
+        do {
+            try session.play(start, at: anchor)
+            return true
+        } catch {
+            guard error.code == .clockNotReady else { throw error }
+            return false
+        }
+    }
+
+    /// How far the frame was heard from its moment, in milliseconds; positive is late.
+    private func error(_ speaker: SoftwareSpeaker, _ frame: RTPTimestamp, due: HostInstant) throws -> Double {
+        let record = speaker.record
+        let arrived = record.wait(until: due.advanced(by: .seconds(3))) { $0.instant(of: frame) != nil }
+        try #require(arrived, "the frame was not heard; \(record.events.suffix(8))")
+        return (try #require(record.instant(of: frame)) - due).inMilliseconds
+    }
+
+    @Test func theAnchoredFrameIsHeardAtItsInstant() throws {
+        let speaker = try speaker()
+        defer { speaker.stop() }
+        let session = session(speaker)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startBuffered(.lossless44100)
+        let start = RTPTimestamp(rawValue: 0xFFFF_F000)
+        write(4, from: start, to: session)
+        let anchor = try play(start, on: session)
+        let first = try error(speaker, start, due: anchor)
+        let later = try error(speaker, start.advanced(byFrames: 88200), due: anchor.advanced(by: .seconds(2)))
+        print("loop: first frame \(first) ms, two seconds later \(later) ms from its moment")
+        #expect(abs(first) < 1)
+        let played = speaker.record.spans.reduce(0) { $0 + $1.frames }
+        #expect(played >= 88200, "a hole in the sound")
+        #expect(abs(later) < 1)
+    }
+
+    @Test func anAnchorRefusedBeforeTheLockIsGivenAgain() throws {
+        var quirks = SpeakerQuirks()
+        quirks.refusesAnchorBeforeLock = true
+        quirks.lateClock = .seconds(2)
+        let speaker = try speaker(quirks)
+        defer { speaker.stop() }
+        let session = session(speaker)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startBuffered(.lossless44100)
+        write(2, from: RTPTimestamp(rawValue: 0), to: session)
+        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
+        #expect(abs(try error(speaker, RTPTimestamp(rawValue: 0), due: anchor)) < 1)
+        let refused = speaker.record.events.contains {
+            if case .request(method: "SETRATEANCHORTIME", target: _, status: 400) = $0 { true } else { false }
+        }
+        #expect(refused)
+    }
+
+    @Test func theSpeakerHoldsNoMoreThanItSaid() throws {
+        var quirks = SpeakerQuirks()
+        quirks.bufferSize = 256 << 10
+        let speaker = try speaker(quirks)
+        defer { speaker.stop() }
+        let session = session(speaker)
+        defer { session.end() }
+        _ = try session.connect()
+        #expect(try session.startBuffered(.lossless44100).bufferSize == 256 << 10)
+        // Until it plays nothing leaves the buffer: the sender fills it, and what the two kernels hold.
+        let packet = LosslessEscape.frame([Int16](repeating: 1, count: 704))
+        var written = 0
+        let patience = HostInstant.now.advanced(by: .seconds(2))
+        while HostInstant.now < patience {
+            switch session.write(packet, timestamp: RTPTimestamp(rawValue: UInt32(written * 352))) {
+            case .accepted: written += 1
+            case .full: HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+            case .closed: Issue.record("the speaker closed the stream")
+            }
+        }
+        #expect(session.sentBytes > 256 << 10)
+        #expect(session.sentBytes < 16 << 20)
+        #expect(session.queuedPackets > 0)
+    }
+
+    @Test func pausedSoundStopsAtOnceAndTheSessionGoesOn() throws {
+        let speaker = try speaker()
+        defer { speaker.stop() }
+        let session = session(speaker)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startBuffered(.lossless44100)
+        write(6, from: RTPTimestamp(rawValue: 0), to: session)
+        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
+        _ = try error(speaker, RTPTimestamp(rawValue: 22050), due: anchor.advanced(by: .milliseconds(500)))
+        let asked = HostInstant.now
+        try session.pause()
+        #expect(
+            speaker.record.wait(until: asked.advanced(by: .seconds(2))) {
+                ($0.spans.last?.end ?? asked) - asked < .milliseconds(150)
+            })
+        let end = try #require(speaker.record.spans.last?.end)
+        #expect((end - asked).inMilliseconds < 150, "silent \((end - asked).inMilliseconds) ms after it was asked for")
+        // What was decoded is gone; from a frame beyond that it goes on.
+        let resumed = RTPTimestamp(rawValue: 132_000)
+        let again = try play(resumed, on: session)
+        #expect(abs(try error(speaker, resumed, due: again)) < 1)
+    }
+
+    @Test func anotherSenderMayTakeTheSpeakerAndTheFirstIsTold() throws {
+        let speaker = try speaker()
+        defer { speaker.stop() }
+        let first = session(speaker)
+        defer { first.end() }
+        _ = try first.connect()
+        let clocks = PTPDirectory(identity: identity.clock, eventPort: 34419, generalPort: 34420)
+        let second = AirPlaySession(
+            .init(
+                address: SpeakerAddress(host: "127.0.0.2", port: speaker.port),
+                identity: SenderIdentity.random(name: "Other")), clocks: clocks)
+        defer { second.end() }
+        _ = try second.connect()
+        #expect(speaker.record.events.contains(.takenOver))
+        let limit = HostInstant.now.advanced(by: .seconds(5))
+        while !first.isLost, HostInstant.now < limit { HostInstant.now.advanced(by: .milliseconds(10)).sleep() }
+        #expect(first.isLost)
+    }
+}

@@ -1,0 +1,15 @@
+import AirPlayWire
+
+/// Any bytes end in a value or an error, within limits; a value survives being written and read again.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzPropertyList(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
+    let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))
+    guard let value = try? PropertyList(binary: bytes) else { return 0 }
+    _ = ReceiverInfo(value)
+    _ = try? SessionSetup(value)
+    _ = try? StreamSetup(value)
+    guard let again = try? PropertyList(binary: value.binary()) else { fatalError("what was written cannot be read") }
+    // Not-a-number differs from itself.
+    precondition(again.binary() == value.binary(), "a value changed on its way through the codec")
+    return 0
+}

@@ -1,0 +1,26 @@
+import AirPlay
+import MediaCore
+import PTP
+import Testing
+
+@testable import VirtualSpeaker
+
+extension SpeakerBrowserTests {
+    @Test func aSpeakerInSoftwareIsFoundUnderAnAddressOfItsOwn() throws {
+        let browser = try SpeakerBrowser()
+        let record = SpeakerRecord()
+        let announcement = try #require(
+            Announcement(
+                name: "Rehearsal", host: "talkie-rehearsal", address: IPv4Address("10.99.0.7")!, port: 7123,
+                strings: ["deviceid=02:00:00:00:00:07", "model=TalkieSpeaker", "flags=0x4"], record: record))
+        let found = browser.wait(until: .now.advanced(by: .seconds(15))) { snapshot in
+            snapshot.speakers.contains { $0.name == "Rehearsal" && !$0.endpoints.isEmpty }
+        }
+        announcement.stop()
+        let speaker = try #require(
+            found.snapshot.speakers.first { $0.name == "Rehearsal" }, "not found; \(record.events)")
+        #expect(speaker.endpoints.first?.description == "10.99.0.7:7123")
+        let gone = browser.wait(until: .now.advanced(by: .seconds(15))) { $0.speakers.isEmpty }
+        #expect(gone.satisfied)
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+
+/// What really is in an X server's memory after a picture was shown.
+@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
+struct PictureOnScreenTests {
+    private typealias Color = DisplayPicture.Color
+    /// The probe's pictures: red and green above, blue and grey below.
+    private static let quarters = [
+        Color(red: 200, green: 30, blue: 40), Color(red: 40, green: 180, blue: 60),
+        Color(red: 50, green: 60, blue: 190), Color(red: 128, green: 128, blue: 128),
+    ]
+
+    /// The colours at the middles of the four quarters of a rectangle.
+    private func colors(_ picture: DisplayPicture, _ rect: [Int]) -> [Color] {
+        let (left, top, right, bottom) = (rect[0], rect[1], rect[2], rect[3])
+        let (w, h) = ((right - left) / 4, (bottom - top) / 4)
+        return [(left + w, top + h), (right - w, top + h), (left + w, bottom - h), (right - w, bottom - h)]
+            .map { picture.color($0.0, $0.1) }
+    }
+
+    private func expect(
+        _ found: [Color], are order: [Int], within tolerance: Int = 3, _ comment: Comment? = nil,
+        at location: SourceLocation = #_sourceLocation
+    ) {
+        for (color, index) in zip(found, order) {
+            #expect(
+                color.distance(to: Self.quarters[index]) <= tolerance, "\(color), wanted \(Self.quarters[index])",
+                sourceLocation: location)
+        }
+    }
+
+    @Test(arguments: ["surface", "texture"])
+    func everyMatrixAndRangeGivesTheColoursThatWereMeant(presentation: String) throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
+        for matrix in [5, 1, 9] {
+            for full in [0, 1] {
+                for format in ["yuv420p", "nv12"] {
+                    let answer = try probe.tell("picture 640x360 matrix=\(matrix) full=\(full) format=\(format)")
+                    #expect(answer["shown"] != "0")
+                    let found = colors(try display.picture(), [0, 0, 640, 360])
+                    expect(found, are: [0, 1, 2, 3], within: 4, "matrix \(matrix), full range \(full), \(format)")
+                }
+            }
+        }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aFilmThatDoesNotSayItsMatrixIsTakenByItsHeight() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        for size in ["720x576", "1280x720"] {
+            try probe.tell("picture \(size)")
+            let picture = try display.picture()
+            expect(colors(picture, picture.lit), are: [0, 1, 2, 3], within: 4)
+        }
+    }
+
+    @Test(arguments: ["surface", "texture"])
+    func aPictureKeepsItsShapeBetweenBlackBars(presentation: String) throws {
+        let display = try VirtualDisplay("800x600")
+        let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
+        // Wide, tall, wide again: the bars of one must not keep the picture of the other.
+        try probe.tell("picture 320x180")
+        #expect(try display.picture().lit == [0, 75, 800, 525])
+        try probe.tell("picture 180x320")
+        #expect(try display.picture().lit == [231, 0, 569, 600])
+        try probe.tell("picture 320x180 aspect=4:3")
+        #expect(try display.picture().lit == [0, 131, 800, 468])
+        try probe.tell("picture 320x180 aspect=1:2")
+        #expect(try display.picture().lit == [133, 0, 666, 600])
+    }
+
+    @Test(arguments: ["surface", "texture"])
+    func aTurnedPictureStandsUpright(presentation: String) throws {
+        let display = try VirtualDisplay("800x600")
+        let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
+        for (rotation, order) in [(0, [0, 1, 2, 3]), (90, [2, 0, 3, 1]), (180, [3, 2, 1, 0]), (270, [1, 3, 0, 2])] {
+            try probe.tell("picture 320x180 rotation=\(rotation)")
+            let picture = try display.picture()
+            let lit = picture.lit
+            #expect(lit == (rotation % 180 == 0 ? [0, 75, 800, 525] : [231, 0, 569, 600]), "turned \(rotation)")
+            expect(colors(picture, lit), are: order, within: 4, "turned \(rotation)")
+        }
+        // A snapshot is turned and square as well.
+        #expect(try probe.tell("picture 320x180 rotation=90 aspect=2:1")["picture"] == "180x640")
+    }
+
+    @Test func aPictureThatCannotBeDrawnLeavesTheWindowBlackAndIsSaidOnce() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("picture 640x360 format=other")
+        #expect(try probe.tell("picture 640x360 format=other")["shown"] == "2")
+        #expect(try display.picture().lit == [640, 360, 0, 0])
+        #expect(probe.inputs.filter { $0.contains("cannot be drawn") }.count == 1)
+    }
+
+    @Test func highDynamicRangeIsSaidOnceForEachFilm() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("picture 640x360 matrix=9 transfer=16")
+        try probe.tell("picture 640x360 matrix=9 transfer=16")
+        #expect(probe.inputs.filter { $0.contains("HDR (PQ)") }.count == 1)
+    }
+}

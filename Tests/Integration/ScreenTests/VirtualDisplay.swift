@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+/// An X server of our own that keeps its picture in a file, which is read without asking the server.
+final class VirtualDisplay {
+    static let isInstalled = find("Xvfb") != nil
+    /// On the build machines a missing server is a failure, elsewhere the tests are left out.
+    static let isWanted = isInstalled || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    let name: String
+    private let server = Process()
+    private let folder: URL
+
+    init(_ size: String) throws {
+        let path = try #require(Self.find("Xvfb"), "Xvfb is not installed; see Tools/packages.txt")
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("screen-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let numbers = Pipe()
+        server.executableURL = URL(fileURLWithPath: path)
+        server.arguments = [
+            "-displayfd", "1", "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset", "-fbdir", folder.path,
+        ]
+        server.standardOutput = numbers
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        var line = ""
+        while !line.hasSuffix("\n") {
+            let piece = numbers.fileHandleForReading.availableData
+            try #require(!piece.isEmpty, "Xvfb ended before it had a display")
+            line += String(decoding: piece, as: UTF8.self)
+        }
+        name = ":" + line.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    deinit {
+        stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func stop() {
+        guard server.isRunning else { return }
+        // Foundation starts processes with SIGTERM blocked, so asking would be in vain. The next server on this number
+        // finds the lock of a dead process and takes it over.
+        kill(server.processIdentifier, SIGKILL)
+        server.waitUntilExit()
+    }
+
+    /// What is on the display now. The file is a window dump as X11/XWDFile.h describes it: 25 big-endian words, a
+    /// colour table, rows.
+    func picture() throws -> DisplayPicture {
+        let bytes = [UInt8](try Data(contentsOf: folder.appendingPathComponent("Xvfb_screen0")))
+        func word(_ index: Int) -> Int {
+            bytes[(index * 4)..<(index * 4 + 4)].reduce(0) { $0 << 8 | Int($1) }
+        }
+        let (headerSize, width, height, rowBytes, colors) = (word(0), word(4), word(5), word(12), word(19))
+        return DisplayPicture(
+            width: width, height: height, rowBytes: rowBytes,
+            bytes: Array(bytes[(headerSize + colors * 12)...].prefix(rowBytes * height)))
+    }
+
+    /// Runs a command of X11's tools on this display.
+    func run(_ command: String, _ arguments: String...) throws {
+        let path = try #require(Self.find(command), "\(command) is not installed; see Tools/packages.txt")
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin"]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(command) \(arguments)")
+    }
+
+    static func find(_ program: String) -> String? {
+        ["/usr/bin/", "/usr/local/bin/", "/bin/"].map { $0 + program }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+}
+
+/// Pixels of a display.
+struct DisplayPicture {
+    struct Color: Equatable, CustomStringConvertible {
+        var red, green, blue: Int
+        static let black = Color(red: 0, green: 0, blue: 0)
+        var description: String { "(\(red) \(green) \(blue))" }
+        /// The largest difference of a channel.
+        func distance(to other: Color) -> Int {
+            max(abs(red - other.red), abs(green - other.green), abs(blue - other.blue))
+        }
+    }
+
+    var width, height, rowBytes: Int
+    var bytes: [UInt8]
+
+    func color(_ x: Int, _ y: Int) -> Color {
+        let at = y * rowBytes + x * 4
+        return Color(red: Int(bytes[at + 2]), green: Int(bytes[at + 1]), blue: Int(bytes[at]))
+    }
+
+    /// The smallest rectangle around everything that is not black: left, top, right, bottom, the ends excluded.
+    var lit: [Int] {
+        var (left, top, right, bottom) = (width, height, 0, 0)
+        for y in 0..<height {
+            for x in 0..<width where color(x, y) != .black {
+                (left, right) = (min(left, x), max(right, x + 1))
+                (top, bottom) = (min(top, y), max(bottom, y + 1))
+            }
+        }
+        return [left, top, right, bottom]
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+/// What the window does when people and window systems do things to it.
+@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
+struct WindowTests {
+    @Test func aWindowIsAsLargeAsItsPicturesAndNoLargerThanTheDisplay() throws {
+        let display = try VirtualDisplay("800x600")
+        let small = try Probe(on: display.name)
+        #expect(try small.tell("picture 320x180 aspect=2:1")["area"] == "640x180")
+        #expect(try small.quit() == 0)
+        let large = try Probe(on: display.name)
+        #expect(try large.tell("picture 1920x1080")["area"] == "800x450")
+        // The next film's pictures have another shape.
+        #expect(try large.tell("open 640x480")["area"] == "640x480")
+    }
+
+    @Test func aBareServerPacesNothing() throws {
+        let display = try VirtualDisplay("640x360")
+        let answer = try Probe(on: display.name).tell("picture 640x360")
+        #expect(answer["refresh"] == "unpaced")
+        #expect(answer.line.hasSuffix("by=window memory on x11"))
+    }
+
+    @Test func aFilmFillsTheDisplayWithoutAWindowManagerAndGoesBack() throws {
+        let display = try VirtualDisplay("800x600")
+        let probe = try Probe(on: display.name)
+        try probe.tell("picture 320x180")
+        let window = try display.picture().lit
+        #expect(window == [240, 210, 560, 390])
+        #expect(try probe.tell("fullscreen 1")["fullscreen"] == "true")
+        try eventually("the display is filled") { try display.picture().lit == [0, 75, 800, 525] }
+        #expect(try probe.tell("fullscreen 0")["fullscreen"] == "false")
+        try eventually("the window is back") { try display.picture().lit == window }
+        let direct = try Probe(on: display.name, "fs=1")
+        #expect(try direct.tell("picture 320x180")["area"] == "800x600")
+    }
+
+    @Test func wordsAppearOverAStandingPictureAndLeaveAgain() throws {
+        let display = try VirtualDisplay("640x480")
+        let probe = try Probe(on: display.name, "size=640x480")
+        try probe.tell("picture 640x360")
+        let before = try display.picture()
+        try probe.tell("message Volume 80 %")
+        let during = try display.picture()
+        #expect(during.bytes != before.bytes)
+        // They reach into the bar above the picture, which must be black again afterwards.
+        #expect(during.lit[1] < before.lit[1])
+        try probe.tell("brief Volume 85 %")
+        try eventually("the words are gone") { try display.picture().bytes == before.bytes }
+    }
+
+    @Test func keysArriveByTheNamesThatPeopleKnow() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("picture 640x360")
+        for (key, name) in [
+            ("q", "\"q\""), ("Q", "\"Q\""), ("space", "\"SPACE\""), ("shift+Right", "\"Shift+RIGHT\""),
+            ("ctrl+h", "\"Ctrl+h\""), ("Escape", "\"ESC\""), ("numbersign", "\"SHARP\""), ("F9", "\"F9\""),
+        ] {
+            try display.run("xdotool", "key", key)
+            try probe.waitForInput("key(\(name)")
+        }
+        try display.run("xdotool", "mousemove", "100", "100", "click", "4")
+        try probe.waitForInput("key(\"WHEEL_UP\"")
+        try display.run("xdotool", "click", "--repeat", "2", "1")
+        try probe.waitForInput("key(\"MBTN_LEFT_DBL\"")
+    }
+
+    @Test func aHiddenWindowTakesPicturesAndShowsTheLatestWhenItIsBack() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("title hideaway")
+        try probe.tell("picture 640x360")
+        try display.run("xdotool", "search", "--sync", "--name", "hideaway", "windowunmap", "--sync")
+        try probe.waitForInput("visible(false)")
+        #expect(try probe.tell("picture 320x360")["shown"] == "2")
+        try display.run("xdotool", "search", "--name", "hideaway", "windowmap")
+        try probe.waitForInput("visible(true)")
+        try eventually("the second picture") { try display.picture().lit == [160, 0, 480, 360] }
+    }
+
+    @Test func aStandingFilmCostsNothing() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("picture 640x360")
+        let rested = try probe.tell("rest").line.split(separator: " ").last.flatMap { Double($0) }
+        #expect(try #require(rested) < 20, "milliseconds of processor time in a second")
+    }
+
+    @Test func aDisplayThatGoesAwayTakesThePictureButNotTheProgram() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("picture 640x360")
+        display.stop()
+        try probe.waitForInput("lost(the display is gone")
+        #expect(try probe.tell("picture 640x360")["shown"] == "2")
+        let rested = try probe.tell("rest").line.split(separator: " ").last.flatMap { Double($0) }
+        #expect(try #require(rested) < 20, "milliseconds of processor time in a second")
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func withoutADisplayPicturesPassAndAPersonHearsWhatToDo() throws {
+        let probe = try Probe(on: nil)
+        try probe.waitForInput("--no-video")
+        #expect(try probe.tell("picture 640x360")["shown"] == "1")
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aDisplayThatDoesNotExistIsRefusedWithThoseThatDo() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "screen=7")
+        try probe.waitForInput("there is no screen 7; --screen takes one of 0 (")
+    }
+}

@@ -1,0 +1,145 @@
+import MediaCodecs
+import MediaCore
+import SyncRendering
+import Testing
+
+/// A picture of one colour in memory of its own.
+private final class FlatPicture: Picture {
+    let size: PixelSize
+    let pixelFormat = PixelFormat.yuv420p
+    let pixelAspect = Ratio.one
+    let rotation = 0
+    let color: ColorDescription
+    let bitDepth = 8
+    private let planes: [[UInt8]]
+
+    init(_ y: UInt8, _ u: UInt8, _ v: UInt8, size: PixelSize, color: ColorDescription) {
+        self.size = size
+        self.color = color
+        let half = ((size.width + 1) / 2) * ((size.height + 1) / 2)
+        planes = [
+            [UInt8](repeating: y, count: size.width * size.height), [UInt8](repeating: u, count: half),
+            [UInt8](repeating: v, count: half),
+        ]
+    }
+
+    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+        planes[0].withUnsafeBufferPointer { y in
+            planes[1].withUnsafeBufferPointer { u in
+                planes[2].withUnsafeBufferPointer { v in
+                    let half = (size.width + 1) / 2
+                    return body(
+                        PicturePlanes(
+                            bases: (y.baseAddress, u.baseAddress, v.baseAddress, nil),
+                            strides: (size.width, half, half, 0)))
+                }
+            }
+        }
+    }
+}
+
+@Suite struct PictureConverterTests {
+    /// Red, green and blue by the matrices of ITU-R BT.601, 709 and 2020, computed from their luma weights.
+    private func expected(_ y: Double, _ u: Double, _ v: Double, red: Double, blue: Double, full: Bool) -> [Double] {
+        let luma = full ? y : (y - 16) * 255 / 219
+        let (b, r) = full ? (u - 128, v - 128) : ((u - 128) * 255 / 224, (v - 128) * 255 / 224)
+        let green = 1 - red - blue
+        let rr = luma + 2 * (1 - red) * r
+        let bb = luma + 2 * (1 - blue) * b
+        let gg = luma - (2 * (1 - red) * red * r + 2 * (1 - blue) * blue * b) / green
+        return [bb, gg, rr].map { min(255, max(0, $0)) }
+    }
+
+    static let systems: [(matrix: UInt8, red: Double, blue: Double)] = [
+        (6, 0.299, 0.114), (1, 0.2126, 0.0722), (9, 0.2627, 0.0593),
+    ]
+
+    @Test(arguments: systems, [false, true])
+    func coloursComeOutByThePicturesOwnMatrixAndRange(
+        _ system: (matrix: UInt8, red: Double, blue: Double), _ full: Bool
+    ) {
+        let converter = SoftwarePictureConverter()
+        for (y, u, v) in [(81, 90, 240), (145, 54, 34), (41, 240, 110), (200, 128, 128), (120, 100, 150)] {
+            let size = PixelSize(width: 64, height: 32)
+            let picture = FlatPicture(
+                UInt8(y), UInt8(u), UInt8(v), size: size,
+                color: ColorDescription(matrix: system.matrix, isFullRange: full))
+            var pixels = [UInt8](repeating: 0, count: 64 * 32 * 4)
+            let done = pixels.withUnsafeMutableBytes {
+                converter.convert(picture, to: PixelTarget(base: $0.baseAddress!, stride: 256, size: size))
+            }
+            #expect(done)
+            let wanted = expected(Double(y), Double(u), Double(v), red: system.red, blue: system.blue, full: full)
+            let middle = (16 * 64 + 32) * 4
+            for channel in 0..<3 { #expect(abs(Double(pixels[middle + channel]) - wanted[channel]) < 4) }
+            #expect(pixels[middle + 3] == 255)
+        }
+    }
+
+    /// Vector code works in blocks of pixels; the last columns and rows must not be forgotten, nor what lies behind
+    /// them be touched.
+    @Test(arguments: [854, 853, 640, 322, 17, 16, 7, 2], [480, 31, 2])
+    func everyPixelIsWrittenAndNoneBeyond(_ width: Int, _ height: Int) {
+        let target = PixelSize(width: width, height: height)
+        for source in [target, PixelSize(width: 128, height: 72)] {
+            let converter = SoftwarePictureConverter()
+            let picture = FlatPicture(235, 128, 128, size: source, color: ColorDescription(matrix: 1))
+            for padding in [0, 12, 64] {
+                let stride = width * 4 + padding
+                var pixels = [UInt8](repeating: 7, count: stride * height + 256)
+                let done = pixels.withUnsafeMutableBytes {
+                    converter.convert(picture, to: PixelTarget(base: $0.baseAddress!, stride: stride, size: target))
+                }
+                #expect(done)
+                var (dark, spoilt) = (0, 0)
+                for row in 0..<height {
+                    for column in 0..<width where pixels[row * stride + column * 4] < 250 { dark += 1 }
+                    for byte in width * 4..<stride where pixels[row * stride + byte] != 7 { spoilt += 1 }
+                }
+                #expect(dark == 0)
+                #expect(spoilt == 0)
+                #expect(pixels.suffix(256).allSatisfy { $0 == 7 })
+            }
+        }
+    }
+
+    @Test func scalingFillsTheTargetAndKeepsTheColour() {
+        let converter = SoftwarePictureConverter()
+        let picture = FlatPicture(
+            81, 90, 240, size: PixelSize(width: 640, height: 360), color: ColorDescription(matrix: 1))
+        for size in [PixelSize(width: 1280, height: 720), PixelSize(width: 333, height: 187)] {
+            var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
+            let done = pixels.withUnsafeMutableBytes {
+                converter.convert(picture, to: PixelTarget(base: $0.baseAddress!, stride: size.width * 4, size: size))
+            }
+            #expect(done)
+            let wanted = expected(81, 90, 240, red: 0.2126, blue: 0.0722, full: false)
+            for place in [0, size.width - 1, size.width * (size.height - 1), size.width * size.height - 1] {
+                for channel in 0..<3 { #expect(abs(Double(pixels[place * 4 + channel]) - wanted[channel]) < 5) }
+            }
+        }
+    }
+
+    @Test func toPlanesTheNumbersKeepTheirMeaning() {
+        let converter = SoftwarePictureConverter()
+        let size = PixelSize(width: 64, height: 32)
+        for full in [false, true] {
+            let picture = FlatPicture(
+                200, 90, 140, size: size, color: ColorDescription(matrix: 9, isFullRange: full))
+            var luma = [UInt8](repeating: 0, count: 64 * 32)
+            var chroma = [UInt8](repeating: 0, count: 64 * 16)
+            let done = luma.withUnsafeMutableBytes { luma in
+                chroma.withUnsafeMutableBytes { chroma in
+                    converter.convert(
+                        picture,
+                        to: PixelTarget(
+                            base: luma.baseAddress!, stride: 64, size: size, format: .nv12,
+                            chroma: (chroma.baseAddress, nil), chromaStrides: (64, 0)))
+                }
+            }
+            #expect(done)
+            #expect(luma.allSatisfy { $0 == 200 })
+            #expect(chroma[0] == 90 && chroma[1] == 140)
+        }
+    }
+}

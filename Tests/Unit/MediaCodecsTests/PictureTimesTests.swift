@@ -1,0 +1,63 @@
+import MediaCore
+import Testing
+
+@testable import MediaCodecs
+
+@Suite struct PictureTimesTests {
+    /// Ticks of 1/1000 s at 25 pictures a second.
+    var times = PictureTimes(timescale: 1000, frameRate: Ratio(25, 1))
+
+    @Test mutating func rightStampsStayAsTheyAre() {
+        for number in 0..<5 {
+            let place = times.place(Int64(number) * 41, length: 41)
+            #expect(place.start == Int64(number) * 41 && place.length == 41)
+        }
+        #expect(times.repairs == 0)
+    }
+
+    @Test mutating func missingStampsFollowOn() {
+        #expect(times.place(100, length: 0).start == 100)
+        #expect(times.place(nil, length: 0).start == 140)
+        #expect(times.place(nil, length: 0).start == 180)
+        #expect(times.place(220, length: 0).start == 220)
+        #expect(times.repairs == 2)
+    }
+
+    @Test mutating func aStampGivenTwiceDoesNotPushTheNextOnes() {
+        #expect(times.place(0, length: 40).start == 0)
+        let repaired = times.place(0, length: 40).start
+        #expect(repaired > 0 && repaired < 40)
+        #expect(times.place(40, length: 40).start == 40)
+    }
+
+    @Test mutating func stampsThatRunFarBackAreBelieved() {
+        _ = times.place(100_000, length: 40)
+        #expect(times.place(50_000, length: 40).start == 50_000)
+        #expect(times.place(50_040, length: 40).start == 50_040)
+    }
+
+    @Test mutating func afterAJumpNothingFollowsOn() {
+        _ = times.place(100_000, length: 40)
+        times.reset()
+        #expect(times.place(99_990, length: 40).start == 99_990)
+        #expect(times.repairs == 0)
+    }
+
+    @Test func withoutARateTheStepBeforeIsTheLength() {
+        var times = PictureTimes(timescale: 1000, frameRate: nil)
+        _ = times.place(0, length: 0)
+        #expect(times.place(50, length: 0).length == 50)
+        #expect(times.place(110, length: 0).length == 60)
+        #expect(times.place(nil, length: 0).start == 170)
+    }
+
+    @Test mutating func repeatedFieldsLengthenAPicture() {
+        #expect(times.place(0, length: 0, extraFields: 1).length == 60)
+        #expect(times.place(nil, length: 0).start == 60)
+    }
+
+    @Test mutating func nonsenseLengthsAreReplaced() {
+        #expect(times.place(0, length: .max).length == 40)
+        #expect(times.place(40, length: -5).length == 40)
+    }
+}

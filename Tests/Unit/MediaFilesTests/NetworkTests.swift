@@ -1,0 +1,227 @@
+import Glibc
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+@Suite(.serialized) struct NetworkTests {
+    private func server() throws -> TinyWebServer { try TinyWebServer(serving: TestClips.folder) }
+
+    private func clip() throws -> String {
+        try TestClips.flashAndBeep("net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
+    }
+
+    private func name(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
+
+    private func failure(_ url: String, _ options: ReadOptions = ReadOptions()) -> (error: MediaError?, took: Duration)
+    {
+        let start = HostInstant.now
+        do throws(MediaError) {
+            _ = try MediaFile.open(url, options: options)
+            return (nil, .now - start)
+        } catch { return (error, .now - start) }
+    }
+
+    /// Reads both tracks side by side, as a player does, and compares what is seen with what is heard.
+    private func expectTogether(_ film: MediaFile, seconds: Range<Int>) throws {
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        let sound = Lock<HeardSound?>(nil)
+        let worker = WorkerThread.start(name: "ears") {
+            let heard = try? HeardSound.decode(audio)
+            sound.withLock { $0 = heard }
+        }
+        let pictures = try SeenPictures.decode(video)
+        worker.join()
+        let heard = try #require(sound.withLock { $0 })
+        for second in seconds {
+            let flash = try #require(pictures.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
+            let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+    }
+
+    @Test func aServerThatKnowsRangesGivesEachTrackAReaderOfItsOwn() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url(name(try clip())))
+        #expect(!film.summary.sharesReader && film.summary.isSeekable && !film.summary.isLive)
+        try expectTogether(film, seconds: 1..<6)
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        try reader.seek(to: MediaTime(seconds: 3.5), mode: .exact)
+        let seen = try SeenPictures.decode(reader, showingFrom: MediaTime(seconds: 3.5))
+        #expect(seen.flashes.map { $0.seconds.rounded() } == [4, 5])
+    }
+
+    @Test func aServerWithoutRangesIsReadOnceForAllTracks() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("whole/" + name(try clip())))
+        #expect(film.summary.sharesReader)
+        try expectTogether(film, seconds: 1..<6)
+    }
+
+    @Test func anAddressThatMovedIsFollowed() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("moved/" + name(try clip())))
+        #expect(film.summary.tracks.count == 2)
+    }
+
+    @Test func anAddressThatIsNotThere() throws {
+        let server = try server()
+        defer { server.stop() }
+        let error = try #require(failure(server.url("nothing.mp4")).error)
+        #expect(error.code == .cannotOpen && error.message.contains("404"))
+    }
+
+    @Test func anAddressThatSendsInACircle() throws {
+        let server = try server()
+        defer { server.stop() }
+        let (error, took) = failure(server.url("circle"))
+        #expect(try #require(error).code == .cannotOpen)
+        #expect(took < .seconds(5))
+        #expect(server.requests < 50)
+    }
+
+    @Test func aServerThatIsNotThere() throws {
+        let server = try server()
+        server.stop()
+        let error = try #require(failure("http://127.0.0.1:\(server.port)/film.mp4").error)
+        #expect(error.code == .cannotOpen || error.code == .timedOut)
+    }
+
+    @Test(arguments: ["silent", "stall/"]) func anAddressThatStallsIsGivenUp(_ manner: String) throws {
+        let server = try server()
+        defer { server.stop() }
+        var options = ReadOptions()
+        options.openTimeout = .milliseconds(600)
+        let path = manner.hasSuffix("/") ? manner + name(try clip()) : manner
+        let (error, took) = failure(server.url(path), options)
+        #expect(try #require(error).code == .timedOut)
+        #expect(took < .seconds(3))
+    }
+
+    @Test func aFilmThatStallsWhilePlayingIsGivenUp() throws {
+        let server = try server()
+        defer { server.stop() }
+        var options = ReadOptions()
+        options.readTimeout = .milliseconds(600)
+        let film = try MediaFile.open(server.url("half/" + name(try clip())), options: options)
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        var packets = 0
+        let error = #expect(throws: MediaError.self) { while try reader.read() != nil { packets += 1 } }
+        #expect(error?.code == .timedOut)
+        #expect(packets > 30)
+    }
+
+    @Test func aConnectionThatBreaksIsTakenUpAgain() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("drop/" + name(try clip())))
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+    }
+
+    @Test func cancellingEndsAWaitAtOnce() throws {
+        let server = try server()
+        defer { server.stop() }
+        let cancellation = Cancellation()
+        let url = server.url("silent")
+        let code = Lock<MediaError.Code?>(nil)
+        let worker = WorkerThread.start(name: "opener") {
+            do throws(MediaError) { _ = try MediaFile.open(url, cancellation: cancellation) } catch {
+                code.withLock { $0 = error.code }
+            }
+        }
+        while server.requests == 0 { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
+        let start = HostInstant.now
+        cancellation.cancel()
+        worker.join()
+        #expect(code.withLock { $0 } == .cancelled)
+        #expect(HostInstant.now - start < .seconds(2))
+    }
+
+    // MARK: HLS
+
+    /// The same film as a playlist with segments, beside it.
+    private func playlist(_ codecs: String, _ kind: String) throws -> String {
+        let name = "hls-\(kind).m3u8"
+        let path = TestClips.folder + "/" + name
+        if access(path, R_OK) == 0 { return name }
+        let film = try TestClips.flashAndBeep("hls-\(kind).mkv", codecs, seconds: 8)
+        try TestClips.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-y", "-i", film, "-c", "copy", "-f", "hls", "-hls_time", "2",
+                "-hls_playlist_type", "vod",
+            ]
+                + (kind == "fmp4" ? ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "hls-init.mp4"] : []) + [
+                    path
+                ])
+        return name
+    }
+
+    @Test(arguments: ["ts", "fmp4"]) func aPlaylistOfSegmentsPlaysAndStaysTogether(_ kind: String) throws {
+        let server = try server()
+        defer { server.stop() }
+        let name = try playlist("-c:v libx264 -g 25 -c:a aac", kind)
+        for url in [server.url(name), TestClips.folder + "/" + name] {
+            let film = try MediaFile.open(url)
+            #expect(film.summary.sharesReader && film.summary.isSeekable && !film.summary.isLive)
+            #expect(abs(try #require(film.summary.duration).seconds - 8) < 0.2)
+            try expectTogether(film, seconds: 1..<8)
+        }
+    }
+
+    @Test func aPlaylistCanBeSought() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url(try playlist("-c:v libx264 -g 25 -c:a aac", "ts")))
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        for second in [5.5, 1.5, 6.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 20)
+            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 8, timescale: 10))
+            let first = try #require(seen.pictures.first)
+            #expect(
+                first.start <= target + MediaTime(value: 1, timescale: 1000) && first.start + first.duration > target)
+            let flash = try #require(seen.flashes.first)
+            let beep = try #require(heard.beeps.first { $0 > second })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+    }
+
+    @Test func aPlaylistThatContainsItselfEnds() throws {
+        let folder = ScratchFolder()
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nself.m3u8\n"
+        try folder.write(Array(text.utf8), to: "self.m3u8")
+        let media = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nloop.m3u8\n#EXT-X-ENDLIST\n"
+        try folder.write(Array(media.utf8), to: "loop.m3u8")
+        var options = ReadOptions()
+        options.openTimeout = .seconds(2)
+        for name in ["self.m3u8", "loop.m3u8"] {
+            for url in [server.url(name), folder.path(name)] {
+                let (error, took) = failure(url, options)
+                #expect(error != nil)
+                #expect(took < .seconds(6))
+            }
+        }
+        #expect(server.requests < 1100)
+    }
+
+    @Test func aPlaylistFromTheNetworkDoesNotReachLocalFiles() throws {
+        let folder = ScratchFolder()
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let secret = try TestClips.flashAndBeep("secret.ts", "-c:v libx264 -c:a aac")
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nfile://\(secret)\n#EXT-X-ENDLIST\n"
+        try folder.write(Array(text.utf8), to: "thief.m3u8")
+        #expect(failure(server.url("thief.m3u8")).error != nil)
+    }
+}

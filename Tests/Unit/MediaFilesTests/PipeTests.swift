@@ -1,0 +1,111 @@
+import Glibc
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+@Suite struct PipeTests {
+    let folder = ScratchFolder()
+
+    private func fifo() -> String {
+        let path = folder.path("pipe")
+        mkfifo(path, 0o600)
+        return path
+    }
+
+    /// Writes a film into the pipe, as slowly as it is read.
+    private func feed(_ path: String, _ bytes: [UInt8]) -> WorkerThread {
+        WorkerThread.start(name: "feeder") {
+            signal(SIGPIPE, SIG_IGN)
+            let pipe = open(path, O_WRONLY)
+            var sent = 0
+            while sent < bytes.count {
+                let got = bytes.withUnsafeBytes { write(pipe, $0.baseAddress! + sent, min(4096, bytes.count - sent)) }
+                if got <= 0 { break }
+                sent += got
+            }
+            close(pipe)
+        }
+    }
+
+    @Test(arguments: ["a.mkv", "a.ts", "a.mp4"]) func aFilmFromAPipePlaysAndStaysTogether(_ file: String) throws {
+        let clip = try TestClips.flashAndBeep(
+            "pipe-" + file, "-c:v libx264 -g 25 -c:a aac" + (file == "a.mp4" ? " -movflags +faststart" : ""))
+        let path = fifo()
+        let feeder = feed(path, try TestClips.bytes(of: clip))
+        let film = try MediaFile.open(path)
+        #expect(film.summary.sharesReader && !film.summary.isSeekable)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        let sound = Lock<HeardSound?>(nil)
+        let ears = WorkerThread.start(name: "ears") {
+            let heard = try? HeardSound.decode(audio)
+            sound.withLock { $0 = heard }
+        }
+        let pictures = try SeenPictures.decode(video)
+        ears.join()
+        feeder.join()
+        let heard = try #require(sound.withLock { $0 })
+        #expect(pictures.flashes.count == 4)
+        for second in 1..<4 {
+            let flash = try #require(pictures.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
+            let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+        #expect(throws: MediaError.self) { try video.seek(to: .zero, mode: .exact) }
+    }
+
+    @Test func aPipeThatNobodyWritesToCanBeCancelled() throws {
+        let path = fifo()
+        let cancellation = Cancellation()
+        let code = Lock<MediaError.Code?>(nil)
+        let worker = WorkerThread.start(name: "opener") {
+            do throws(MediaError) { _ = try MediaFile.open(path, cancellation: cancellation) } catch {
+                code.withLock { $0 = error.code }
+            }
+        }
+        // The reader's end being open is what lets a writer in without waiting (fifo(7)).
+        while true {
+            let probe = open(path, O_WRONLY | O_NONBLOCK)
+            if probe >= 0 {
+                cancellation.cancel()
+                worker.join()
+                close(probe)
+                break
+            }
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+        #expect(code.withLock { $0 } == .cancelled)
+    }
+
+    /// One track is read to its end while nobody reads the other: the other's window stays within its bound.
+    @Test func aTrackThatNobodyReadsHoldsNobodyUpForGood() throws {
+        let clip = try TestClips.make(
+            "big.mkv",
+            ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=4,noise=alls=60:allf=t", "-f", "lavfi", "-i", "sine=d=4"]
+                + TestClips.words("-c:v libx264 -preset ultrafast -qp 10 -g 5 -c:a aac"))
+        let bytes = try TestClips.bytes(of: clip)
+        #expect(bytes.count > 6 << 20)
+        let path = fifo()
+        let feeder = feed(path, bytes)
+        var options = ReadOptions()
+        options.windowBytes = 1 << 20
+        let film = try MediaFile.open(path, options: options)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        let sound = try HeardSound.decode(audio)
+        #expect(sound.end.seconds > 3.9)
+        // What is left of the picture is the end of it, beginning where decoding can begin.
+        let first = try #require(try video.read())
+        #expect(first.flags.contains(.discontinuity) && first.flags.contains(.sync))
+        var kept = 0
+        var last = first
+        while let buffer = try video.read() {
+            if case .encodedVideo(_, let batch) = buffer.payload { kept += batch.byteCount }
+            last = buffer
+        }
+        #expect(kept < 4 << 20)
+        #expect(try #require(last.presentationTime).seconds > 3.5)
+        feeder.join()
+    }
+}

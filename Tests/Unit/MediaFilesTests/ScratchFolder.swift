@@ -1,0 +1,33 @@
+import Glibc
+import TalkieTestKit
+
+/// A folder of its own for one test, gone with it.
+final class ScratchFolder: Sendable {
+    let path: String
+
+    init() {
+        path = "/tmp/talkie-scratch-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        mkdir(path, 0o755)
+    }
+
+    deinit {
+        if let entries = opendir(path) {
+            while let entry = readdir(entries) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                unlink(path + "/" + name)
+            }
+            closedir(entries)
+        }
+        rmdir(path)
+    }
+
+    func path(_ name: String) -> String { path + "/" + name }
+
+    @discardableResult
+    func write(_ bytes: [UInt8], to name: String) throws -> String {
+        try TestClips.write(bytes, to: path(name))
+        return path(name)
+    }
+}

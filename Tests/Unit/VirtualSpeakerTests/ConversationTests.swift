@@ -1,0 +1,137 @@
+import AirPlayWire
+import MediaCore
+import SpeakerTestSupport
+import Testing
+
+@testable import VirtualSpeaker
+
+/// A sender in a test: pairs over a conversation and then speaks encrypted.
+private struct Sender {
+    var conversation: ControlConversation
+    var sealer: HAPFrameSealer?
+    var opener: HAPFrameOpener?
+
+    init(_ backend: NotedBackend) { conversation = ControlConversation(backend: backend) }
+
+    /// The reply to one request; nil when none came.
+    mutating func ask(_ request: RTSPRequest) throws -> RTSPResponse? {
+        let plain = request.encoded()
+        let bytes = sealer?.seal(plain) ?? plain
+        var parser = RTSPParser()
+        for case .send(let sent) in conversation.receive(bytes) {
+            parser.append(try opener?.open(sent) ?? sent)
+        }
+        guard case .response(let response)? = try parser.next() else { return nil }
+        return response
+    }
+
+    /// Transient pairing; false when the speaker refused the password.
+    mutating func pair(_ password: String) throws -> Bool {
+        var setup = PairSetup(.transient)
+        let challenge = try #require(try ask(RTSPRequest("POST", "/pair-setup", body: setup.start())))
+        guard challenge.status == 200 else { return false }
+        let answer = try setup.respond(to: challenge.body, password: password)
+        let last = try #require(try ask(RTSPRequest("POST", "/pair-setup", body: answer)))
+        guard let secret = try? setup.finish(last.body) else { return false }
+        let keys = ChannelKeys.control(from: secret)
+        sealer = HAPFrameSealer(key: keys.write)
+        opener = HAPFrameOpener(key: keys.read)
+        return true
+    }
+}
+
+@Suite struct ControlConversationTests {
+    private func configuration(
+        _ admission: PairSetupResponder.Admission = .open, faults: [String: SpeakerQuirks.ReplyFault] = [:]
+    ) -> SpeakerConfiguration {
+        var configuration = SpeakerConfiguration(admission: admission)
+        configuration.quirks.replyFaults = faults
+        return configuration
+    }
+
+    @Test func afterTransientPairingEverythingIsEncrypted() throws {
+        var sender = Sender(NotedBackend())
+        #expect(try sender.pair(PairSetup.transientPassword))
+        #expect(try sender.ask(RTSPRequest("POST", "/feedback"))?.status == 200)
+    }
+
+    @Test func aPasswordTakesThePlaceOfTheOneEverybodyKnows() throws {
+        var knowing = Sender(NotedBackend(configuration(.password("open sesame"))))
+        #expect(try knowing.pair("open sesame"))
+        var guessing = Sender(NotedBackend(configuration(.password("open sesame"))))
+        #expect(try !guessing.pair(PairSetup.transientPassword))
+        #expect(try guessing.ask(RTSPRequest("POST", "/feedback"))?.status == 470)
+    }
+
+    @Test func aSpeakerWithAPINTurnsTransientPairingAwayAndKeepsTheRealOne() throws {
+        let backend = NotedBackend(configuration(.pin("4711")))
+        var transient = Sender(backend)
+        #expect(try !transient.pair(PairSetup.transientPassword))
+
+        var pairing = Sender(backend)
+        let identity = PairingIdentity.generate(identifier: "0123456789ABCDEF")
+        var setup = PairSetup(.persistent)
+        func ask(_ body: [UInt8]) throws -> [UInt8] {
+            try #require(try pairing.ask(RTSPRequest("POST", "/pair-setup", body: body))).body
+        }
+        let proof = try setup.respond(to: try ask(setup.start()), password: "4711")
+        let secret = try setup.finish(try ask(proof))
+        let accessory = try PairSetup.accessory(
+            in: try ask(PairSetup.exchange(identity: identity, secret: secret)), secret: secret)
+
+        var later = Sender(backend)
+        var verify = PairVerify(identity: identity, accessory: accessory)
+        let first = try #require(try later.ask(RTSPRequest("POST", "/pair-verify", body: verify.start())))
+        let second = try #require(
+            try later.ask(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
+        let keys = ChannelKeys.control(from: try verify.finish(second.body))
+        later.sealer = HAPFrameSealer(key: keys.write)
+        later.opener = HAPFrameOpener(key: keys.read)
+        #expect(try later.ask(RTSPRequest("POST", "/feedback"))?.status == 200)
+    }
+
+    @Test func aStrangerCannotVerifyAsSomebodyWhoWasNeverPaired() throws {
+        let backend = NotedBackend(configuration(.pin("4711")))
+        var sender = Sender(backend)
+        let identity = PairingIdentity.generate(identifier: "0123456789ABCDEF")
+        let accessory = PairedAccessory(
+            identifier: Array(backend.identity.pairing.identifier.utf8), publicKey: backend.identity.pairing.publicKey)
+        var verify = PairVerify(identity: identity, accessory: accessory)
+        let first = try #require(try sender.ask(RTSPRequest("POST", "/pair-verify", body: verify.start())))
+        let second = try #require(
+            try sender.ask(RTSPRequest("POST", "/pair-verify", body: try verify.respond(to: first.body))))
+        #expect(throws: WireError.self) { try verify.finish(second.body) }
+        #expect(try sender.ask(RTSPRequest("POST", "/feedback"))?.status == 470)
+    }
+
+    @Test func repliesGoWrongInTheWayTheQuirkNames() throws {
+        func steps(_ fault: SpeakerQuirks.ReplyFault) -> [ControlConversation.Step] {
+            var conversation = ControlConversation(backend: NotedBackend(configuration(faults: ["/info": fault])))
+            return conversation.receive(RTSPRequest("GET", "/info").encoded())
+        }
+        #expect(steps(.silence).isEmpty)
+        guard case .wait(.seconds(2))? = steps(.slow(.seconds(2))).first else {
+            Issue.record("a slow reply waits first")
+            return
+        }
+        guard case .close? = steps(.truncated).last else {
+            Issue.record("a cut reply ends the connection")
+            return
+        }
+        guard case .send(let bytes)? = steps(.status(503)).first else {
+            Issue.record("a status is sent")
+            return
+        }
+        #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("RTSP/1.0 503 "))
+    }
+
+    @Test func bytesThatAreNoRequestEndTheConnection() {
+        var conversation = ControlConversation(backend: NotedBackend())
+        let steps = conversation.receive(Array("hello\r\n\r\n".utf8))
+        guard case .close? = steps.last else {
+            Issue.record("nonsense must end the connection")
+            return
+        }
+        #expect(conversation.ending != nil)
+    }
+}

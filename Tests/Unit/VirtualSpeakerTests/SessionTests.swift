@@ -1,0 +1,166 @@
+import AirPlayWire
+import MediaCore
+import SpeakerTestSupport
+import Testing
+
+@testable import VirtualSpeaker
+
+@Suite struct SpeakerSessionTests {
+    private let key = SecretBytes([UInt8](repeating: 9, count: 32))
+    private let clock: UInt64 = 0xA1B2_C3D4_E5F6_0718
+
+    private func request(_ method: String, _ body: PropertyList? = nil, headers: RTSPHeaders = [:]) -> RTSPRequest {
+        RTSPRequest(method, "rtsp://127.0.0.1/1", headers: headers, body: body?.binary() ?? [])
+    }
+
+    private var firstSetup: RTSPRequest {
+        request(
+            "SETUP",
+            SessionRequests.setUp(
+                deviceID: "A1:B2:C3:D4:E5:F6:07:18", macAddress: "A1:B2:C3:D4:E5:F6", session: "S", group: "G",
+                name: "Test", peer: TimingPeer(identifier: "I", clock: clock, addresses: ["127.0.0.1"])))
+    }
+
+    private func secondSetup(_ format: StreamFormat) -> RTSPRequest {
+        request(
+            "SETUP",
+            SessionRequests.setUpBufferedStream(format: format, key: key, controlPort: 1, connection: 1))
+    }
+
+    private func begun(_ backend: NotedBackend, _ format: StreamFormat = .aac48000) -> SpeakerSession {
+        var session = SpeakerSession(backend: backend, admitted: key)
+        _ = session.handle(firstSetup)
+        _ = session.handle(secondSetup(format))
+        return session
+    }
+
+    @Test func strangersMayAskWhoIsThereAndNothingElse() {
+        var session = SpeakerSession(backend: NotedBackend())
+        #expect(session.handle(RTSPRequest("GET", "/info")).response.status == 200)
+        #expect(session.handle(firstSetup).response.status == 470)
+        #expect(session.handle(request("TEARDOWN", [:])).response.status == 470)
+    }
+
+    @Test func aSenderFindsInInfoWhatItDecidesItsRouteBy() throws {
+        var session = SpeakerSession(backend: NotedBackend())
+        let reply = session.handle(RTSPRequest("GET", "/info")).response
+        let info = ReceiverInfo(try PropertyList(binary: reply.body))
+        #expect(info.features?.isSuperset(of: [.audio, .bufferedAudio, .ptp, .transientPairing]) == true)
+        #expect(info.bufferedFormats == [18, 21, 22, 23])
+        #expect(info.initialVolume == 0)
+    }
+
+    @Test func withoutPortsForPTPNoBufferedStreamIsOffered() throws {
+        var session = SpeakerSession(backend: NotedBackend(offersPTP: false), admitted: key)
+        let info = ReceiverInfo(try PropertyList(binary: session.handle(RTSPRequest("GET", "/info")).response.body))
+        #expect(info.features?.isDisjoint(with: [.bufferedAudio, .ptp]) == true)
+        #expect(session.handle(firstSetup).response.status == 501)
+    }
+
+    @Test func bothSetupsAnswerWithWhatASenderReads() throws {
+        let backend = NotedBackend()
+        var session = SpeakerSession(backend: backend, admitted: key)
+        let first = try SessionSetup(try PropertyList(binary: session.handle(firstSetup).response.body))
+        #expect(first.eventPort == 5001)
+        let second = try StreamSetup(try PropertyList(binary: session.handle(secondSetup(.aac48000)).response.body))
+        #expect(second.dataPort == 5002)
+        #expect(second.bufferSize == 8 << 20)
+        #expect(backend.asked == [.begin(.ptp), .open(.buffered, "AAC-LC 48")])
+    }
+
+    @Test func recordWithoutAnEventConnectionFails() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        backend.hasEvents = false
+        #expect(session.handle(request("RECORD")).response.status == 500)
+        backend.hasEvents = true
+        #expect(session.handle(request("RECORD")).response.status == 200)
+    }
+
+    @Test func anAnchorSaysWhichFrameIsHeardWhenOnWhoseClock() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        let instant = PTPInstant(nanoseconds: 12_345_678_901_234)
+        let body = SessionRequests.play(position: RTPTimestamp(rawValue: 0xFFFF_FF00), at: instant, clock: clock)
+        #expect(session.handle(request("SETRATEANCHORTIME", body)).response.status == 200)
+        #expect(
+            backend.asked.last
+                == .play(PlayoutAnchor(position: RTPTimestamp(rawValue: 0xFFFF_FF00), instant: instant, clock: clock)))
+        #expect(session.handle(request("SETRATEANCHORTIME", SessionRequests.pause())).response.status == 200)
+        #expect(backend.asked.last == .pause)
+    }
+
+    @Test func anAnchorBeforeTheLockIsRefusedOnlyByTheQuirk() {
+        for quirk in [false, true] {
+            var configuration = SpeakerConfiguration()
+            configuration.quirks.refusesAnchorBeforeLock = quirk
+            let backend = NotedBackend(configuration)
+            backend.isClockLocked = false
+            var session = begun(backend)
+            let body = SessionRequests.play(
+                position: RTPTimestamp(rawValue: 0), at: PTPInstant(nanoseconds: 1), clock: clock)
+            let status = session.handle(request("SETRATEANCHORTIME", body)).response.status
+            #expect(status == (quirk ? 400 : 200))
+        }
+    }
+
+    @Test func flushesReachTheStoreWithTheirNumbersOf23Bits() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        _ = session.handle(
+            request("FLUSHBUFFERED", SessionRequests.flush(untilSequence: 0x80_0005, timestamp: .init(rawValue: 1))))
+        #expect(backend.asked.last == .flushBuffered(from: nil, until: 5))
+        _ = session.handle(
+            request(
+                "FLUSHBUFFERED",
+                SessionRequests.flush(
+                    fromSequence: 3, fromTimestamp: .init(rawValue: 0), untilSequence: 9,
+                    untilTimestamp: .init(rawValue: 1))))
+        #expect(backend.asked.last == .flushBuffered(from: 3, until: 9))
+    }
+
+    @Test func volumeIsTakenInDecibelsAndNonsenseIsRefused() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        func set(_ text: String) -> Int {
+            var message = request("SET_PARAMETER", headers: ["Content-Type": "text/parameters"])
+            message.body = Array(text.utf8)
+            return session.handle(message).response.status
+        }
+        #expect(set("volume: -12.5\r\n") == 200)
+        #expect(backend.volume == -12.5)
+        #expect(set("volume: nan\r\n") == 400)
+        #expect(set("volume: loud\r\n") == 400)
+        #expect(backend.volume == -12.5)
+    }
+
+    @Test func teardownWithoutAPropertyListDoesNothing() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        #expect(!session.handle(request("TEARDOWN")).closes)
+        #expect(backend.stream != nil)
+        #expect(!session.handle(request("TEARDOWN", SessionRequests.tearDown(type: 103, stream: 1))).closes)
+        #expect(backend.stream == nil)
+        #expect(session.handle(request("TEARDOWN", SessionRequests.tearDown())).closes)
+    }
+
+    @Test func everyReplyCarriesTheNumberAndTheProtocolOfItsRequest() {
+        var session = SpeakerSession(backend: NotedBackend())
+        let asked = RTSPRequest("GET", "/info", version: "HTTP/1.1", headers: ["CSeq": "17"])
+        let reply = session.handle(asked).response
+        #expect(reply.sequence == 17)
+        #expect(reply.version == "HTTP/1.1")
+    }
+
+    @Test func oldSendersAreTurnedAwayWhenTheQuirkSaysSo() {
+        var configuration = SpeakerConfiguration()
+        configuration.quirks.wantsKnownSender = true
+        var session = SpeakerSession(backend: NotedBackend(configuration))
+        func status(_ agent: String) -> Int {
+            session.handle(RTSPRequest("GET", "/info", headers: ["User-Agent": agent])).response.status
+        }
+        #expect(status("AirPlay/100") == 403)
+        #expect(status("curl/8") == 403)
+        #expect(status("AirPlay/550.10") == 200)
+    }
+}
