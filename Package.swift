@@ -96,7 +96,9 @@ let package = Package(
         tests(
             "VirtualSpeakerTests", in: "Unit",
             ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
-        tests("TalkieTests", in: "Unit", ["Talkie", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests(
+            "TalkieTests", in: "Unit",
+            ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],

@@ -15,6 +15,7 @@ enum TimelineEvent {
     case routeLost(route: Int64)
     case routeRestored(route: Int64)
     case lost(count: Int64)
+    case delayWanted(Double)
     /// Understood as a line, of no use here.
     case other
 
@@ -68,6 +69,9 @@ enum TimelineEvent {
             self = .state(object.text("phase") ?? "")
         case "screen":
             self = .screen(object.text("mode") ?? "")
+        case "delay":
+            guard let wanted = object.real("wanted") else { return nil }
+            self = .delayWanted(wanted)
         case "lost":
             self = .lost(count: object.whole("count") ?? 0)
         default: self = .other

@@ -15,6 +15,7 @@ extension TimelineReport {
             ("skipped_before_decoding", .whole(skippedBeforeDecoding)),
             ("starts", .whole(runningAnchors)),
             ("reanchors", .whole(max(0, runningAnchors - 1))),
+            ("audio_delay_ms", .real(delayWanted * 1000, decimals: 3)),
             ("lost_events", .whole(lostEvents)),
             ("lines_understood", .whole(understoodLines)),
             ("lines_not_understood", .whole(garbageLines)),

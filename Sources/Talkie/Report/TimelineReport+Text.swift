@@ -65,6 +65,10 @@ extension TimelineReport {
     /// What is wrong with the record itself.
     private var remarks: [String] {
         var remarks: [String] = []
+        if delayWanted != 0 {
+            remarks.append(
+                "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was asked for and is not in the offset")
+        }
         if lostEvents > 0 { remarks.append("\(lostEvents) events are missing, the recorder fell behind") }
         if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) not understood and left out") }
         if isCutOff { remarks.append("the last line is cut off") }

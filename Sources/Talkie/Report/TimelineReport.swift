@@ -48,6 +48,8 @@ public struct TimelineReport {
     private(set) var runningAnchors = 0
     private(set) var anchorSeries = DecimatedSeries()
     private(set) var lostEvents = 0
+    /// Seconds by which sound was wanted later than picture, as said last; not part of any offset here.
+    private(set) var delayWanted = 0.0
     private(set) var understoodLines = 0
     private(set) var garbageLines = 0
     private(set) var isCutOff = false
@@ -139,6 +141,7 @@ public struct TimelineReport {
             if films.count < Self.mostFilms { films.append(name) }
         case .screen(let mode): screenMode = mode
         case .state, .other: break
+        case .delayWanted(let delay): delayWanted = delay
         case .lost(let count): lostEvents = lostEvents.clampedAdding(count)
         case .commanded(let film, let anchor, let rate):
             line.command(
@@ -196,7 +199,9 @@ public struct TimelineReport {
             guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
             let (late, overflow) = anchor.subtractingReportingOverflow(due)
             guard !overflow, heard.magnitude < 1e8 else { return false }
-            return with(route: key) { $0.heard(error: Double(late) / 1e6, at: heard) }
+            // An output places its sound where it is wanted, so the delay that was asked for is in here.
+            let error = Double(late) / 1e6 - delayWanted * 1000
+            return with(route: key) { $0.heard(error: error, at: heard) }
         case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
         case .underrun(let missing, let key):
             underrunSeries.add(1, at: now)

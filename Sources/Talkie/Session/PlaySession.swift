@@ -12,18 +12,16 @@ public enum PlaySession {
     public static func run(_ arguments: PlayArguments) throws(PlayerFailure) -> Int32 {
         // First the input, then the outputs.
         let list = try PlaylistLoader(arguments.files)
-        let route = try SoundRoute.output(for: arguments)
-        let timeline = try timelineFile(arguments, films: list.items)
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
         let signals = SignalWatch { mailbox.post(.request($0)) }
         defer { signals.stop() }
+        let timeline = try timelineFile(arguments, films: list.items)
+        let route = try SoundRoute.output(for: arguments)
         let terminal = Terminal()
-        defer { terminal.leaveStatus() }
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
         distributor.start(recordingTo: timeline) { mailbox.post(.remark(.warning, $0)) }
-        defer { distributor.stop() }
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
@@ -38,13 +36,36 @@ public enum PlaySession {
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 route: route),
-            arguments: arguments, list: list, mailbox: mailbox)
+            arguments: arguments, items: list.items, mailbox: mailbox)
+        director.tell(leftOut: list.failures, warnings: list.warnings)
         director.start()
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, whatever the status.
-        player.shutDown()
+        let isDown = shutDown(player)
+        distributor.stop()
+        terminal.leaveStatus()
+        director.tellRest()
+        guard isDown else {
+            keys?.stop()
+            _exit(status)
+        }
         return status
+    }
+
+    /// How long a film may hold on to what it reads: a pipe that nobody writes to, a network drive that is gone.
+    private static let shutDownPatience = Duration.seconds(5)
+
+    /// Ends the player; false when it does not come back.
+    private static func shutDown(_ player: Player) -> Bool {
+        let done = Signal()
+        let thread = WorkerThread.start(name: "shutdown") {
+            player.shutDown()
+            done.raise()
+        }
+        guard done.wait(until: .now.advanced(by: shutDownPatience)) else { return false }
+        thread.join()
+        return true
     }
 
     /// Creates the flight recorder's file, unless that would destroy a film.

@@ -32,6 +32,7 @@ extension SessionDirector {
         case .addAudioDelay(let step):
             settings.addAudioDelay(step)
             player.setAudioDelay(settings.audioDelay)
+            stage.distributor.note(.audioDelay(settings.audioDelay))
             show(StatusText.audioDelay(settings.audioDelay))
         case .cycleAudioTrack: player.cycleAudioTrack()
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)

@@ -41,14 +41,19 @@ final class SessionDirector: @unchecked Sendable {
     /// How long a halt waits for the sound to stop.
     private static let haltPatience = Duration.milliseconds(500)
 
-    init(stage: Stage, arguments: PlayArguments, list: PlaylistLoader, mailbox: SessionMailbox) {
+    /// - Parameter items: at least one.
+    init(stage: Stage, arguments: PlayArguments, items: [PlaylistLoader.Item], mailbox: SessionMailbox) {
         self.stage = stage
         self.arguments = arguments
         self.mailbox = mailbox
-        queue = PlayQueue(list.items, loop: arguments.loopPlaylist)
+        queue = PlayQueue(items, loop: arguments.loopPlaylist)
         settings = SessionSettings(arguments.options)
-        for failure in list.failures { tell(failure) }
-        for warning in list.warnings { say(.warning, warning) }
+    }
+
+    /// Tells what was left out of the list; before `start`.
+    func tell(leftOut failures: [PlayerFailure], warnings: [String]) {
+        for failure in failures { tell(failure) }
+        for warning in warnings { say(.warning, warning) }
     }
 
     /// Opens the first film and takes charge.
@@ -60,7 +65,13 @@ final class SessionDirector: @unchecked Sendable {
         return result ?? ExitStatus.failed
     }
 
+    /// What came too late for the session: a record that broke off with its last line.
+    func tellRest() {
+        for case .remark(let level, let text) in mailbox.take(until: .now) { say(level, text) }
+    }
+
     private func run() {
+        if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
         openCurrent()
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {

@@ -43,6 +43,7 @@ struct TimelineWriter: ~Copyable {
                 $0.add("name", text: name)
                 $0.add("kind", text: kind)
             }
+        case .audioDelay(let delay): line("delay", at: instant) { $0.add("wanted", delay) }
         case .screen(let mode): line("screen", at: instant) { $0.add("mode", text: mode) }
         }
     }

@@ -110,11 +110,13 @@ import Testing
         timeline.add("drop", at: 2, "\"count\":2,\"film\":1,\"reason\":\"skipped\"")
         timeline.add("drop", at: 2, "\"count\":9223372036854775807,\"reason\":\"skipped\"")
         timeline.add("drop", at: 2, "\"count\":-5,\"reason\":\"late\"")
+        timeline.add("delay", at: 2, "\"wanted\":0.1")
         timeline.add("lost", at: 3, "\"count\":17")
         let report = try TimelineReport(text: timeline.text)
         #expect(report.droppedLate == 3)
         #expect(report.skippedBeforeDecoding == .max)
         #expect(report.lostEvents == 17)
+        #expect(report.text.contains("an audio delay of +100 ms was asked for"))
     }
 
     @Test func garbageIsSkippedAndCounted() throws {

@@ -66,14 +66,16 @@ import Testing
         let lines = try record { _, distributor in
             distributor.note(.film(title))
             distributor.note(.phase(.playing))
+            distributor.note(.audioDelay(.milliseconds(-80)))
             distributor.note(.route(index: 0, name: "default", kind: "soundCard"))
             distributor.note(.film(String(repeating: "\u{1}", count: 1_000_000)))
         }
-        #expect(lines.count == 5)
+        #expect(lines.count == 6)
         #expect(lines[1]["name"] as? String == title)
         #expect(lines[2]["phase"] as? String == "playing")
-        #expect(lines[3]["state"] as? String == "opened" && lines[3]["kind"] as? String == "soundCard")
-        #expect((lines[4]["name"] as? String)?.count ?? 0 < 1000)
+        #expect(lines[3]["wanted"] as? Double == -0.08)
+        #expect(lines[4]["state"] as? String == "opened" && lines[4]["kind"] as? String == "soundCard")
+        #expect((lines[5]["name"] as? String)?.count ?? 0 < 1000)
     }
 
     @Test func eventsThatFoundTheQueueFullAreCountedInTheRecord() throws {

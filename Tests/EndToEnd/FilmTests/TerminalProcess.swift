@@ -1,0 +1,157 @@
+import Foundation
+import Glibc
+
+/// The program as a person runs it: in a terminal of its own, which is its controlling one.
+final class TerminalProcess {
+    enum Ending: Equatable {
+        case status(Int32)
+        case signal(Int32)
+        case stopped
+        /// Still running when the patience of the test was over.
+        case never
+    }
+
+    /// Longest time for anything here; the machine may be busy with other things.
+    private static let patience = 60.0
+    private let process: pid_t
+    private let person: Int32
+    /// Held open, so that the terminal outlives the program and can be looked at.
+    private let program: Int32
+    private(set) var output = ""
+    private var ending: Ending?
+
+    init(_ arguments: [String], environment: [String: String] = [:]) {
+        person = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (locked, number): (Int32, Int32) = (0, 0)
+        // TIOCSPTLCK and TIOCGPTN, ioctl_tty(2).
+        precondition(
+            person >= 0 && ioctl(person, 0x4004_5431, &locked) == 0 && ioctl(person, 0x8004_5430, &number) == 0)
+        let path = "/dev/pts/\(number)"
+        program = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var size = winsize(ws_row: 24, ws_col: 160, ws_xpixel: 0, ws_ypixel: 0)
+        precondition(ioctl(program, UInt(TIOCSWINSZ), &size) == 0)
+
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        // The first terminal that the leader of a new session opens becomes its controlling one.
+        posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, 0, 1)
+        posix_spawn_file_actions_adddup2(&actions, 0, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The tests' own threads block signals, and that would be inherited.
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        // POSIX_SPAWN_SETSIGDEF, _SETSIGMASK and _SETSID, spawn.h of glibc 2.26.
+        posix_spawnattr_setflags(&attributes, 0x04 | 0x08 | 0x80)
+
+        var variables = ProcessInfo.processInfo.environment
+        // Pictures go nowhere, and nothing waits for a debugger.
+        variables["SDL_VIDEODRIVER"] = "dummy"
+        variables["SWIFT_BACKTRACE"] = "enable=no"
+        variables["TERM"] = "xterm"
+        variables.merge(environment) { $1 }
+        var process = pid_t()
+        let code = Self.withStrings([Program.talkie] + arguments) { words in
+            Self.withStrings(variables.map { "\($0)=\($1)" }) { environment in
+                posix_spawn(&process, Program.talkie, &actions, &attributes, words, environment)
+            }
+        }
+        precondition(code == 0, "\(Program.talkie) cannot be started: error \(code)")
+        self.process = process
+    }
+
+    deinit {
+        if ending == nil || ending == .never {
+            kill(process, SIGKILL)
+            waitpid(process, nil, 0)
+        }
+        close(person)
+        close(program)
+    }
+
+    private static func withStrings<Result>(
+        _ strings: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        var pointers = strings.map { string in string.withCString { strdup($0) } }
+        defer { pointers.forEach { free($0) } }
+        pointers.append(nil)
+        return pointers.withUnsafeMutableBufferPointer { body($0.baseAddress!) }
+    }
+
+    // MARK: The person
+
+    /// Reads until the text was seen; false when the patience is over or the program has ended.
+    func see(_ text: String) -> Bool {
+        let end = Date().addingTimeInterval(Self.patience)
+        while !output.contains(text) {
+            guard Date() < end else { return false }
+            if !readSome(), hasEnded() {
+                while readSome() {}
+                return output.contains(text)
+            }
+        }
+        return true
+    }
+
+    /// Forgets what was seen.
+    func look() { output = "" }
+
+    func type(_ keys: String) {
+        let bytes = Array(keys.utf8)
+        write(person, bytes, bytes.count)
+    }
+
+    func send(_ signal: Int32) { kill(process, signal) }
+
+    /// Whether the terminal hands on whole lines and echoes what is typed, as a shell leaves it.
+    var isAsShellsLeaveIt: Bool {
+        var settings = termios()
+        tcgetattr(program, &settings)
+        let wanted = tcflag_t(ICANON | ECHO)
+        return settings.c_lflag & wanted == wanted
+    }
+
+    /// Waits for the program to end or to stop.
+    func wait() -> Ending {
+        let end = Date().addingTimeInterval(Self.patience)
+        while !hasEnded() {
+            guard Date() < end else {
+                ending = .never
+                break
+            }
+            _ = readSome()
+        }
+        while readSome() {}
+        defer { if ending == .stopped { ending = nil } }
+        return ending ?? .never
+    }
+
+    private func hasEnded() -> Bool {
+        var status: Int32 = 0
+        guard ending == nil, waitpid(process, &status, WNOHANG | WUNTRACED) == process else { return ending != nil }
+        // wait(2): the low byte tells how, the next one what with.
+        switch status & 0x7F {
+        case 0: ending = .status(status >> 8 & 0xFF)
+        case 0x7F: ending = .stopped
+        case let signal: ending = .signal(signal)
+        }
+        return true
+    }
+
+    /// Reads what there is, waiting a moment for it; false when there was nothing.
+    private func readSome() -> Bool {
+        var poll = pollfd(fd: person, events: Int16(POLLIN), revents: 0)
+        guard Glibc.poll(&poll, 1, 20) == 1, poll.revents & Int16(POLLIN) != 0 else { return false }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(person, &bytes, bytes.count)
+        guard count > 0 else { return false }
+        output += String(decoding: bytes[..<count], as: UTF8.self)
+        return true
+    }
+}

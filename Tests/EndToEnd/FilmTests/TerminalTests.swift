@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `talkie play` at a terminal: keys, the status line, and the terminal given back whatever ends the program.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct TerminalTests {
+    /// Plays the talking clip without sound until the status line runs.
+    private func play(_ options: String...) throws -> TerminalProcess {
+        let process = TerminalProcess(["play", Program.media("talking.mp4"), "--no-audio"] + options)
+        try #require(process.see("V: 00:00:0"), "\(process.output)")
+        return process
+    }
+
+    @Test func keysSteerTheFilm() throws {
+        let process = try play()
+        #expect(!process.isAsShellsLeaveIt)
+        process.type(" ")
+        #expect(process.see("(paused)"))
+        process.look()
+        process.type("\u{1B}[A")
+        // A minute on lies behind the end of this clip.
+        #expect(process.see("(100%)"))
+        process.type("q")
+        #expect(process.wait() == .status(0))
+        #expect(process.isAsShellsLeaveIt)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
+    func aSignalEndsTheFilmAndGivesTheTerminalBack(signal: Int32, status: Int32) throws {
+        let process = try play()
+        process.send(signal)
+        #expect(process.wait() == .status(status))
+        #expect(process.isAsShellsLeaveIt)
+    }
+
+    @Test func controlCEndsTheFilm() throws {
+        let process = try play()
+        process.type("\u{3}")
+        #expect(process.wait() == .status(130))
+        #expect(process.isAsShellsLeaveIt)
+    }
+
+    @Test(arguments: [SIGSEGV, SIGABRT, SIGQUIT] as [Int32])
+    func evenAViolentEndGivesTheTerminalBack(signal: Int32) throws {
+        let process = try play()
+        process.send(signal)
+        #expect(process.wait() == .signal(signal))
+        #expect(process.isAsShellsLeaveIt)
+    }
+
+    @Test func controlZHaltsTheFilmAndItGoesOnLater() throws {
+        let process = try play()
+        process.type("\u{1A}")
+        #expect(process.wait() == .stopped)
+        #expect(process.isAsShellsLeaveIt)
+        process.look()
+        process.send(SIGCONT)
+        #expect(process.see("V: 00:00:0"))
+        #expect(!process.isAsShellsLeaveIt)
+        process.type("q")
+        #expect(process.wait() == .status(0))
+    }
+
+    @Test func aFilmFromStandardInputLeavesTheKeysAlone() throws {
+        let process = TerminalProcess(["play", "-", "--no-audio"])
+        #expect(process.see("opening"))
+        #expect(process.isAsShellsLeaveIt)
+        // Reading from a terminal that nobody types into cannot be called off; the end comes all the same.
+        process.send(SIGTERM)
+        #expect(process.wait() == .status(143))
+        #expect(process.isAsShellsLeaveIt)
+    }
+
+    @Test func quietMeansNothingAtAll() throws {
+        let process = TerminalProcess([
+            "play", Program.media("talking.mp4"), "--no-audio", "--really-quiet", "--end", "0.2",
+        ])
+        #expect(process.wait() == .status(0))
+        #expect(process.output == "")
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Talkie
+
+@Suite struct PlayQueueTests {
+    private func queue(_ names: String..., loop: PlayerOptions.Loop = .times(0)) -> PlayQueue {
+        PlayQueue(names.map { PlaylistLoader.Item(address: $0) }, loop: loop)
+    }
+
+    /// The films played when every one of them opens.
+    private func play(_ queue: PlayQueue, atMost limit: Int = 100) -> [String] {
+        var queue = queue
+        var played: [String] = []
+        repeat {
+            queue.noteBegun()
+            played.append(queue.current.address)
+        } while played.count < limit && queue.advance()
+        return played
+    }
+
+    @Test func theListIsPlayedInOrderAndAsOftenAsItWasAskedFor() {
+        #expect(play(queue("a", "b")) == ["a", "b"])
+        #expect(play(queue("a", "b", loop: .times(2))) == ["a", "b", "a", "b", "a", "b"])
+        #expect(play(queue("a", loop: .forever), atMost: 50).count == 50)
+    }
+
+    @Test func aListOfNothingButFailuresIsNotRepeated() {
+        var queue = queue("a", "b", loop: .forever)
+        let goesOn = [queue.advance(), queue.advance()]
+        #expect(goesOn == [true, false])
+        // One that plays among them is reason enough.
+        queue = self.queue("a", "b", loop: .forever)
+        queue.noteBegun()
+        let goesRound = [queue.advance(), queue.advance()]
+        #expect(goesRound == [true, true])
+        #expect(queue.current.address == "a")
+    }
+
+    @Test func aPersonMovesWithinTheList() {
+        var queue = queue("a", "b")
+        let moves = [queue.step(by: -1), queue.step(by: 1), queue.step(by: 1)]
+        #expect(moves == [false, true, false])
+        #expect(queue.current.address == "b" && queue.number == 2)
+    }
+}
+
+@Suite struct SessionSettingsTests {
+    @Test func stepsUpAndDownLeadBackToWhereTheyBegan() {
+        var settings = SessionSettings(PlayerOptions())
+        for _ in 0..<5 { settings.multiplySpeed(by: 1.1) }
+        for _ in 0..<5 { settings.multiplySpeed(by: 1 / 1.1) }
+        #expect(settings.speed == 1)
+    }
+
+    @Test func nothingLeavesItsRange() {
+        var settings = SessionSettings(PlayerOptions())
+        for _ in 0..<100 { settings.multiplySpeed(by: 2) }
+        #expect(settings.speed == 2)
+        for _ in 0..<100 { settings.multiplySpeed(by: 0.5) }
+        #expect(settings.speed == 0.5)
+        settings.addVolume(2)
+        #expect(settings.volume == 100)
+        for _ in 0..<100 { settings.addVolume(-2) }
+        #expect(settings.volume == 0)
+    }
+}

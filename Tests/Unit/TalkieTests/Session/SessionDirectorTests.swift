@@ -1,0 +1,136 @@
+import Glibc
+import LocalOutput
+import MediaCore
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Talkie
+
+@Suite struct SessionDirectorTests {
+    /// A session with films made of numbers, a loudspeaker that only counts, and no window.
+    private final class Rig {
+        let mailbox = SessionMailbox()
+        let opened = Lock<[String]>([])
+        let person = PseudoTerminal(columns: 200)
+        let player: Player
+        let director: SessionDirector
+        private let distributor: EventDistributor
+
+        /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+        init(_ films: String..., arguments: PlayArguments = PlayArguments(files: [])) {
+            var arguments = arguments
+            arguments.options.playsVideo = false
+            let events = EventLog(clock: MonotonicClock())
+            distributor = EventDistributor(log: events)
+            distributor.start()
+            let output = RecordingOutput(capacity: 48_000 * 60)
+            player = Player(
+                parts: Player.Parts(
+                    open: { [opened] (address, _) throws(MediaError) in
+                        opened.withLock { $0.append(address) }
+                        if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                        let length = address.hasPrefix("long") ? 60_000 : 200
+                        return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
+                    },
+                    codecs: SyntheticCodecs(),
+                    makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                    audioOutput: output),
+                options: arguments.options, events: events
+            ) { [mailbox] in mailbox.post(.player($0)) }
+            director = SessionDirector(
+                stage: SessionDirector.Stage(
+                    player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
+                    keys: nil, distributor: distributor, route: output),
+                arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
+        }
+
+        /// Runs to the end and returns the exit status.
+        func run(_ events: SessionEvent...) -> Int32 {
+            for event in events { mailbox.post(event) }
+            director.start()
+            let status = director.join()
+            player.shutDown()
+            distributor.stop()
+            return status
+        }
+
+        var played: [String] { opened.withLock { $0 } }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
+        let rig = Rig("a", "b")
+        #expect(rig.run() == 0)
+        #expect(rig.played == ["a", "b"])
+        #expect(rig.person.output() == "")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsToldAndLeft() {
+        let rig = Rig("bad", "a")
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["bad", "a"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .forever
+        let rig = Rig("bad 1", "bad 2", arguments: arguments)
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["bad 1", "bad 2"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {
+        #expect(Rig("long").run(.terminalKey("q")) == 0)
+        #expect(Rig("long").run(.screen(.close)) == 0)
+        #expect(Rig("long").run(.request(.end(status: 130)), .terminalKey("q")) == 130)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keysMoveThroughTheList() {
+        let rig = Rig("long 1", "long 2", "c")
+        #expect(
+            rig.run(.terminalKey(">"), .screen(.key("<", isRepeat: false)), .terminalKey("ENTER"), .terminalKey(">"))
+                == 0)
+        // Films left before they were open may never have been asked for.
+        #expect(rig.played.last == "c")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func quickKeysAddUp() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .terminalKey("9"), .terminalKey("9"), .terminalKey("9"), .terminalKey("m"), .terminalKey("Ctrl++"),
+                .terminalKey("Ctrl++"), .terminalKey("]"), .terminalKey("q")) == 0)
+        let state = rig.player.state
+        #expect(state.volume == 94)
+        #expect(state.isMuted)
+        #expect(state.audioDelay == .milliseconds(200))
+        #expect(abs(state.speed - 1.1) < 1e-9)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .screen(.key("m", isRepeat: false)), .screen(.key("m", isRepeat: true)),
+                .screen(.key("9", isRepeat: false)), .screen(.key("9", isRepeat: true)), .terminalKey("q")) == 0)
+        #expect(rig.player.state.isMuted)
+        #expect(rig.player.state.volume == 96)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func onlyWhatWasAskedForIsTold() {
+        var arguments = PlayArguments(files: [])
+        arguments.isReallyQuiet = true
+        let quiet = Rig("bad", "long", arguments: arguments)
+        #expect(quiet.run(.remark(.warning, "a warning"), .remark(.error, "an error"), .terminalKey("q")) == 0)
+        let told = quiet.person.output()
+        #expect(told.contains("an error.") && !told.contains("a warning"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aScreenThatWasAskedForByNumberIsTheUsersWill() {
+        let gone = OutputError(.unavailable, "there is no screen 7")
+        var arguments = PlayArguments(files: [])
+        arguments.screen = .number(7)
+        #expect(Rig("long", arguments: arguments).run(.screen(.lost(gone))) == 69)
+    }
+}
