@@ -32,8 +32,8 @@ build: setup
 
 # Time turned by hand: all at once. Real devices and real time: one after the other, or they would measure each other.
 UNIT = ^(MediaCore|SyncRendering|MediaFiles|MediaCodecs|ScreenLogic|AirPlayWire|PTP|AirPlay|VirtualSpeaker|Talkie|TalkieCLI)Tests\.
-# Real AirPlay 2 receivers in namespaces.
-LAB = ^AirPlayLabTests\.
+# Our sender with a receiver: real ones in namespaces, and our own on loopback.
+LAB = ^(AirPlayLab|VirtualSpeakerLoop)Tests\.
 
 test: setup test-tools
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
