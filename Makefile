@@ -17,6 +17,7 @@ within = timeout -k 10 $(1)
 help:
 	@echo 'make demo     play the talking clip of media/'
 	@echo 'make test     build everything and run all tests'
+	@echo 'make test-speakers   sender and AirPlay 2 receivers together, in the speaker lab'
 	@echo 'make build    the program, as .build/release/talkie'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
