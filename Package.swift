@@ -90,6 +90,8 @@ let package = Package(
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
         tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire"]),
+        tests("AirPlayPairingTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP"]),
         .target(
             name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),

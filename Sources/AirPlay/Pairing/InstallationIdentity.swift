@@ -1,0 +1,79 @@
+public import AirPlayWire
+internal import PTP
+
+/// Who this installation is to every speaker: one number and one signing key, kept for good in `identity`.
+///
+/// The number is device id, PTP clock, remote-control id and the name in every pairing; see decision 0003.
+public struct InstallationIdentity: Sendable {
+    static let file = "identity"
+    static let kind = "identity"
+    static let version = 1
+
+    public let number: UInt64
+    public let pairing: PairingIdentity
+    /// False when it could not be kept: pairings made with it will not outlive this run.
+    public let isKept: Bool
+
+    private init(number: UInt64, seed: SecretBytes, isKept: Bool) {
+        self.number = number
+        self.isKept = isKept
+        pairing = PairingIdentity(identifier: Self.digits(number), seed: seed)
+    }
+
+    /// As a session wants it.
+    ///
+    /// - Parameter name: what speakers show, normally the computer's name.
+    public func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
+
+    /// Reads the identity, or makes one the first time. Never fails: where nothing can be kept the identity lasts for
+    /// this run, which is enough for speakers that need no pairing.
+    ///
+    /// - Returns: the identity, and a sentence for the user when something was wrong.
+    public static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
+        var note: String?
+        do {
+            switch try folder.readRecord(file, kind: kind, version: version) {
+            case .record(let record):
+                if let identity = InstallationIdentity(record) { return (identity, nil) }
+                note = try folder.damaged(file)
+            case .damaged(let sentence): note = sentence
+            case .newer(let sentence): return (fresh(isKept: false), sentence)
+            case .absent: break
+            }
+            let made = fresh(isKept: true)
+            if try folder.create(file, made.record.encoded()) { return (made, note) }
+            // Another process made one at the same moment; both must be one sender.
+            if case .record(let record) = try folder.readRecord(file, kind: kind, version: version),
+                let identity = InstallationIdentity(record)
+            {
+                return (identity, note)
+            }
+            return (fresh(isKept: false), note)
+        } catch {
+            return (fresh(isKept: false), error.message)
+        }
+    }
+
+    private static func fresh(isKept: Bool) -> InstallationIdentity {
+        InstallationIdentity(
+            number: SenderIdentity.random(name: "").clock.rawValue, seed: .random(count: 32), isKept: isKept)
+    }
+
+    private init?(_ record: StateRecord) {
+        guard let number = record["number"].flatMap({ UInt64($0, radix: 16) }), number != 0,
+            let seed = record["seed"].flatMap({ Hexadecimal.bytes($0) }), seed.count == 32
+        else { return nil }
+        self.init(number: number, seed: SecretBytes(seed), isKept: true)
+    }
+
+    private var record: StateRecord {
+        var record = StateRecord(kind: Self.kind, version: Self.version)
+        record["number"] = Self.digits(number)
+        record["seed"] = pairing.withSeed { Hexadecimal.text($0) }
+        return record
+    }
+
+    private static func digits(_ number: UInt64) -> String {
+        Hexadecimal.text(withUnsafeBytes(of: number.bigEndian) { Array($0) })
+    }
+}

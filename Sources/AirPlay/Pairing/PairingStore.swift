@@ -1,0 +1,106 @@
+public import AirPlayWire
+
+/// What opens a speaker.
+public struct SpeakerCredentials: Hashable, Sendable {
+    /// From a pairing by PIN.
+    public var accessory: PairedAccessory?
+    public var password: String?
+
+    public init(accessory: PairedAccessory? = nil, password: String? = nil) {
+        self.accessory = accessory
+        self.password = password
+    }
+}
+
+/// The speakers that know this installation, one file each in `pairings/`, named by the speaker's id.
+///
+/// A file that is damaged is set aside and the speaker counts as not paired; one that a newer Talkie wrote is left
+/// alone. Methods block on the disk.
+public struct PairingStore: Sendable {
+    private static let folderName = "pairings"
+    private static let kind = "pairing"
+    private static let version = 1
+
+    private let folder: StateFolder
+    private let identity: InstallationIdentity
+
+    public init(_ folder: StateFolder, identity: InstallationIdentity) {
+        self.folder = folder
+        self.identity = identity
+    }
+
+    /// What is kept for a speaker.
+    ///
+    /// - Returns: nothing useful when there is nothing, with a sentence for the user when there was something.
+    public func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
+        do {
+            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
+            case .absent: return (SpeakerCredentials(), nil)
+            case .damaged(let sentence), .newer(let sentence): return (SpeakerCredentials(), sentence)
+            case .record(let record): return try credentials(in: record, of: speaker)
+            }
+        } catch {
+            return (SpeakerCredentials(), error.message)
+        }
+    }
+
+    private func credentials(
+        in record: StateRecord, of speaker: SpeakerID
+    ) throws(StateError) -> (credentials: SpeakerCredentials, note: String?) {
+        var found = SpeakerCredentials()
+        if let text = record["password"] {
+            guard let bytes = Hexadecimal.bytes(text), let password = String(validating: bytes, as: UTF8.self) else {
+                return (found, try folder.damaged(Self.name(speaker)))
+            }
+            found.password = password
+        }
+        guard record["accessory"] != nil || record["accessory-key"] != nil else { return (found, nil) }
+        guard let name = record["accessory"].flatMap({ Hexadecimal.bytes($0) }), !name.isEmpty,
+            let key = record["accessory-key"].flatMap({ Hexadecimal.bytes($0) }), key.count == 32
+        else { return (SpeakerCredentials(), try folder.damaged(Self.name(speaker))) }
+        guard record["controller"] == identity.pairing.identifier,
+            record["controller-key"] == Hexadecimal.text(identity.pairing.publicKey)
+        else {
+            return (
+                found, "The speaker \(speaker) was paired under an earlier identity of this computer; pair it again."
+            )
+        }
+        found.accessory = PairedAccessory(identifier: name, publicKey: key)
+        return (found, nil)
+    }
+
+    /// Keeps what a speaker wants to see, in place of what was kept before.
+    ///
+    /// - Throws: `StateError` when it cannot be kept; what was there stays.
+    public func keep(
+        _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
+    ) throws(StateError) {
+        guard identity.isKept else {
+            throw StateError(
+                .inaccessible,
+                "A pairing cannot outlive this run, because this computer's identity cannot be kept in \(folder.path)."
+            )
+        }
+        let known = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
+        if case .newer(let sentence) = known { throw StateError(.newer, sentence) }
+        var record = StateRecord(kind: Self.kind, version: Self.version)
+        record["speaker"] = name
+        if let accessory = credentials.accessory {
+            record["accessory"] = Hexadecimal.text(accessory.identifier)
+            record["accessory-key"] = Hexadecimal.text(accessory.publicKey)
+            record["controller"] = identity.pairing.identifier
+            record["controller-key"] = Hexadecimal.text(identity.pairing.publicKey)
+        }
+        record["password"] = credentials.password.map { Hexadecimal.text($0.utf8) }
+        try folder.write(Self.name(speaker), record.encoded())
+    }
+
+    /// Forgets a speaker's keys; false when there were none. The speaker itself still knows this installation.
+    @discardableResult
+    public func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+
+    /// Every speaker keys are kept for.
+    public var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
+
+    private static func name(_ speaker: SpeakerID) -> String { "\(folderName)/\(speaker.digits)" }
+}

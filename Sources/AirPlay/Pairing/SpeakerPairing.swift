@@ -1,0 +1,135 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
+///
+/// Methods block on the network, the disk and the user; call them from a thread that may wait.
+public struct SpeakerPairing: Sendable {
+    public enum Method: Hashable, Sendable {
+        /// The PIN that the speaker shows; nil asks the speaker to show one and the user to type it.
+        case pin(String?)
+        case password(String)
+    }
+
+    /// What came of it, in one sentence.
+    public struct Outcome: Hashable, Sendable {
+        public let message: String
+        /// Sentences about state files that were damaged or newer.
+        public let notes: [String]
+    }
+
+    private let identity: InstallationIdentity
+    private let store: PairingStore
+    private let senderName: String
+    private let notes: [String]
+
+    /// - Parameter senderName: what the speaker lists this computer as.
+    public init(folder: StateFolder = .standard(), senderName: String) {
+        let (identity, note) = InstallationIdentity.load(from: folder)
+        self.identity = identity
+        self.senderName = senderName
+        store = PairingStore(folder, identity: identity)
+        notes = note.map { [$0] } ?? []
+    }
+
+    /// Pairs with the speaker at an address and keeps its keys or password under the id it states there.
+    ///
+    /// - Parameters:
+    ///   - traits: what discovery knows already.
+    ///   - askForPIN: called once the speaker shows a PIN; nil gives up.
+    /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`, each with a sentence. Keys the speaker has accepted
+    ///   are kept even when a later step fails.
+    public func pair(
+        _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), method: Method,
+        askForPIN: () -> String?
+    ) throws -> Outcome {
+        let first = try connect(address)
+        let info = ReceiverInfo(
+            try first.exchange("GET", "/info", timeout: .seconds(5)).accepted("tell what it is").propertyList())
+        let traits = announced.updated(by: info)
+        let name = PrintableText.of(info.name ?? address.host)
+        guard let id = info.deviceID.flatMap({ SpeakerID($0) }) else {
+            throw PairingFailure(.malformed, "The speaker does not say who it is, so nothing can be kept for it.")
+        }
+        var known = store.credentials(for: id)
+        let goal: PairingProcedure.Goal
+        switch method {
+        case .pin(let pin): goal = .registration(pin: pin.map { Self.trimmed($0) })
+        case .password(let password): goal = .session(stored: nil, password: password)
+        }
+        var procedure = PairingProcedure(goal, identity: identity.pairing, traits: traits)
+        // Whatever fails later: the speaker knows these keys already.
+        defer {
+            if let accessory = procedure.learned, known.credentials.accessory != accessory {
+                known.credentials.accessory = accessory
+                try? store.keep(known.credentials, for: id, name: name)
+            }
+        }
+        let result = try run(&procedure, on: first, address: address, askForPIN: askForPIN)
+        if let accessory = procedure.learned { known.credentials.accessory = accessory }
+        let message: String
+        switch method {
+        case .pin:
+            try store.keep(known.credentials, for: id, name: name)
+            message = "\(name) (\(id)) is paired."
+        case .password(let password):
+            guard result.usedPassword || traits.isHomePod else {
+                return Outcome(message: "\(name) (\(id)) plays without a password; nothing was kept.", notes: notes)
+            }
+            known.credentials.password = password
+            try store.keep(known.credentials, for: id, name: name)
+            message =
+                traits.isHomePod
+                ? "The password of \(name) (\(id)) is kept; it will be checked when something is played."
+                : "\(name) (\(id)) accepts the password, which is kept."
+        }
+        return Outcome(message: message, notes: notes + (known.note.map { [$0] } ?? []))
+    }
+
+    /// Forgets a speaker's keys and password.
+    public func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
+        let existed = try store.forget(id)
+        return Outcome(
+            message: existed
+                ? "\(name) is forgotten; to make it forget this computer too, remove it in the speaker's settings."
+                : "\(name) was not paired.", notes: notes)
+    }
+
+    private func connect(_ address: SpeakerAddress) throws(AirPlayError) -> RTSPConnection {
+        let host = try TCPSocket.resolve(address.host)
+        let socket = try TCPSocket.connect(
+            to: host, port: address.port, deadline: HostInstant.now.advanced(by: .seconds(3)))
+        return RTSPConnection(socket: socket, identity: identity.sender(name: senderName))
+    }
+
+    /// Carries a procedure's messages until it is finished.
+    private func run(
+        _ procedure: inout PairingProcedure, on first: RTSPConnection, address: SpeakerAddress,
+        askForPIN: () -> String?
+    ) throws -> PairingProcedure.Result {
+        var connection = first
+        var step = try procedure.begin()
+        while true {
+            switch step {
+            case .send(let request):
+                let reply = try connection.exchange(
+                    "POST", request.target, headers: request.headers, body: request.body, timeout: .seconds(5))
+                step = try procedure.receive(PairingReply(status: reply.status, body: reply.body))
+            case .reconnect:
+                connection = try connect(address)
+                step = procedure.reconnected()
+            case .askForPIN:
+                guard let pin = askForPIN().map({ Self.trimmed($0) }), !pin.isEmpty else {
+                    throw PairingFailure(.pinRequired, "Pairing was given up; the speaker is as it was.")
+                }
+                step = procedure.answer(pin: pin)
+            case .finished(let result):
+                return result
+            }
+        }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}

@@ -1,0 +1,50 @@
+/// What a route depends on besides the speaker.
+public struct RouteConditions: Hashable, Sendable {
+    public enum ClockPorts: Hashable, Sendable {
+        case available
+        /// A sentence that says why UDP 319 and 320 cannot be used and what to do.
+        case unavailable(String)
+    }
+
+    /// The route a person asked for.
+    public var requested: Route?
+    /// What worked, and what did not, when this speaker was last played to.
+    public var memory: RouteMemory?
+    public var clockPorts: ClockPorts
+    /// Whether keys of an earlier pairing are kept for it.
+    public var isPaired: Bool
+
+    public init(
+        requested: Route? = nil, memory: RouteMemory? = nil, clockPorts: ClockPorts = .available,
+        isPaired: Bool = false
+    ) {
+        self.requested = requested
+        self.memory = memory
+        self.clockPorts = clockPorts
+        self.isPaired = isPaired
+    }
+}
+
+/// What playing to a speaker has taught about it.
+public struct RouteMemory: Hashable, Sendable {
+    /// The last route on which it was heard.
+    public var route: Route?
+    /// Routes that were accepted and gave no sound, or never got a clock.
+    public var failed: Set<Route>
+    public var role: ClockRole?
+    /// Whether it has ever asked for our time; only then does its silence mean anything.
+    public var hasProbed: Bool
+    /// `srcvers` at the time: what an update changes must be learned again.
+    public var sourceVersion: String?
+
+    public init(
+        route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
+        sourceVersion: String? = nil
+    ) {
+        self.route = route
+        self.failed = failed
+        self.role = role
+        self.hasProbed = hasProbed
+        self.sourceVersion = sourceVersion
+    }
+}

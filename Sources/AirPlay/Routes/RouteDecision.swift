@@ -1,0 +1,207 @@
+internal import AirPlayWire
+
+/// How a speaker will be driven, and why. A pure function of what the speaker says and of the conditions.
+public struct RouteDecision: Hashable, Sendable {
+    public enum Verdict: Hashable, Sendable {
+        case drive(Route)
+        case impossible(Obstacle)
+    }
+
+    /// Why a speaker cannot be driven.
+    public struct Obstacle: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// AirPlay 1 (RAOP) only.
+        public static let needsAirPlay1 = Obstacle(rawValue: "needs-airplay-1")
+        /// Its owner lets in nobody but members of the home.
+        public static let restricted = Obstacle(rawValue: "restricted")
+        /// It takes no time but PTP, and this computer cannot serve it.
+        public static let clockPorts = Obstacle(rawValue: "clock-ports")
+        /// It takes no sound at all.
+        public static let noAudio = Obstacle(rawValue: "no-audio")
+    }
+
+    /// What has to happen before the speaker listens.
+    public enum Access: String, Hashable, Sendable {
+        /// Nothing: keys for this session alone are agreed on.
+        case transient
+        /// The keys of an earlier pairing.
+        case verify
+        /// A PIN, once: `talkie pair`.
+        case pin
+        /// The speaker's password.
+        case password
+    }
+
+    public let verdict: Verdict
+    public let access: Access
+    public let role: ClockRole
+    /// Routes to try after the first, in this order, when it is accepted and not heard.
+    public let alternatives: [Route]
+    /// Why, in words that fit behind the route's name.
+    public let reason: String
+
+    public var route: Route? {
+        if case .drive(let route) = verdict { return route }
+        return nil
+    }
+
+    /// Reads the speaker's traits from top to bottom; the first rule that applies decides.
+    ///
+    /// - Parameter hasAirPlay: whether an `_airplay._tcp` service or an `/info` answer stands behind the traits.
+    public static func decide(
+        for traits: SpeakerTraits, hasAirPlay: Bool = true, under conditions: RouteConditions = RouteConditions()
+    ) -> RouteDecision {
+        let deliberation = Deliberation(traits: traits, conditions: conditions)
+        // A person who asks for a route is believed, except where there is nothing to connect to.
+        if !hasAirPlay || conditions.requested == nil, let obstacle = deliberation.obstacle(hasAirPlay: hasAirPlay) {
+            return deliberation.refusal(obstacle.0, obstacle.1)
+        }
+        return deliberation.choice()
+    }
+
+    /// The decision for a speaker that discovery found.
+    public static func decide(
+        for speaker: DiscoveredSpeaker, under conditions: RouteConditions = RouteConditions()
+    ) -> RouteDecision {
+        decide(for: speaker.traits, hasAirPlay: !speaker.endpoints.isEmpty, under: conditions)
+    }
+}
+
+/// The rules, each with its own sentence.
+private struct Deliberation {
+    let traits: SpeakerTraits
+    let conditions: RouteConditions
+
+    private var features: FeatureBits { traits.features ?? [] }
+    private var version: DottedVersion? { traits.sourceVersion.flatMap { DottedVersion($0) } }
+    /// What was learned, as long as the speaker's software is the same.
+    private var memory: RouteMemory? {
+        conditions.memory.flatMap { $0.sourceVersion == traits.sourceVersion ? $0 : nil }
+    }
+
+    func obstacle(hasAirPlay: Bool) -> (RouteDecision.Obstacle, String)? {
+        let needsAirPlay1 = "this speaker needs AirPlay 1, which is not supported yet"
+        if !hasAirPlay { return (.needsAirPlay1, "\(needsAirPlay1) (it announces _raop only)") }
+        if features.isDisjoint(with: [.unifiedMediaControl, .transientPairing]) {
+            guard traits.features != nil else {
+                return (.needsAirPlay1, "\(needsAirPlay1) (it announces no features)")
+            }
+            return (.needsAirPlay1, "\(needsAirPlay1) (it advertises neither bit 38 nor bit 48)")
+        }
+        if traits.isRestrictedToHome {
+            let cause = traits.accessControl == 1 ? "acl 1" : "act 2"
+            return (
+                .restricted,
+                "restricted to the owner's home (\(cause)); let everybody on the same network in, in its settings"
+            )
+        }
+        if !features.contains(.audio) { return (.noAudio, "it takes no sound (bit 9 is clear)") }
+        return nil
+    }
+
+    func refusal(_ obstacle: RouteDecision.Obstacle, _ reason: String) -> RouteDecision {
+        RouteDecision(verdict: .impossible(obstacle), access: access, role: role, alternatives: [], reason: reason)
+    }
+
+    func choice() -> RouteDecision {
+        let possible = candidates
+        if let requested = conditions.requested {
+            if requested.needsPTP, case .unavailable(let why) = conditions.clockPorts {
+                return refusal(.clockPorts, "\(requested) was asked for and needs UDP 319 and 320; \(why)")
+            }
+            return drive(requested, because: "asked for", others: possible.map(\.route))
+        }
+        if let remembered = memory?.route, possible.contains(where: { $0.route == remembered }) {
+            return drive(remembered, because: "it was heard this way before", others: possible.map(\.route))
+        }
+        let untried = possible.filter { !(memory?.failed.contains($0.route) ?? false) }
+        if let first = untried.first ?? possible.first {
+            let skipped = possible.prefix { $0.route != first.route }.map(\.route.rawValue)
+            let history = skipped.isEmpty ? "" : "; \(skipped.joined(separator: " and ")) failed before"
+            return drive(first.route, because: first.reason + history, others: possible.map(\.route))
+        }
+        if let refusal = ntpRefusal, case .unavailable(let why) = conditions.clockPorts {
+            return self.refusal(.clockPorts, "\(refusal), and UDP 319 and 320 cannot be used here: \(why)")
+        }
+        return refusal(
+            .needsAirPlay1,
+            "this speaker needs AirPlay 1, which is not supported yet (\(ptpRefusal ?? "no PTP"), and \(ntpRefusal ?? "no NTP"))"
+        )
+    }
+
+    private func drive(_ route: Route, because reason: String, others: [Route]) -> RouteDecision {
+        RouteDecision(
+            verdict: .drive(route), access: access, role: role, alternatives: others.filter { $0 != route },
+            reason: reason)
+    }
+
+    /// The routes this speaker can take under these conditions, best first.
+    private var candidates: [(route: Route, reason: String)] {
+        var found: [(route: Route, reason: String)] = []
+        var hasPTP = ptpRefusal == nil
+        var noPTP = ptpRefusal ?? ""
+        if hasPTP, case .unavailable = conditions.clockPorts {
+            hasPTP = false
+            noPTP = "UDP 319 and 320 cannot be used here"
+        }
+        if hasPTP {
+            if let refusal = bufferedRefusal {
+                found.append((.realtime, refusal))
+            } else {
+                found.append((.buffered, "advertises bit 40, PTP ports available"))
+                found.append((.realtime, "second choice after buffered"))
+            }
+        }
+        if ntpRefusal == nil {
+            found.append((.realtimeNTP, hasPTP ? "last choice, for speakers that never ask for PTP time" : noPTP))
+        }
+        return found
+    }
+
+    /// Why the speaker takes no buffered stream, or nil.
+    private var bufferedRefusal: String? {
+        if traits.isApple { return "Apple receivers accept buffered streams and are then often silent" }
+        if !features.contains(.bufferedAudio) { return "does not advertise bit 40 (buffered audio)" }
+        // The first AirPlay version whose buffered audio is known to work.
+        if let version, version < DottedVersion("354.54.6")! {
+            return "its AirPlay version \(version) is below 354.54.6"
+        }
+        return nil
+    }
+
+    private var ptpRefusal: String? {
+        if !features.contains(.ptp) { return "does not advertise bit 41 (PTP)" }
+        if let version, version < DottedVersion("366")! { return "its AirPlay version \(version) is below 366" }
+        return nil
+    }
+
+    /// Receivers that answer NTP timing with an error, a stall or nothing.
+    private var ntpRefusal: String? {
+        if traits.isHomePod { return "HomePods take no NTP time" }
+        if traits.isShairportSync { return "shairport-sync takes no NTP time" }
+        if traits.isSonos { return "Sonos speakers stall on NTP time" }
+        return nil
+    }
+
+    private var access: RouteDecision.Access {
+        if conditions.isPaired { return .verify }
+        if traits.needsPIN { return .pin }
+        if traits.needsPassword { return .password }
+        return .transient
+    }
+
+    /// A lone HomePod of a recent system serves time and follows nobody.
+    private var role: ClockRole {
+        if let remembered = memory?.role { return remembered }
+        let group = traits.group
+        guard traits.isHomePod, group.isLeader == true, group.parentGroup == nil, group.stereoPair == nil else {
+            return .grandmaster
+        }
+        if let system = traits.systemVersion.flatMap({ DottedVersion($0) }) {
+            return system.major >= 27 ? .follower : .grandmaster
+        }
+        return (version?.major ?? 0) >= 980 ? .follower : .grandmaster
+    }
+}

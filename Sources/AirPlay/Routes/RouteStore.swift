@@ -1,0 +1,44 @@
+/// What playing to each speaker has taught, one file each in `routes/`. Losing it costs a second at the next start, so
+/// every failure to read it is silent and counts as knowing nothing.
+public struct RouteStore: Sendable {
+    private static let kind = "route"
+    private static let version = 1
+
+    private let folder: StateFolder
+
+    public init(_ folder: StateFolder) { self.folder = folder }
+
+    public func memory(of speaker: SpeakerID) -> RouteMemory? {
+        guard
+            case .record(let record)? = try? folder.readRecord(
+                Self.name(speaker), kind: Self.kind, version: Self.version)
+        else { return nil }
+        func routes(_ key: String) -> [Route] {
+            (record[key] ?? "").split(separator: " ").compactMap { Route(word: String($0)) }
+        }
+        return RouteMemory(
+            route: routes("heard").first, failed: Set(routes("failed")),
+            role: record["clock"].flatMap { ClockRole(rawValue: $0) },
+            hasProbed: record["probes"] == "yes", sourceVersion: record["source-version"])
+    }
+
+    /// - Throws: `StateError` when it cannot be kept; nothing depends on it but the next start's speed.
+    public func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
+        if case .newer(let sentence) = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
+        {
+            throw StateError(.newer, sentence)
+        }
+        var record = StateRecord(kind: Self.kind, version: Self.version)
+        record["heard"] = memory.route?.rawValue
+        record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
+        record["clock"] = memory.role?.rawValue
+        record["probes"] = memory.hasProbed ? "yes" : nil
+        record["source-version"] = memory.sourceVersion
+        try folder.write(Self.name(speaker), record.encoded())
+    }
+
+    @discardableResult
+    public func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+
+    private static func name(_ speaker: SpeakerID) -> String { "routes/\(speaker.digits)" }
+}

@@ -1,0 +1,169 @@
+internal import AirPlayWire
+
+/// One line of `talkie speakers`: an entry, what it can do, and how it would be driven.
+public struct SpeakerListing: Hashable, Sendable {
+    public let entry: SpeakerEntry
+    public let decision: RouteDecision
+    public let isPaired: Bool
+
+    public init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool) {
+        self.entry = entry
+        self.decision = decision
+        self.isPaired = isPaired
+    }
+
+    /// The entries of a snapshot with their decisions.
+    ///
+    /// - Parameters:
+    ///   - clockPorts: asked once for each address that packets would leave from.
+    public static func list(
+        _ entries: [SpeakerEntry], pairings: PairingStore, routes: RouteStore,
+        clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
+    ) -> [SpeakerListing] {
+        entries.map { entry in
+            let speaker = entry.leader
+            let isPaired = speaker.id.map { pairings.credentials(for: $0).credentials.accessory != nil } ?? false
+            let conditions = RouteConditions(
+                memory: speaker.id.flatMap { routes.memory(of: $0) },
+                clockPorts: clockPorts(speaker.endpoint?.address), isPaired: isPaired)
+            return SpeakerListing(
+                entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired)
+        }
+    }
+
+    /// What the speaker says it can do, in words.
+    public var abilities: [String] {
+        let traits = entry.leader.traits
+        let features = traits.features ?? []
+        var words: [String] = []
+        if !entry.leader.endpoints.isEmpty { words.append("AirPlay 2") }
+        if !entry.leader.raopEndpoints.isEmpty { words.append("AirPlay 1") }
+        if features.contains(.bufferedAudio) { words.append("buffered") }
+        if features.contains(.ptp) { words.append("PTP") }
+        if features.contains(.ntp) { words.append("NTP") }
+        if traits.needsPIN { words.append("wants a PIN") }
+        if traits.needsPassword { words.append("wants a password") }
+        if traits.status?.contains(.busy) == true { words.append("busy") }
+        return words
+    }
+
+    /// What a person has to do first, or nil.
+    public var todo: String? {
+        switch decision.access {
+        case .pin: "talkie pair '\(entry.name)'"
+        case .password: "talkie pair '\(entry.name)' --password PW"
+        case .verify, .transient: nil
+        }
+    }
+
+    /// The listing as text: one line of facts for each member, one for the route.
+    public var text: String {
+        var title = entry.name
+        if entry.kind == .stereoPair {
+            title += entry.isComplete ? " (stereo pair)" : " (stereo pair, one half missing)"
+        }
+        var lines = [title]
+        for member in entry.members {
+            var facts = entry.kind == .stereoPair ? [member.name] : []
+            facts.append(member.traits.model ?? "unknown model")
+            facts.append(member.endpoint?.description ?? "no address")
+            if let id = member.id { facts.append(id.description) }
+            lines.append("    " + facts.joined(separator: "  "))
+        }
+        if !abilities.isEmpty { lines.append("    can: " + abilities.joined(separator: ", ")) }
+        let verdict: String
+        if let route = decision.route {
+            let clock = decision.role == .follower ? ", on the speaker's clock" : ""
+            verdict = "\(route)\(clock): \(decision.reason)"
+        } else {
+            verdict = "cannot be played to: \(decision.reason)"
+        }
+        lines.append("    " + verdict)
+        if let todo, decision.route != nil { lines.append("    first: \(todo)") }
+        if isPaired { lines.append("    paired") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The listing as one JSON object (RFC 8259). Members are only ever added to it.
+    public var json: String {
+        let leader = entry.leader
+        var object = JSONObject()
+        object.add("name", entry.name)
+        object.add("kind", entry.kind.rawValue)
+        object.add("id", leader.id?.description)
+        object.add("model", leader.traits.model)
+        object.add("address", leader.endpoint?.address.description)
+        object.add("port", leader.endpoint.map { Int($0.port) })
+        object.add("complete", entry.isComplete)
+        object.add("abilities", abilities)
+        object.add("features", leader.traits.features.map { "0x" + String($0.rawValue, radix: 16, uppercase: true) })
+        object.add("flags", leader.traits.status.map { "0x" + String($0.rawValue, radix: 16, uppercase: true) })
+        object.add("source_version", leader.traits.sourceVersion)
+        object.add("route", decision.route?.rawValue)
+        switch decision.verdict {
+        case .impossible(let obstacle): object.add("obstacle", obstacle.rawValue)
+        case .drive: object.add("obstacle", String?.none)
+        }
+        object.add("reason", decision.reason)
+        object.add("alternatives", decision.alternatives.map(\.rawValue))
+        object.add("clock", decision.role.rawValue)
+        object.add("access", decision.access.rawValue)
+        object.add("paired", isPaired)
+        object.add(
+            "members",
+            objects: entry.members.map { member in
+                var object = JSONObject()
+                object.add("name", member.name)
+                object.add("id", member.id?.description)
+                object.add("model", member.traits.model)
+                object.add("addresses", member.endpoints.map(\.description))
+                return object
+            })
+        return object.text
+    }
+
+    /// What a whole list prints.
+    public static func json(_ listings: [SpeakerListing], note: String?) -> String {
+        let note = note.map { JSONObject.quoted($0) } ?? "null"
+        return "{\"speakers\":[\(listings.map(\.json).joined(separator: ","))],\"note\":\(note)}\n"
+    }
+}
+
+/// The difference between two lists, for `talkie speakers --watch`.
+public enum ListingChange: Hashable, Sendable {
+    case appeared(SpeakerListing)
+    case changed(SpeakerListing)
+    case vanished(SpeakerListing)
+
+    public static func between(_ old: [SpeakerListing], _ new: [SpeakerListing]) -> [ListingChange] {
+        func key(_ listing: SpeakerListing) -> [DiscoveredSpeaker.Key] { listing.entry.members.map(\.key) }
+        let before = Dictionary(old.map { (key($0), $0) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(new.map { key($0) })
+        return old.filter { !after.contains(key($0)) }.map { .vanished($0) }
+            + new.compactMap { listing in
+                guard let known = before[key(listing)] else { return .appeared(listing) }
+                return known == listing ? nil : .changed(listing)
+            }
+    }
+
+    private var parts: (sign: String, word: String, listing: SpeakerListing) {
+        switch self {
+        case .appeared(let listing): ("+", "appeared", listing)
+        case .changed(let listing): ("~", "changed", listing)
+        case .vanished(let listing): ("-", "vanished", listing)
+        }
+    }
+
+    /// `+`, `~` or `-` before the listing; of a speaker that vanished only the name.
+    public var text: String {
+        let (sign, _, listing) = parts
+        if case .vanished = self { return "\(sign) \(listing.entry.name)\n" }
+        return "\(sign) \(listing.text)"
+    }
+
+    /// One JSON object in one line.
+    public var json: String {
+        let (_, word, listing) = parts
+        return "{\"event\":\"\(word)\",\"speaker\":\(listing.json)}\n"
+    }
+}

@@ -1,0 +1,177 @@
+import AirPlay
+import AirPlayWire
+import Testing
+
+@Suite struct SpeakerDirectoryTests {
+    private func service(
+        _ instance: String, _ kind: ServiceName.Kind = .airPlay, on interface: Int32 = 2,
+        _ family: ServiceName.Family = .v4
+    ) -> ServiceName {
+        ServiceName(kind: kind, instance: instance, interface: interface, family: family)
+    }
+
+    private func record(_ strings: [String]) throws -> TXTRecord {
+        try TXTRecord(strings: strings.map { Array($0.utf8) })
+    }
+
+    private func add(
+        _ directory: inout SpeakerDirectory, _ name: ServiceName, _ address: String, port: UInt16 = 7000,
+        _ strings: [String]
+    ) throws {
+        _ = directory.found(name)
+        let endpoint = SpeakerEndpoint(try #require(NetworkAddress(address)), port: port)
+        directory.resolved(name, at: endpoint, record: try record(strings))
+    }
+
+    @Test func bothServicesOfAReceiverAreOneSpeaker() throws {
+        var directory = SpeakerDirectory()
+        try add(&directory, service("Kitchen"), "10.0.0.9", KnownSpeakers.shairportSync)
+        try add(&directory, service("027700000001@Kitchen", .raop), "10.0.0.9", port: 5000, ["am=Other", "ov=1"])
+        let speaker = try #require(directory.speakers.first)
+        #expect(directory.speakers.count == 1)
+        #expect(speaker.id == SpeakerID("02:77:00:00:00:01"))
+        #expect(speaker.traits.model == "ShairportSync")
+        #expect(speaker.endpoints.map(\.port) == [7000])
+        #expect(speaker.raopEndpoints.map(\.port) == [5000])
+        directory.lost(service("Kitchen"))
+        #expect(directory.speakers.map(\.endpoints) == [[]])
+        directory.lost(service("027700000001@Kitchen", .raop))
+        #expect(directory.speakers.isEmpty)
+    }
+
+    @Test func aConflictOfNamesDoesNotTearASpeakerApart() throws {
+        var directory = SpeakerDirectory()
+        try add(&directory, service("Kitchen #2"), "10.0.0.9", ["deviceid=027700000001"])
+        try add(&directory, service("027700000001@Kitchen", .raop), "10.0.0.9", port: 5000, [])
+        #expect(directory.speakers.map(\.name) == ["Kitchen #2"])
+    }
+
+    @Test func twoReceiversThatClaimOneIdStayTwo() throws {
+        var directory = SpeakerDirectory()
+        for (name, address) in [("A", "10.0.0.1"), ("B", "10.0.0.2")] {
+            try add(&directory, service(name), address, ["deviceid=027700000001"])
+            try add(&directory, service("027700000001@\(name)", .raop), address, port: 5000, [])
+        }
+        #expect(directory.speakers.map(\.name) == ["A", "B"])
+        #expect(directory.speakers.map { $0.raopEndpoints.count } == [1, 1])
+    }
+
+    @Test func ipv4ComesFirstAndLinkLocalIPv6Last() throws {
+        var directory = SpeakerDirectory()
+        let addresses = ["::1", "fe80::1", "fd00::1", "169.254.1.1", "127.0.0.1", "10.0.0.9"]
+        for (index, address) in addresses.enumerated() {
+            try add(&directory, service("K", on: Int32(index)), address, ["deviceid=027700000001"])
+        }
+        #expect(
+            directory.speakers.first?.endpoints.map(\.address.description) == [
+                "10.0.0.9", "169.254.1.1", "fd00::1", "fe80::1", "127.0.0.1", "::1",
+            ])
+    }
+
+    @Test func groupHintsThatAreLeftOutAreKeptAndThoseThatChangeAreNot() throws {
+        var directory = SpeakerDirectory()
+        func hints() -> GroupHints? { directory.speakers.first?.traits.group }
+        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "tsid=T", "gid=G", "gpn=Pair"])
+        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "flags=0x4"])
+        #expect(hints()?.stereoPair == "T")
+        try add(&directory, service("K"), "10.0.0.9", ["deviceid=027700000001", "gid=H"])
+        #expect(hints()?.stereoPair == nil)
+    }
+
+    @Test func namesCannotReachTheTerminalWithControlCharacters() throws {
+        var directory = SpeakerDirectory()
+        try add(&directory, service("a\u{1B}[2Jb\u{202E}\n"), "10.0.0.9", ["model=\u{07}x", "gpn=\r"])
+        let speaker = try #require(directory.speakers.first)
+        #expect(speaker.name == "a\u{FFFD}[2Jb\u{FFFD}\u{FFFD}")
+        #expect(speaker.traits.model == "\u{FFFD}x")
+        #expect(speaker.traits.group.name == "\u{FFFD}")
+    }
+
+    @Test func addressesAndPortsThatLeadNowhereAreIgnored() throws {
+        var directory = SpeakerDirectory()
+        for (address, port) in [
+            ("0.0.0.0", 7000), ("224.0.0.1", 7000), ("ff02::1", 7000), ("::", 7000), ("10.0.0.9", 0),
+        ]
+            as [(String, UInt16)]
+        {
+            try add(&directory, service("K"), address, port: port, [])
+        }
+        #expect(directory.speakers.isEmpty)
+        #expect(directory.pending == 1)
+    }
+
+    @Test func aFullDirectoryGivesUpTheOldestThatHasNoAddress() throws {
+        var directory = SpeakerDirectory()
+        try add(&directory, service("real"), "10.0.0.9", ["deviceid=027700000001"])
+        for index in 1..<SpeakerDirectory.serviceLimit {
+            #expect(directory.found(service("ghost \(index)")) == .admitted)
+        }
+        #expect(directory.found(service("ghost 1")) == .known)
+        #expect(directory.found(service("one more")) == .replacing(service("ghost 1")))
+        #expect(directory.count == SpeakerDirectory.serviceLimit)
+        #expect(directory.speakers.map(\.name) == ["real"])
+        #expect(directory.refusals == 1)
+    }
+
+    @Test func aDirectoryFullOfAnswersTakesNoMoreAndListsTheFirst() throws {
+        var directory = SpeakerDirectory()
+        for index in 0..<SpeakerDirectory.serviceLimit {
+            try add(&directory, service("s\(index)"), "10.0.0.9", [])
+        }
+        #expect(directory.found(service("one more")) == .refused)
+        let names = Set(directory.speakers.map(\.name))
+        #expect(names == Set((0..<SpeakerDirectory.speakerLimit).map { "s\($0)" }))
+    }
+}
+
+@Suite struct SpeakerEntryTests {
+    private func speaker(_ name: String, _ id: Int, _ strings: [String] = []) throws -> DiscoveredSpeaker {
+        let digits = String(id, radix: 16)
+        return DiscoveredSpeaker(
+            id: SpeakerID("0200000000" + String(repeating: "0", count: 2 - digits.count) + digits), name: name,
+            traits: try KnownSpeakers.traits(strings),
+            endpoints: [SpeakerEndpoint(NetworkAddress("10.0.0.\(id)")!, port: 7000)])
+    }
+
+    @Test func aPairIsOneEntryNamedByItsGroup() throws {
+        let left = try speaker("Left", 2, ["tsid=T", "gpn=Den", "igl=0"])
+        let right = try speaker("Right", 1, ["tsid=T", "gpn=Den", "igl=1"])
+        let entries = SpeakerEntry.entries(of: [left, right, try speaker("Solo", 3)])
+        #expect(entries.map(\.name) == ["Den", "Solo"])
+        #expect(entries[0].members.map(\.name) == ["Right", "Left"])
+        #expect(entries[0].leader.name == "Right")
+        let half = SpeakerEntry.entries(of: [left])
+        #expect(half.map(\.kind) == [.stereoPair])
+        #expect(!half[0].isComplete)
+    }
+
+    @Test func aThirdThatClaimsThePairBreaksIt() throws {
+        let all = try (1...3).map { try speaker("S\($0)", $0, ["tsid=T"]) }
+        #expect(SpeakerEntry.entries(of: all).map(\.kind) == [.single, .single, .single])
+    }
+
+    @Test func defaultOutputsOfAnAppleTVHideBehindItOnlyWhileItIsThere() throws {
+        let television = try speaker("TV", 1, ["gid=P", "igl=1"])
+        let pod = try speaker("Pod", 2, ["gid=P", "pgid=P", "igl=0"])
+        let entries = SpeakerEntry.entries(of: [pod, television])
+        #expect(entries.map(\.name) == ["TV"])
+        #expect(entries[0].hidden.map(\.name) == ["Pod"])
+        #expect(SpeakerEntry.entries(of: [pod]).map(\.name) == ["Pod"])
+    }
+
+    @Test func namesAreFoundWithoutCaseAndIdsInEveryForm() throws {
+        let entries = SpeakerEntry.entries(
+            of: [
+                try speaker("Left", 1, ["tsid=T", "gpn=Den"]), try speaker("Right", 2, ["tsid=T", "gpn=Den"]),
+                try speaker("Kitchen", 3), try speaker("Twin", 4), try speaker("twin", 5),
+            ])
+        #expect(try SpeakerQuery("KITCHEN").find(in: entries)?.name == "Kitchen")
+        #expect(try SpeakerQuery("020000000003").find(in: entries)?.name == "Kitchen")
+        #expect(try SpeakerQuery("left").find(in: entries)?.name == "Den")
+        #expect(try SpeakerQuery("02-00-00-00-00-01").find(in: entries)?.members.map(\.name) == ["Left"])
+        #expect(try SpeakerQuery("Attic").find(in: entries) == nil)
+        let error = #expect(throws: DiscoveryError.self) { try SpeakerQuery("Twin").find(in: entries) }
+        #expect(error?.code == .ambiguous)
+        #expect(error?.message.contains("02:00:00:00:00:05") == true)
+    }
+}

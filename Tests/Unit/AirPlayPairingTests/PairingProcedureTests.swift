@@ -1,0 +1,208 @@
+import AirPlay
+import Testing
+
+@testable import AirPlayWire
+
+@Suite struct PairingProcedureTests {
+    private let identity = PairingIdentity.generate(identifier: "0211223344556677")
+    private let accessory = SimulatedAccessory()
+
+    private func traits(_ strings: String...) throws -> SpeakerTraits {
+        SpeakerTraits(try TXTRecord(strings: strings.map { Array($0.utf8) }))
+    }
+
+    private func session(
+        stored: PairedAccessory? = nil, password: String? = nil, _ traits: SpeakerTraits = SpeakerTraits()
+    ) -> PairingProcedure {
+        PairingProcedure(.session(stored: stored, password: password), identity: identity, traits: traits)
+    }
+
+    private func failure(of procedure: inout PairingProcedure) -> PairingFailure? {
+        do {
+            _ = try accessory.run(&procedure)
+            return nil
+        } catch {
+            return error as? PairingFailure
+        }
+    }
+
+    /// Makes the accessory know us, as `talkie pair` does.
+    private func register() throws -> PairedAccessory {
+        accessory.admission = .pin("1234")
+        var procedure = PairingProcedure(.registration(pin: "1234"), identity: identity, traits: SpeakerTraits())
+        _ = try accessory.run(&procedure)
+        return try #require(procedure.learned)
+    }
+
+    @Test func everybodyIsLetInByAnOpenSpeaker() throws {
+        var procedure = session()
+        let result = try accessory.run(&procedure)
+        #expect(result.secret == accessory.secret)
+        #expect(!result.usedPassword)
+        #expect(accessory.requests == ["/pair-setup 4", "/pair-setup 4"])
+        #expect(accessory.connections == 1)
+    }
+
+    @Test func pairingByPINAsksReconnectsKeepsKeysAndProvesThem() throws {
+        accessory.admission = .pin("1234")
+        var procedure = PairingProcedure(.registration(pin: nil), identity: identity, traits: SpeakerTraits())
+        let result = try accessory.run(&procedure, pin: "1234")
+        #expect(procedure.learned == accessory.accessory)
+        #expect(accessory.knows[Array("0211223344556677".utf8)] == identity.publicKey)
+        #expect(result.secret == accessory.secret)
+        #expect(
+            accessory.requests == [
+                "/pair-pin-start 3", "/pair-setup 3", "/pair-setup 3", "/pair-setup 3", "/pair-verify 3",
+                "/pair-verify 3",
+            ])
+        // The PIN is typed while nothing is open, and verification needs a plain connection of its own.
+        #expect(accessory.connections == 3)
+    }
+
+    @Test func aPairedSpeakerIsVerifiedAndNothingElse() throws {
+        let stored = try register()
+        var procedure = session(stored: stored)
+        let result = try accessory.run(&procedure)
+        #expect(result.secret == accessory.secret)
+        #expect(accessory.requests.suffix(2) == ["/pair-verify 3", "/pair-verify 3"])
+        #expect(!procedure.storedKeysRejected)
+    }
+
+    @Test func anImpostorEndsTheAttemptAndTheKeysStay() throws {
+        let stored = try register()
+        accessory.isImpostor = true
+        accessory.admission = .open
+        var procedure = session(stored: stored)
+        #expect(failure(of: &procedure)?.code == .notAuthentic)
+        #expect(!procedure.storedKeysRejected)
+        #expect(accessory.requests.last == "/pair-verify 3")
+    }
+
+    @Test(arguments: 1...3) func anAlteredAnswerOfPairingTeachesNoKeys(_ number: Int) throws {
+        accessory.admission = .pin("1234")
+        accessory.damagedAnswer = number
+        var procedure = PairingProcedure(.registration(pin: "1234"), identity: identity, traits: SpeakerTraits())
+        #expect(throws: PairingFailure.self) { try accessory.run(&procedure) }
+        #expect(procedure.learned == nil)
+    }
+
+    @Test func aSpeakerThatForgotUsMakesUsForgetItAndPlaysIfItIsOpen() throws {
+        let stored = try register()
+        accessory.forgetEverybody()
+        accessory.admission = .open
+        var procedure = session(stored: stored)
+        let result = try accessory.run(&procedure)
+        #expect(procedure.storedKeysRejected)
+        #expect(result.secret == accessory.secret)
+
+        accessory.admission = .pin("1")
+        var closed = session(stored: stored, try traits("flags=0x200"))
+        let refused = failure(of: &closed)
+        #expect(refused?.code == .pinRequired)
+        #expect(refused?.message.contains("forgotten") == true)
+        #expect(closed.storedKeysRejected)
+    }
+
+    @Test func aTransportErrorNeverCostsKeys() throws {
+        let stored = try register()
+        accessory.status = 503
+        var procedure = session(stored: stored)
+        #expect(failure(of: &procedure)?.code == .refused)
+        #expect(!procedure.storedKeysRejected)
+    }
+
+    @Test func aWrongPINSaysSo() throws {
+        accessory.admission = .pin("1234")
+        var procedure = PairingProcedure(.registration(pin: "9999"), identity: identity, traits: SpeakerTraits())
+        let refused = failure(of: &procedure)
+        #expect(refused?.code == .wrongCode)
+        #expect(refused?.message.contains("PIN") == true)
+        #expect(procedure.learned == nil)
+    }
+
+    @Test func aSpeakerThatWantsAPINIsToldApartBeforeAndAfterAsking() throws {
+        var announced = session(try traits("flags=0x8"))
+        #expect(failure(of: &announced)?.code == .pinRequired)
+        #expect(accessory.requests.isEmpty)
+        accessory.refusesTransient = true
+        var surprised = session()
+        #expect(failure(of: &surprised)?.code == .pinRequired)
+    }
+
+    @Test func aPasswordReplacesTheOneEverybodyKnows() throws {
+        accessory.admission = .password("sesame")
+        var without = session(try traits("pw=true"))
+        #expect(failure(of: &without)?.code == .passwordRequired)
+        var procedure = session(password: "sesame", try traits("pw=true"))
+        let result = try accessory.run(&procedure)
+        #expect(result.usedPassword)
+        #expect(result.secret == accessory.secret)
+        var wrong = session(password: "open", try traits("pw=true"))
+        #expect(failure(of: &wrong)?.code == .wrongCode)
+    }
+
+    @Test func aPasswordThatNobodyAsksForIsNoHindrance() throws {
+        var announced = session(password: "sesame", try traits("pw=true"))
+        #expect(try accessory.run(&announced).usedPassword == false)
+        #expect(accessory.connections == 2)
+        // Not announced and needed all the same.
+        accessory.admission = .password("sesame")
+        var silent = session(password: "sesame")
+        #expect(try accessory.run(&silent).usedPassword)
+    }
+
+    @Test func aPasswordThatIsAPINPairsForGood() throws {
+        accessory.refusesTransient = true
+        accessory.admission = .password("sesame")
+        var procedure = session(password: "sesame", try traits("flags=0x80"))
+        let result = try accessory.run(&procedure)
+        #expect(procedure.learned == accessory.accessory)
+        #expect(result.usedPassword)
+    }
+
+    @Test func aHomePodIsAskedLikeEverybodyBecauseItsPasswordComesLater() throws {
+        var procedure = session(password: "sesame", try traits("model=AudioAccessory5,1", "pw=true"))
+        #expect(try !accessory.run(&procedure).usedPassword)
+    }
+
+    @Test func aSpeakerThatShutsEverybodyOutIsNotAskedTwice() throws {
+        accessory.status = 403
+        var procedure = session(password: "x", try traits("pw=true"))
+        #expect(failure(of: &procedure)?.status == 403)
+        #expect(accessory.requests.count == 1)
+    }
+
+    @Test func anAnswerNobodyAskedForIsRefused() {
+        var procedure = session()
+        #expect(throws: PairingFailure.self) { try procedure.receive(PairingReply()) }
+    }
+}
+
+@Suite struct AccessorySignatureTests {
+    /// The last message of pairing, sealed as it should be and signed by somebody.
+    private func lastMessage(signedBy signer: PairingIdentity, secret: SecretBytes) -> [UInt8] {
+        let announced = PairingIdentity(identifier: "11:22", seed: SecretBytes([UInt8](repeating: 1, count: 32)))
+        let transcript = KeyDerivation.key(
+            from: secret, salt: "Pair-Setup-Accessory-Sign-Salt", info: "Pair-Setup-Accessory-Sign-Info")
+        let signed = transcript.withBytes { Array($0) } + Array("11:22".utf8) + announced.publicKey
+        let inner = TLV8([
+            .init(.identifier, Array("11:22".utf8)), .init(.publicKey, announced.publicKey),
+            .init(.signature, signer.sign(signed)),
+        ])
+        let key = KeyDerivation.key(from: secret, salt: "Pair-Setup-Encrypt-Salt", info: "Pair-Setup-Encrypt-Info")
+        let sealed = ChaChaPoly.seal(inner.encoded(), label: "PS-Msg06", key: key)
+        return TLV8([.init(.state, [6]), .init(.encryptedData, sealed)]).encoded()
+    }
+
+    @Test func onlyTheHolderOfTheAnnouncedKeyIsBelieved() throws {
+        let secret = SecretBytes.random(count: 64)
+        let owner = PairingIdentity(identifier: "11:22", seed: SecretBytes([UInt8](repeating: 1, count: 32)))
+        let believed = try PairSetup.accessory(in: lastMessage(signedBy: owner, secret: secret), secret: secret)
+        #expect(believed.publicKey == owner.publicKey)
+        let stranger = PairingIdentity.generate(identifier: "11:22")
+        let error = #expect(throws: WireError.self) {
+            try PairSetup.accessory(in: lastMessage(signedBy: stranger, secret: secret), secret: secret)
+        }
+        #expect(error?.code == .notAuthentic)
+    }
+}

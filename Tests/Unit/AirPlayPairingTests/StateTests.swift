@@ -1,0 +1,221 @@
+import Foundation
+import Glibc
+import PTP
+import Testing
+
+@testable import AirPlay
+@testable import AirPlayWire
+
+/// A state folder of the test's own.
+final class ScratchState {
+    let path = "/tmp/talkie-state-\(UUID().uuidString)/talkie"
+    var folder: StateFolder { StateFolder(path: path) }
+
+    deinit { try? FileManager.default.removeItem(atPath: String(path.dropLast("/talkie".count))) }
+
+    func mode(_ name: String) -> mode_t? {
+        var status = stat()
+        return stat("\(path)/\(name)", &status) == 0 ? status.st_mode & 0o777 : nil
+    }
+}
+
+@Suite struct StateFolderTests {
+    private let scratch = ScratchState()
+
+    @Test func filesAndFoldersAreForTheirOwnerOnly() throws {
+        try FileManager.default.createDirectory(atPath: scratch.path, withIntermediateDirectories: true)
+        chmod(scratch.path, 0o755)
+        try scratch.folder.write("pairings/A", [1, 2])
+        #expect(scratch.mode("") == 0o700)
+        #expect(scratch.mode("pairings") == 0o700)
+        #expect(scratch.mode("pairings/A") == 0o600)
+        #expect(try scratch.folder.read("pairings/A") == [1, 2])
+        #expect(try scratch.folder.read("pairings/B") == nil)
+    }
+
+    @Test func aFileIsReplacedWholeAndLeavesNothingBehind() throws {
+        try scratch.folder.write("x", [1])
+        let before = try FileHandle(forReadingFrom: URL(filePath: "\(scratch.path)/x"))
+        try scratch.folder.write("x", [2, 3])
+        // Whoever reads while it is replaced reads the old one to its end.
+        #expect(try before.readToEnd() == Data([1]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["x"])
+    }
+
+    @Test func onlyOneOfTwoMakesAFile() throws {
+        #expect(try scratch.folder.create("x", [1]))
+        #expect(try !scratch.folder.create("x", [2]))
+        #expect(try scratch.folder.read("x") == [1])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["x"])
+    }
+
+    @Test func whatIsNoFileIsAnErrorAndNoCrash() throws {
+        try scratch.folder.write("folder/x", [1])
+        #expect(throws: StateError.self) { try scratch.folder.read("folder") }
+        symlink("/etc/passwd", "\(scratch.path)/link")
+        #expect(throws: StateError.self) { try scratch.folder.read("link") }
+        mkfifo("\(scratch.path)/pipe", 0o600)
+        #expect(try scratch.folder.read("pipe") == [])
+    }
+}
+
+@Suite struct StateRecordTests {
+    private func record() -> StateRecord {
+        var record = StateRecord(kind: "pairing", version: 1)
+        record["a"] = "1"
+        record["empty"] = ""
+        record["text"] = "two words\nand a line"
+        return record
+    }
+
+    @Test func aRecordIsReadAsItWasWritten() throws {
+        let read = try StateRecord(kind: "pairing", version: 1, decoding: record().encoded())
+        #expect(read == record())
+        #expect(read["text"] == "two words\u{FFFD}and a line")
+        #expect(read["empty"] == "")
+    }
+
+    @Test func everyChangedByteIsNoticed() {
+        let bytes = record().encoded()
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            #expect(throws: StateRecord.Failure.self, "byte \(index)") {
+                try StateRecord(kind: "pairing", version: 1, decoding: changed)
+            }
+        }
+        for count in 0..<bytes.count {
+            #expect(throws: StateRecord.Failure.self) {
+                try StateRecord(kind: "pairing", version: 1, decoding: Array(bytes.prefix(count)))
+            }
+        }
+    }
+
+    @Test func aLaterVersionIsToldFromDamage() {
+        let error = #expect(throws: StateRecord.Failure.self) {
+            try StateRecord(kind: "pairing", version: 1, decoding: Array("talkie pairing 2\n{anything\n".utf8))
+        }
+        #expect(error == .newer(2))
+    }
+}
+
+@Suite struct IdentityAndPairingStoreTests {
+    private let scratch = ScratchState()
+    private let speaker = SpeakerID("A1B2C3D4E5F6")!
+    private let accessory = PairedAccessory(identifier: [1, 0, 255], publicKey: [UInt8](repeating: 7, count: 32))
+
+    private func store() -> PairingStore {
+        PairingStore(scratch.folder, identity: InstallationIdentity.load(from: scratch.folder).identity)
+    }
+
+    @Test func anInstallationIsTheSameOnEveryStart() {
+        let first = InstallationIdentity.load(from: scratch.folder)
+        let second = InstallationIdentity.load(from: scratch.folder)
+        #expect(first.note == nil)
+        #expect(first.identity.number == second.identity.number)
+        #expect(first.identity.pairing.publicKey == second.identity.pairing.publicKey)
+        #expect(first.identity.isKept && second.identity.isKept)
+        #expect(scratch.mode("identity") == 0o600)
+    }
+
+    @Test func everyNameOnTheWireIsTheOneNumber() {
+        let identity = InstallationIdentity.load(from: scratch.folder).identity
+        let sender = identity.sender(name: "x")
+        #expect(sender.clock.rawValue == identity.number)
+        #expect(identity.pairing.identifier == sender.remoteControlID)
+        #expect(identity.pairing.identifier.count == 16)
+        // Locally administered, not a group (IEEE 802, section 8.2).
+        #expect(identity.number >> 56 & 3 == 2)
+    }
+
+    @Test func aDamagedIdentityIsSetAsideAndReplaced() throws {
+        let first = InstallationIdentity.load(from: scratch.folder).identity
+        try scratch.folder.write("identity", [0xFF, 0x00])
+        let (second, note) = InstallationIdentity.load(from: scratch.folder)
+        #expect(note?.contains("identity.damaged") == true)
+        #expect(second.number != first.number)
+        #expect(second.isKept)
+        #expect(InstallationIdentity.load(from: scratch.folder).identity.number == second.number)
+    }
+
+    @Test func aNewerIdentityIsLeftAloneAndTheRunGoesOn() throws {
+        let newer = Array("talkie identity 9\nwhatever\n".utf8)
+        try scratch.folder.write("identity", newer)
+        let (identity, note) = InstallationIdentity.load(from: scratch.folder)
+        #expect(!identity.isKept)
+        #expect(note?.contains("newer") == true)
+        #expect(try scratch.folder.read("identity") == newer)
+        #expect(throws: StateError.self) {
+            try PairingStore(scratch.folder, identity: identity)
+                .keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "K")
+        }
+    }
+
+    @Test func whereNothingCanBeKeptTheIdentityLastsForTheRun() {
+        let (identity, note) = InstallationIdentity.load(from: StateFolder(path: "/proc/talkie"))
+        #expect(!identity.isKept)
+        #expect(note?.contains("/proc/talkie") == true)
+    }
+
+    @Test func credentialsAreKeptAndForgotten() throws {
+        let credentials = SpeakerCredentials(accessory: accessory, password: "öffne dich")
+        try store().keep(credentials, for: speaker, name: "Küche")
+        #expect(store().credentials(for: speaker).credentials == credentials)
+        #expect(store().speakers == [speaker])
+        #expect(scratch.mode("pairings/A1B2C3D4E5F6") == 0o600)
+        let file = try #require(try scratch.folder.read("pairings/A1B2C3D4E5F6"))
+        #expect(!String(decoding: file, as: UTF8.self).contains("dich"))
+        #expect(try store().forget(speaker))
+        #expect(try !store().forget(speaker))
+        #expect(store().credentials(for: speaker).credentials == SpeakerCredentials())
+    }
+
+    @Test func aDamagedPairingCostsThatPairingOnly() throws {
+        let other = SpeakerID("020000000001")!
+        try store().keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
+        try store().keep(SpeakerCredentials(accessory: accessory), for: other, name: "B")
+        var bytes = try #require(try scratch.folder.read("pairings/A1B2C3D4E5F6"))
+        bytes[30] ^= 4
+        try scratch.folder.write("pairings/A1B2C3D4E5F6", bytes)
+        let (credentials, note) = store().credentials(for: speaker)
+        #expect(credentials.accessory == nil)
+        #expect(note?.contains("damaged") == true)
+        #expect(try scratch.folder.read("pairings/A1B2C3D4E5F6.damaged") == bytes)
+        #expect(store().credentials(for: speaker).note == nil)
+        #expect(store().credentials(for: other).credentials.accessory == accessory)
+        #expect(store().speakers == [other])
+    }
+
+    @Test func aNewerPairingIsNeitherReadNorOverwritten() throws {
+        let newer = Array("talkie pairing 2\nx\n".utf8)
+        try scratch.folder.write("pairings/A1B2C3D4E5F6", newer)
+        #expect(store().credentials(for: speaker).note?.contains("newer") == true)
+        let error = #expect(throws: StateError.self) {
+            try store().keep(SpeakerCredentials(accessory: accessory), for: speaker, name: "A")
+        }
+        #expect(error?.code == .newer)
+        #expect(try scratch.folder.read("pairings/A1B2C3D4E5F6") == newer)
+    }
+
+    @Test func keysOfAnEarlierIdentityAreNotUsed() throws {
+        try store().keep(SpeakerCredentials(accessory: accessory, password: "p"), for: speaker, name: "A")
+        try scratch.folder.remove("identity")
+        let (credentials, note) = store().credentials(for: speaker)
+        #expect(credentials == SpeakerCredentials(password: "p"))
+        #expect(note?.contains("pair it again") == true)
+    }
+
+    @Test func whatWasLearnedOfARouteIsRemembered() throws {
+        let routes = RouteStore(scratch.folder)
+        #expect(routes.memory(of: speaker) == nil)
+        let memory = RouteMemory(
+            route: .realtime, failed: [.buffered, .realtimeNTP], role: .follower, hasProbed: true,
+            sourceVersion: "366.0")
+        try routes.remember(memory, of: speaker)
+        #expect(routes.memory(of: speaker) == memory)
+        try routes.remember(RouteMemory(), of: speaker)
+        #expect(routes.memory(of: speaker) == RouteMemory())
+        try scratch.folder.write("routes/A1B2C3D4E5F6", [1])
+        #expect(routes.memory(of: speaker) == nil)
+    }
+}
