@@ -8,6 +8,7 @@ import SyncRendering
 /// another speed. Errors are expected; crashes, traps and hangs are not.
 @_cdecl("LLVMFuzzerTestOneInput") public func fuzzDemux(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     guard count > 0, let path = FuzzedFile.write(UnsafeRawBufferPointer(start: bytes, count: count)) else { return 0 }
+    defer { unlink(path) }
     do throws(MediaError) { try play(path, choice: bytes[count / 2]) } catch {
         precondition(!error.message.isEmpty)
     }

@@ -82,7 +82,7 @@ import Testing
     @Test func aTrackThatNobodyReadsHoldsNobodyUpForGood() throws {
         let clip = try TestClips.make(
             "big.mkv",
-            ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=4,noise=alls=60:allf=t", "-f", "lavfi", "-i", "sine=d=4"]
+            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4,noise=alls=60:allf=t", "-f", "lavfi", "-i", "sine=d=4"]
                 + TestClips.words("-c:v libx264 -preset ultrafast -qp 10 -g 5 -c:a aac"))
         let bytes = try TestClips.bytes(of: clip)
         #expect(bytes.count > 6 << 20)
