@@ -32,7 +32,7 @@ build: setup
 	$(call within,1500) $(SWIFT) build $(RELEASE)
 
 # Time turned by hand: all at once. Real devices and real time: one after the other, or they would measure each other.
-UNIT = ^(MediaCore|SyncRendering|MediaFiles|MediaCodecs|ScreenLogic|AirPlayWire|PTP|AirPlay|VirtualSpeaker|Talkie|TalkieCLI)Tests\.
+UNIT = ^(MediaCore|SyncRendering|MediaFiles|MediaCodecs|ScreenLogic|AirPlayWire|PTP|AirPlay|AirPlayDiscovery|AirPlayPairing|VirtualSpeaker|Talkie|TalkieCLI)Tests\.
 # Our sender with a receiver: real ones in namespaces, and our own on loopback.
 LAB = ^(AirPlayLab|VirtualSpeakerLoop)Tests\.
 
