@@ -255,7 +255,7 @@ final class PlayerCore {
 
     private func startTime(at moment: MediaTime) {
         // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(5)
+        let lead = synchronizer.startLead + .milliseconds(3)
         synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
         enter(.playing)
     }
