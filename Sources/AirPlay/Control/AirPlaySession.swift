@@ -16,17 +16,14 @@ public final class AirPlaySession: Sendable {
         public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
         /// The speaker's password, when it has one.
         public var password: String?
-        /// An upper-case UUID, the same for all speakers that play together.
-        public var group: String
-        /// Addresses of the other speakers that play together with this one.
-        public var otherPeers: [String] = []
+        /// The speakers that play together with this one.
+        public var ensemble = SpeakerEnsemble()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
 
         public init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
             self.identity = identity
-            group = UniqueName.uuid()
         }
     }
 
@@ -98,8 +95,15 @@ public final class AirPlaySession: Sendable {
     func startBuffered(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
-        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, store: store, room: room) }
+        // First, so that the speaker is told of the others, and they of it.
+        if let address = shared.clock?.peer { configuration.ensemble.add(self, at: address) }
+        return try control.perform { (core) throws(AirPlayError) in
+            try core.startBuffered(format, store: store, room: room)
+        }
     }
+
+    /// Others have come or gone.
+    func sharePeersAgain() { control.post { core in try? core.sharePeers() } }
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }
@@ -170,6 +174,7 @@ public final class AirPlaySession: Sendable {
 
     /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
     public func end() {
+        configuration.ensemble.remove(self)
         control.post { $0.end() }
         control.close()
         shared.finish()

@@ -103,7 +103,7 @@ final class SessionCore {
             addresses: [connection.socket.local.description])
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
-            group: configuration.group, name: identity.name, peer: peer)
+            group: configuration.ensemble.identifier, name: identity.name, peer: peer)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
@@ -142,10 +142,7 @@ final class SessionCore {
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         ptp.noteStreamSetUp(remote)
-        let peers = [remote.description] + configuration.otherPeers + [local.description]
-        _ = try request(
-            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request
-        ).accepted("share our clock")
+        _ = try tellPeers(connection).accepted("share our clock")
         let socket = try TCPSocket.connect(
             to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
         let shared = shared
@@ -156,6 +153,20 @@ final class SessionCore {
         reservedPort = port
         stream = setup
         return setup
+    }
+
+    private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
+        var receivers = configuration.ensemble.addresses
+        if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
+        let peers = (receivers + [connection.socket.local]).map(\.description)
+        return try request(
+            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request)
+    }
+
+    /// Tells the speaker who plays now, when that has changed.
+    func sharePeers() throws(AirPlayError) {
+        guard let connection, stream != nil else { return }
+        _ = try tellPeers(connection)
     }
 
     // MARK: Steering

@@ -38,6 +38,10 @@ public final class AirPlaySpeaker: AudioOutput {
         /// dB asked for; nil leaves the speaker as its owner set it.
         var volume: Double?
         var news: Task<Void, Never>?
+        /// Those that play together with it, when it is in a group.
+        var ensemble: SpeakerEnsemble?
+        /// Somebody else plays there: sound is taken and forgotten, so that the film gets to its end.
+        var isGivenUp = false
     }
 
     public init(
@@ -48,6 +52,9 @@ public final class AirPlaySpeaker: AudioOutput {
         self.clocks = clocks
         self.encoding = encoding
     }
+
+    /// From the next session on it plays together with others.
+    func join(_ ensemble: SpeakerEnsemble) { state.withLock { $0.ensemble = ensemble } }
 
     // MARK: What it costs
 
@@ -97,7 +104,7 @@ public final class AirPlaySpeaker: AudioOutput {
         case .encoded(let format, _):
             choice = DeliveryChoice(
                 for: format, mustDecode: true, reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless)
-        case .pcm: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
@@ -139,6 +146,8 @@ public final class AirPlaySpeaker: AudioOutput {
     func join(
         _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        var configuration = configuration
+        if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             _ = try session.connect(yielding: yielding)
@@ -180,6 +189,12 @@ public final class AirPlaySpeaker: AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
+            if state.isGivenUp {
+                taken = batch.packets.count - offset
+                let last = batch.packets.last
+                state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
+                return
+            }
             guard let store = state.store, var line = state.line, let stream = state.stream else { return }
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
@@ -265,7 +280,10 @@ public final class AirPlaySpeaker: AudioOutput {
 
     public func close() {
         let (session, news) = state.withLock { state in
-            defer { state = State(epoch: state.epoch + 1, use: state.use + 1, volume: state.volume) }
+            defer { 
+                state = State(
+                    epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
+            }
             return (state.session, state.news)
         }
         news?.cancel()
