@@ -140,6 +140,13 @@ public final class AirPlaySession: Sendable {
         return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
     }
 
+    /// How much later our time reaches the speaker than it was sent, as far as it is told to add that; zero when the
+    /// speaker measures the path itself.
+    public var pathCorrection: Duration {
+        guard let (instance, address) = shared.clock else { return .zero }
+        return instance.peer(address)?.correctionInForce ?? .zero
+    }
+
     /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
     ///
     /// Send at least half a second of sound first: without any, one receiver ends.

@@ -141,6 +141,8 @@ final class SessionCore {
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
+        // Before the speaker begins to listen to our clock.
+        measurePath()
         ptp.noteStreamSetUp(remote)
         _ = try tellPeers(connection).accepted("share our clock")
         let socket = try TCPSocket.connect(
@@ -201,12 +203,24 @@ final class SessionCore {
                 .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
         }
         _ = try response.accepted("start")
+        ptp.setPlaying(true, for: remote)
         return timeline
     }
 
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
+        if let ptp, let remote { ptp.setPlaying(false, for: remote) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
+    }
+
+    /// A speaker that does not measure the path takes our time to be as old as it was when it left; half the
+    /// shortest round trip of the TCP connections puts that right as far as the way there is like the way back. The
+    /// kernel's figure and not one of `/feedback`: it holds no process's time, and every segment of sound renews it.
+    private func measurePath() {
+        guard let ptp, let remote, let connection else { return }
+        let trips = [connection.socket.shortestRoundTrip, shared.writer?.shortestRoundTrip].compactMap { $0 }
+        guard let shortest = trips.min() else { return }
+        ptp.setPathCorrection(shortest / 2, for: remote)
     }
 
     /// Everything before this packet is forgotten; a new `play` is needed.
@@ -274,6 +288,7 @@ final class SessionCore {
         }
         if isAlive, now >= nextKeepAlive {
             keepAlive()
+            measurePath()
             nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         }
         schedule()

@@ -63,14 +63,21 @@ public final class AirPlaySpeaker: AudioOutput {
     static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
         var lead = Self.requestLead
+        var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
             let clock = session.clock
             if clock.readiness != .ready, let ready = clock.ready {
                 lead += max(.zero, ready - .now)
             }
+            let path = session.pathCorrection
+            if path != .zero {
+                // The way of our clock to the speaker, and what the speaker is told to add for it.
+                shares.append(
+                    LatencyShare(name: "network path", duration: path, uncertainty: path, source: .measured))
+                shares.append(LatencyShare(name: "path correction", duration: .zero - path, source: .measured))
+            }
         }
-        return OutputLatency(
-            startLead: lead, shares: [LatencyShare(name: "speaker", duration: .zero, source: .assumed)])
+        return OutputLatency(startLead: lead, shares: shares)
     }
 
     public var desiredDepth: Duration {

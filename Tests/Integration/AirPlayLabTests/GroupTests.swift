@@ -59,5 +59,26 @@ extension SpeakerLabTests {
             #expect(undisturbed.count >= 14)
             #expect(undisturbed.allSatisfy { abs($0) < 5 })
         }
+
+        @Test(.timeLimit(.minutes(2))) func aSlowAndUnsteadyNetworkIsCorrectedFor() throws {
+            let (lab, addresses) = try Lab.freshSpeakers(1)
+            let source = try BeepSource(lab, seconds: 20)
+            _ = try lab.run("impair", ["1", "delay", "20", "jitter", "10"])
+            defer { _ = try? lab.run("impair", ["1", "clear"]) }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let film = PlayedSound(speaker)
+            defer { film.end() }
+            let recording = try Lab.Recording(lab, seconds: 18)
+            try film.play(source)
+            try recording.wait()
+            let heard = film.errors(try lab.beeps(in: recording.file))
+            print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
+            #expect(heard.count >= 10)
+            let median = heard.sorted()[heard.count / 2]
+            #expect(abs(median) < 8, "median \(median) ms")
+        }
     }
 }
