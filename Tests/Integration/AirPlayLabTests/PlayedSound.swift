@@ -61,6 +61,20 @@ final class PlayedSound {
         synchronizer.setRate(1, time: .zero, atHostTime: start)
     }
 
+    /// Stops time now; when that was.
+    func pause() -> HostInstant {
+        synchronizer.setRate(0)
+        return .now
+    }
+
+    /// Goes on from where it stopped; when.
+    func resume() -> HostInstant {
+        let line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        // Film time 0 would have been heard then.
+        start = line.hostInstant(of: .zero) ?? line.hostAnchor
+        return line.hostAnchor
+    }
+
     /// How far each beep was from the whole second it belongs to, in milliseconds; positive is late.
     func errors(_ beeps: [Int64]) -> [Double] {
         beeps.map { instant in
