@@ -19,6 +19,7 @@ struct AudioFeeder {
     private var isRefused = false
     private var speed: Double = 1
     private var damagedBefore = 0
+    private var wasSettled = true
 
     private enum Pending {
         case nothing
@@ -43,6 +44,7 @@ struct AudioFeeder {
     mutating func settle() {
         repeat { applyCommands() } while progress()
         announceReadiness()
+        announceSettling()
     }
 
     // MARK: Commands
@@ -267,6 +269,14 @@ struct AudioFeeder {
         return false
     }
     private var encoderFinished = false
+
+    /// Tells when the output has found out its own delay, or has to find it out again.
+    private mutating func announceSettling() {
+        let isSettled = output?.latency.isSettled ?? true
+        guard isSettled != wasSettled else { return }
+        wasSettled = isSettled
+        renderer.tell(.progress)
+    }
 
     /// Asks for more when the route has become ready since it was last full.
     private func announceReadiness() {

@@ -239,7 +239,8 @@ final class PlayerCore {
         guard let video, jump.movesPicture else { return true }
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
-        return status.hasEnded || layer.count >= 2
+        // One is enough: by the time the film starts, an output's lead later, the next are there.
+        return status.hasEnded || layer.count >= 1 || layer.shownTime != nil
     }
 
     private func isSoundReady(for jump: Jump) -> Bool {
@@ -249,7 +250,7 @@ final class PlayerCore {
         let status = renderer.status
         if status.hasFailed || status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - jump.target).duration >= renderer.preroll
+        return status.isSettled && (until - jump.target).duration >= renderer.preroll
     }
 
     private func startTime(at moment: MediaTime) {
