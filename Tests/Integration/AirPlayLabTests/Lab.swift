@@ -49,7 +49,9 @@ struct Lab {
     private static let tidiness: Void = {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/run")) ?? []
         for entry in entries where entry.hasPrefix("talkie-lab-test-") {
-            guard let process = Int32(entry.dropFirst("talkie-lab-test-".count)), kill(process, 0) != 0 else { continue }
+            guard let process = Int32(entry.dropFirst("talkie-lab-test-".count)), kill(process, 0) != 0 else {
+                continue
+            }
             _ = try? run(command("down"), [], settings(of: process))
         }
         atexit { _ = try? Lab.run(Lab.command("down"), [], Lab.settings(of: getpid())) }

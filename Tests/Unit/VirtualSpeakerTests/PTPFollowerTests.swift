@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 import PTP
 import Testing
@@ -6,7 +7,9 @@ import Testing
 
 struct PTPFollowerTests {
     @Test func anAnnounceThatComesAsSoonAsItListensIsHeard() throws {
-        let ports: (event: UInt16, general: UInt16) = (34519, 34520)
+        // This process's own, below those that the system gives away (ip_local_port_range).
+        let base = UInt16(20_000 + getpid() % 3000 * 4)
+        let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
         let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
         let voice = try PTPSocket(address: sender, port: ports.general)
         let sockets = try PTPSockets(address: speaker, eventPort: ports.event, generalPort: ports.general)
