@@ -163,7 +163,8 @@ import VirtualSpeaker
         let first = session(speaker)
         defer { first.end() }
         _ = try first.connect()
-        let clocks = PTPDirectory(identity: identity.clock, eventPort: Self.ports.event + 2, generalPort: Self.ports.general + 2)
+        let clocks = PTPDirectory(
+            identity: identity.clock, eventPort: Self.ports.event + 2, generalPort: Self.ports.general + 2)
         let second = AirPlaySession(
             .init(
                 address: SpeakerAddress(host: "127.0.0.2", port: speaker.port),
