@@ -66,14 +66,15 @@ let package = Package(
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
         module(
             "VirtualSpeaker",
-            ["AirPlayWire", "PTP", "MediaCodecs", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
+            ["AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
         module(
             "Talkie",
             ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Talkie", "VirtualSpeaker", "MediaCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
@@ -89,7 +90,9 @@ let package = Package(
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
-        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests(
+            "AirPlayTests", in: "Unit",
+            ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire"]),
         tests("AirPlayPairingTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP"]),
         .target(
@@ -103,7 +106,10 @@ let package = Package(
             ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
-            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            [
+                "TalkieCLI", "Talkie", "VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             exclude: ["Snapshots"]),
 
         // Real peers
@@ -113,11 +119,13 @@ let package = Package(
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
-        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests(
+            "AirPlayLabTests", in: "Integration",
+            ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCore"]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // One harness per parser
