@@ -51,7 +51,9 @@ public final class DisplayLayer: Sendable {
     public var count: Int { state.withLock { $0.queue.count } }
 
     /// Called from the taking thread each time the layer turns from full to ready. Must return at once.
-    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) { state.withLock { $0.onReady = body.map(ReadyHandler.init) } }
+    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) {
+        state.withLock { $0.onReady = body.map(ReadyHandler.init) }
+    }
 
     /// Adds a picture; buffers without a picture or a time are ignored. Pictures are kept in order of film time.
     public func enqueue(_ buffer: SampleBuffer) {
