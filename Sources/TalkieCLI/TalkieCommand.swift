@@ -7,5 +7,7 @@ struct TalkieCommand: ParsableCommand {
         commandName: "talkie",
         abstract: "Plays films with lips and voices together.",
         version: "talkie \(Release.version)",
-        subcommands: [PlayCommand.self, ReportCommand.self, DoctorCommand.self])
+        subcommands: [
+            PlayCommand.self, SpeakersCommand.self, PairCommand.self, ReportCommand.self, DoctorCommand.self,
+        ])
 }

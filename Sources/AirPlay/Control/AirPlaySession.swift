@@ -14,8 +14,12 @@ public final class AirPlaySession: Sendable {
         public var identity: SenderIdentity
         /// Keys from an earlier pairing by PIN; nil pairs for this session only.
         public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        /// Whom the speaker gets to know when its password makes it remember this computer.
+        public var pairingIdentity: PairingIdentity?
         /// The speaker's password, when it has one.
         public var password: String?
+        /// What is known about the speaker already; its own answer completes it.
+        public var traits = SpeakerTraits()
         /// An upper-case UUID, the same for all speakers that play together.
         public var group: String
         /// Addresses of the other speakers that play together with this one.
@@ -103,6 +107,9 @@ public final class AirPlaySession: Sendable {
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }
+
+    /// What this session has taught about the speaker.
+    var experience: SpeakerExperience { shared.experience }
 
     /// The packets of the present stream.
     var store: PacketStore? { shared.writer?.store }

@@ -78,21 +78,25 @@ final class SessionCore {
         if yielding, info.statusFlags?.contains(.busy) == true {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
         }
-        try pair(connection)
-        try setUpSession(connection)
+        let paired = try pair(connection, info)
+        try setUpSession(paired)
         return info
     }
 
-    private func pair(_ connection: RTSPConnection) throws(AirPlayError) {
-        let legs = PairingLegs(connection: connection)
-        let secret: SecretBytes
-        if let (identity, accessory) = configuration.pairing {
-            secret = try legs.verify(identity, accessory)
-        } else {
-            secret = try legs.transient(password: configuration.password ?? PairSetup.transientPassword)
+    /// Encrypts the connection; a new one when a way of pairing was refused on the old.
+    private func pair(_ first: RTSPConnection, _ info: ReceiverInfo) throws(AirPlayError) -> RTSPConnection {
+        let configuration = configuration
+        let remote = first.socket.remote
+        let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
+            let socket = try TCPSocket.connect(
+                to: remote, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+            return RTSPConnection(socket: socket, identity: configuration.identity)
         }
+        let (secret, connection) = try pairing.run(on: first, info: info)
+        self.connection = connection
         self.secret = secret
         connection.encrypt(with: .control(from: secret))
+        return connection
     }
 
     private func setUpSession(_ connection: RTSPConnection) throws(AirPlayError) {
@@ -190,6 +194,7 @@ final class SessionCore {
                 .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
         }
         _ = try response.accepted("start")
+        shared.learn(.played)
         return timeline
     }
 
@@ -236,7 +241,10 @@ final class SessionCore {
         events?.close()
         events = nil
         connection?.socket.interrupt()
-        if let ptp, let remote { ptp.remove(remote) }
+        if let ptp, let remote {
+            if let peer = ptp.peer(remote), peer.readiness.probes > 0 { shared.learn(.probed) }
+            ptp.remove(remote)
+        }
         shared.setClock(nil)
         connection = nil
         ptp = nil

@@ -8,6 +8,7 @@ final class SessionShared: Sendable {
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
     private let stream = Lock<BufferedWriter?>(nil)
     private let clockState = Lock<(instance: PTPInstance, peer: IPv4Address)?>(nil)
+    private let learned = Lock(SpeakerExperience())
     private let failure = Lock<AirPlayError?>(nil)
 
     init() {
@@ -41,6 +42,10 @@ final class SessionShared: Sendable {
     func expectEnd() {
         failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
     }
+
+    var experience: SpeakerExperience { learned.withLock { $0 } }
+
+    func learn(_ experience: SpeakerExperience) { learned.withLock { $0.formUnion(experience) } }
 
     func finish() { continuation.finish() }
 }

@@ -19,6 +19,8 @@ public final class AirPlaySpeaker: AudioOutput {
     private let clocks: PTPDirectory
     private let encoding: Encoding
     let state = Lock(State())
+    private let loudness = SpeakerLoudness()
+    private let learned = Lock(SpeakerExperience())
 
     struct State {
         var session: AirPlaySession?
@@ -141,7 +143,7 @@ public final class AirPlaySpeaker: AudioOutput {
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
-            _ = try session.connect(yielding: yielding)
+            loudness.note(try session.connect(yielding: yielding))
             let setup: StreamSetup
             if let store {
                 setup = try session.startBuffered(stream, store: store, room: { room.raise() })
@@ -251,16 +253,32 @@ public final class AirPlaySpeaker: AudioOutput {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
     }
 
-    /// Bounded to what speakers have: −30…0 dB, and silence. A first call that changes nothing leaves the speaker at
-    /// the volume its owner chose.
+    /// Bounded to what speakers have: −30…0 dB, and silence. Without a call the speaker has the volume its owner chose.
     public func setGain(_ gain: Float) {
         let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
-        let session = state.withLock { state -> AirPlaySession? in
-            if state.volume == nil, gain == 1 { return nil }
+        setVolume(decibels)
+    }
+
+    public func restoreGain() {
+        guard state.withLock({ $0.volume != nil }) else { return }
+        setVolume(loudness.owner ?? SpeakerLoudness.modest)
+    }
+
+    public var ownVolume: Double? { loudness.owner.map { VolumeCurve.volume(decibels: $0) } }
+
+    private func setVolume(_ decibels: Double) {
+        let session = state.withLock { state in
             state.volume = decibels
             return state.session
         }
         session?.control.post { core in try? core.setVolume(decibels: decibels) }
+    }
+
+    /// What playing to this speaker has taught so far.
+    public var experience: SpeakerExperience {
+        var experience = learned.withLock { $0 }
+        if let session = state.withLock({ $0.session }) { experience.formUnion(session.experience) }
+        return experience
     }
 
     public func close() {
@@ -270,6 +288,7 @@ public final class AirPlaySpeaker: AudioOutput {
         }
         news?.cancel()
         session?.end()
+        if let session { learned.withLock { $0.formUnion(session.experience) } }
     }
 
     private static func outputError(_ error: AirPlayError) -> OutputError {

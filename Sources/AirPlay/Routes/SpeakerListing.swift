@@ -50,8 +50,8 @@ public struct SpeakerListing: Hashable, Sendable {
     /// What a person has to do first, or nil.
     public var todo: String? {
         switch decision.access {
-        case .pin: "talkie pair '\(entry.name)'"
-        case .password: "talkie pair '\(entry.name)' --password PW"
+        case .pin: "talkie pair \(ShellWord.quoted(entry.name))"
+        case .password: "talkie pair \(ShellWord.quoted(entry.name)) --password PW"
         case .verify, .transient: nil
         }
     }

@@ -76,7 +76,7 @@ struct AudioFeeder {
             isRefused = false
             context = AudioOutputContext(
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
-            output?.setGain(command.gain)
+            if let gain = command.gain { output?.setGain(gain) }
         }
     }
 
