@@ -100,7 +100,10 @@ let package = Package(
             ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests(
             "TalkieTests", in: "Unit",
-            ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+            [
+                "Talkie", "AirPlay", "AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
             "TalkieCLITests", in: "Unit",
             ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
