@@ -20,17 +20,14 @@ public final class AirPlaySession: Sendable {
         public var password: String?
         /// What is known about the speaker already; its own answer completes it.
         public var traits = SpeakerTraits()
-        /// An upper-case UUID, the same for all speakers that play together.
-        public var group: String
-        /// Addresses of the other speakers that play together with this one.
-        public var otherPeers: [String] = []
+        /// The speakers that play together with this one.
+        public var ensemble = SpeakerEnsemble()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
 
         public init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
             self.identity = identity
-            group = UniqueName.uuid()
         }
     }
 
@@ -102,8 +99,15 @@ public final class AirPlaySession: Sendable {
     func startBuffered(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
-        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, store: store, room: room) }
+        // First, so that the speaker is told of the others, and they of it.
+        if let address = shared.clock?.peer { configuration.ensemble.add(self, at: address) }
+        return try control.perform { (core) throws(AirPlayError) in
+            try core.startBuffered(format, store: store, room: room)
+        }
     }
+
+    /// Others have come or gone.
+    func sharePeersAgain() { control.post { core in try? core.sharePeers() } }
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }
@@ -143,6 +147,13 @@ public final class AirPlaySession: Sendable {
         return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
     }
 
+    /// How much later our time reaches the speaker than it was sent, as far as it is told to add that; zero when the
+    /// speaker measures the path itself.
+    public var pathCorrection: Duration {
+        guard let (instance, address) = shared.clock else { return .zero }
+        return instance.peer(address)?.correctionInForce ?? .zero
+    }
+
     /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
     ///
     /// Send at least half a second of sound first: without any, one receiver ends.
@@ -177,6 +188,7 @@ public final class AirPlaySession: Sendable {
 
     /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
     public func end() {
+        configuration.ensemble.remove(self)
         control.post { $0.end() }
         control.close()
         shared.finish()

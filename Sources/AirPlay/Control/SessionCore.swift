@@ -107,7 +107,7 @@ final class SessionCore {
             addresses: [connection.socket.local.description])
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
-            group: configuration.group, name: identity.name, peer: peer)
+            group: configuration.ensemble.identifier, name: identity.name, peer: peer)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
@@ -145,11 +145,10 @@ final class SessionCore {
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
+        // Before the speaker begins to listen to our clock.
+        measurePath()
         ptp.noteStreamSetUp(remote)
-        let peers = [remote.description] + configuration.otherPeers + [local.description]
-        _ = try request(
-            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request
-        ).accepted("share our clock")
+        _ = try tellPeers(connection).accepted("share our clock")
         let socket = try TCPSocket.connect(
             to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
         let shared = shared
@@ -160,6 +159,20 @@ final class SessionCore {
         reservedPort = port
         stream = setup
         return setup
+    }
+
+    private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
+        var receivers = configuration.ensemble.addresses
+        if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
+        let peers = (receivers + [connection.socket.local]).map(\.description)
+        return try request(
+            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request)
+    }
+
+    /// Tells the speaker who plays now, when that has changed.
+    func sharePeers() throws(AirPlayError) {
+        guard let connection, stream != nil else { return }
+        _ = try tellPeers(connection)
     }
 
     // MARK: Steering
@@ -195,12 +208,24 @@ final class SessionCore {
         }
         _ = try response.accepted("start")
         shared.learn(.played)
+        ptp.setPlaying(true, for: remote)
         return timeline
     }
 
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
+        if let ptp, let remote { ptp.setPlaying(false, for: remote) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
+    }
+
+    /// A speaker that does not measure the path takes our time to be as old as it was when it left; half the
+    /// shortest round trip of the TCP connections puts that right as far as the way there is like the way back. The
+    /// kernel's figure and not one of `/feedback`: it holds no process's time, and every segment of sound renews it.
+    private func measurePath() {
+        guard let ptp, let remote, let connection else { return }
+        let trips = [connection.socket.shortestRoundTrip, shared.writer?.shortestRoundTrip].compactMap { $0 }
+        guard let shortest = trips.min() else { return }
+        ptp.setPathCorrection(shortest / 2, for: remote)
     }
 
     /// Everything before this packet is forgotten; a new `play` is needed.
@@ -271,6 +296,7 @@ final class SessionCore {
         }
         if isAlive, now >= nextKeepAlive {
             keepAlive()
+            measurePath()
             nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         }
         schedule()

@@ -40,6 +40,10 @@ public final class AirPlaySpeaker: AudioOutput {
         /// dB asked for; nil leaves the speaker as its owner set it.
         var volume: Double?
         var news: Task<Void, Never>?
+        /// Those that play together with it, when it is in a group.
+        var ensemble: SpeakerEnsemble?
+        /// Somebody else plays there: sound is taken and forgotten, so that the film gets to its end.
+        var isGivenUp = false
     }
 
     public init(
@@ -51,6 +55,9 @@ public final class AirPlaySpeaker: AudioOutput {
         self.encoding = encoding
     }
 
+    /// From the next session on it plays together with others.
+    func join(_ ensemble: SpeakerEnsemble) { state.withLock { $0.ensemble = ensemble } }
+
     // MARK: What it costs
 
     /// shairport-sync seats a start up to 9 ms late when told less than 0.4 s ahead, and within 0.3 ms when told more
@@ -58,14 +65,21 @@ public final class AirPlaySpeaker: AudioOutput {
     static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
         var lead = Self.requestLead
+        var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
             let clock = session.clock
             if clock.readiness != .ready, let ready = clock.ready {
                 lead += max(.zero, ready - .now)
             }
+            let path = session.pathCorrection
+            if path != .zero {
+                // The way of our clock to the speaker, and what the speaker is told to add for it.
+                shares.append(
+                    LatencyShare(name: "network path", duration: path, uncertainty: path, source: .measured))
+                shares.append(LatencyShare(name: "path correction", duration: .zero - path, source: .measured))
+            }
         }
-        return OutputLatency(
-            startLead: lead, shares: [LatencyShare(name: "speaker", duration: .zero, source: .assumed)])
+        return OutputLatency(startLead: lead, shares: shares)
     }
 
     public var desiredDepth: Duration {
@@ -99,7 +113,7 @@ public final class AirPlaySpeaker: AudioOutput {
         case .encoded(let format, _):
             choice = DeliveryChoice(
                 for: format, mustDecode: true, reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless)
-        case .pcm: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
@@ -141,6 +155,8 @@ public final class AirPlaySpeaker: AudioOutput {
     func join(
         _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        var configuration = configuration
+        if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             loudness.note(try session.connect(yielding: yielding))
@@ -182,6 +198,12 @@ public final class AirPlaySpeaker: AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
+            if state.isGivenUp {
+                taken = batch.packets.count - offset
+                let last = batch.packets.last
+                state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
+                return
+            }
             guard let store = state.store, var line = state.line, let stream = state.stream else { return }
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
@@ -264,7 +286,8 @@ public final class AirPlaySpeaker: AudioOutput {
         setVolume(loudness.owner ?? SpeakerLoudness.modest)
     }
 
-    public var ownVolume: Double? { loudness.owner.map { VolumeCurve.volume(decibels: $0) } }
+    /// While the speaker has not said how loud it is, a modest volume.
+    public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
 
     private func setVolume(_ decibels: Double) {
         let session = state.withLock { state in
@@ -283,7 +306,10 @@ public final class AirPlaySpeaker: AudioOutput {
 
     public func close() {
         let (session, news) = state.withLock { state in
-            defer { state = State(epoch: state.epoch + 1, use: state.use + 1, volume: state.volume) }
+            defer { 
+                state = State(
+                    epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
+            }
             return (state.session, state.news)
         }
         news?.cancel()

@@ -54,7 +54,11 @@ extension AirPlaySpeaker {
                 return
             } catch {
                 // Whoever has taken the speaker shall keep it.
-                if error.code == .busy { return }
+                if error.code == .busy {
+                    state.withLock { if $0.use == use { $0.isGivenUp = true } }
+                    context.room.raise()
+                    return
+                }
             }
             let pause = attempt - began < Self.eager.span ? Self.eager.pause : waits.popFirst() ?? Self.patient.last!
             attempt.advanced(by: pause).sleep()

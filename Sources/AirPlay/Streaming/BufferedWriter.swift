@@ -52,6 +52,9 @@ final class BufferedWriter: Sendable {
     /// Bytes that the speaker has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
 
+    /// The shortest way there and back that the connection has seen.
+    var shortestRoundTrip: Duration? { socket.shortestRoundTrip }
+
     /// Ends the connection and waits for the thread. The store keeps what it has.
     func close() {
         isClosed.store(true, ordering: .releasing)

@@ -24,6 +24,7 @@ struct AudioFeeder {
         case nothing
         case block(PCMBlock, Int)
         case packets(PacketBatch, Int)
+        case buffer(SampleBuffer)
     }
 
     init(renderer: AudioRenderer) { self.renderer = renderer }
@@ -42,6 +43,7 @@ struct AudioFeeder {
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     mutating func settle() {
         repeat { applyCommands() } while progress()
+        reportAcceptance()
         announceReadiness()
     }
 
@@ -65,6 +67,9 @@ struct AudioFeeder {
         if command.speed != speed {
             speed = command.speed
             converter = nil
+            // Packets cannot be stretched: how sound is handed over is agreed anew.
+            format = nil
+            output?.setSpeed(speed)
         }
         if command.changed {
             forget()
@@ -76,6 +81,7 @@ struct AudioFeeder {
             isRefused = false
             context = AudioOutputContext(
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
+            output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
         }
     }
@@ -87,6 +93,7 @@ struct AudioFeeder {
         pending = .nothing
         nextFormat = nil
         isFinishing = false
+        isFinished = false
         isRefused = false
     }
 
@@ -115,6 +122,7 @@ struct AudioFeeder {
 
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
+        isFinished = false
         let incoming = buffer.audioFormat
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
@@ -133,6 +141,7 @@ struct AudioFeeder {
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
             pending = .packets(packets, 0)
+        case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
             do {
@@ -166,8 +175,10 @@ struct AudioFeeder {
             output.timebaseDidChange(renderer.timebase.snapshot)
         }
         converter = nil
-        if case .passThrough = wanted { return true }
-        return makeConverter(for: format)
+        switch wanted {
+        case .passThrough, .sampleBuffers: return true
+        case .pcm, .encoded: return makeConverter(for: format)
+        }
     }
 
     private mutating func makeConverter(for format: AudioFormat) -> Bool {
@@ -175,7 +186,7 @@ struct AudioFeeder {
         switch delivery {
         case .pcm(let format): pcm = format
         case .encoded(_, let format): pcm = format
-        case .passThrough, nil: return false
+        case .passThrough, .sampleBuffers, nil: return false
         }
         do {
             converter = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
@@ -231,6 +242,10 @@ struct AudioFeeder {
             taken = output.accept(packets, from: offset)
             done = offset + taken >= packets.packets.count
             pending = done ? .nothing : .packets(packets, offset + taken)
+        case .buffer(let buffer):
+            done = output.accept(buffer)
+            taken = done ? 1 : 0
+            pending = done ? .nothing : .buffer(buffer)
         }
         if taken > 0 {
             let until = output.acceptedUntil
@@ -256,17 +271,40 @@ struct AudioFeeder {
             encoder.finish()
             return true
         }
+        if !isFinished {
+            isFinished = true
+            // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
+            converter?.reset()
+            encoder?.reset()
+            output.finish()
+        }
+        guard output.isSettled else { return false }
         encoderFinished = false
         isFinishing = false
-        // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
-        converter?.reset()
-        encoder?.reset()
-        output.finish()
+        isFinished = false
         renderer.state.withLock { $0.status.isDrained = true }
         renderer.tell(.progress)
         return false
     }
     private var encoderFinished = false
+    /// The output knows that nothing follows.
+    private var isFinished = false
+
+    /// An output that converts by itself gets on between hand-overs.
+    private mutating func reportAcceptance() {
+        guard case .sampleBuffers = delivery, let output else { return }
+        let until = output.acceptedUntil
+        let hasMoved = renderer.state.withLock { state -> Bool in
+            guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
+            state.status.acceptedUntil = until
+            return true
+        }
+        if hasMoved { renderer.tell(.progress) }
+        if let failure = output.failure, !isRefused {
+            isRefused = true
+            renderer.fail(.outputFailed(failure))
+        }
+    }
 
     /// Asks for more when the route has become ready since it was last full.
     private func announceReadiness() {

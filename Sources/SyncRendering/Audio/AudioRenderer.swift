@@ -49,7 +49,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var news: (@Sendable (News) -> Void)?
     }
 
-    let synchronizer: RenderSynchronizer
+    /// Nil when somebody else passes the timeline on.
+    private let synchronizer: RenderSynchronizer?
     /// The synchronizer's line, later by the delay that the user or a calibration asks for.
     let timebase: Timebase
     let codecs: any AudioCodecs
@@ -67,6 +68,15 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock { $0.queue.reserveCapacity(64) }
     }
 
+    /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
+    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog) {
+        synchronizer = nil
+        self.timebase = timebase
+        self.codecs = codecs
+        self.events = events
+        state.withLock { $0.queue.reserveCapacity(64) }
+    }
+
     /// Starts the feeder and follows the synchronizer.
     ///
     /// - Parameter news: called on the feeder thread; must return at once.
@@ -79,19 +89,19 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                 feeder.run()
             }
         }
-        synchronizer.add(self)
+        synchronizer?.add(self)
     }
 
     /// For tests that turn the feeder by hand: like `start`, without the thread.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
         state.withLock { $0.news = news }
-        synchronizer.add(self)
+        synchronizer?.add(self)
         return AudioFeeder(renderer: self)
     }
 
     /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again.
     public func invalidate() {
-        synchronizer.remove(self)
+        synchronizer?.remove(self)
         state.withLock {
             $0.stopping = true
             $0.news = nil
@@ -136,7 +146,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         guard !state.finished else { return false }
         guard let until = state.enqueuedUntil else { return true }
         // Before the playhead reaches the first sound, depth counts from that sound.
-        let playhead = max(synchronizer.currentTime, state.firstEnqueued ?? .zero)
+        let playhead = max((synchronizer?.timebase ?? timebase).currentTime, state.firstEnqueued ?? .zero)
         let depth = state.output?.desiredDepth ?? .seconds(1)
         return (until - playhead).duration < depth && state.queue.count < 4096
     }
@@ -159,6 +169,23 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             if !isReady($0) { $0.wasFull = true }
         }
         wake.raise()
+    }
+
+    /// What an output is lent that this renderer will feed.
+    package func outputContext(_ id: OutputID) -> AudioOutputContext {
+        AudioOutputContext(timebase: timebase, room: wake, events: events, id: id)
+    }
+
+    /// Drops buffers that wait and end before this moment, oldest first: whoever falls behind goes on from there.
+    package func skip(to time: MediaTime) {
+        let hasSkipped = state.withLock { state -> Bool in
+            let late = state.queue.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
+            guard late > 0 else { return false }
+            state.queue.removeFirst(late)
+            if !state.queue.isEmpty { state.queue[0].flags.insert(.discontinuity) }
+            return true
+        }
+        if hasSkipped { wake.raise() }
     }
 
     /// No more sound follows: what is enqueued plays out.
@@ -209,7 +236,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         get { timebase.delay }
         set {
             timebase.delay = newValue
-            timebaseDidChange(synchronizer.timebase.snapshot)
+            timebaseDidChange(timebase.snapshot)
         }
     }
 

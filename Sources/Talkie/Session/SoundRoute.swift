@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import LocalOutput
+internal import MediaCodecs
 internal import SyncRendering
 
 /// From what a person said about sound to the output that plays it.
@@ -27,17 +28,14 @@ struct SoundRoute: Sendable {
         speakers = try DrivenSpeaker.all(
             places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
         let card = places.contains { if case .card = $0 { true } else { false } } ? Self.card(arguments.options) : nil
-        output = try Self.joined((card.map { [$0] } ?? []) + speakers.map(\.output))
+        output = Self.joined((card.map { [$0] } ?? []) + speakers.map(\.output))
         warnings = knowledge.note.map { [$0] } ?? []
         self.knowledge = knowledge
     }
 
     /// Several outputs as one; each keeps its own delay and its own way of taking sound.
-    private static func joined(_ outputs: [any AudioOutput]) throws(PlayerFailure) -> (any AudioOutput)? {
-        guard outputs.count > 1 else { return outputs.first }
-        throw PlayerFailure(
-            exitStatus: ExitStatus.unavailable,
-            message: "several speakers cannot be driven together yet; name one of them")
+    private static func joined(_ outputs: [any AudioOutput]) -> (any AudioOutput)? {
+        outputs.count > 1 ? SpeakerGroup(members: outputs, codecs: FilmAudioCodecs()) : outputs.first
     }
 
     /// Keeps what was learned about the speakers. After they have been released.

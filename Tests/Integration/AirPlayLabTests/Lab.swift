@@ -1,3 +1,4 @@
+import AirPlay
 import Foundation
 
 /// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
@@ -46,6 +47,21 @@ struct Lab {
         return (lab, words[index - 1], port)
     }
 
+    /// Several speakers, each with a receiver process of its own.
+    static func freshSpeakers(_ count: Int) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
+        if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
+        let lab = Lab(folder: location)
+        _ = try lab.run("up", [String(count)])
+        for number in 1...count { _ = try lab.run("restart", [String(number)]) }
+        let words = try lab.run("up", [String(count)]).split(whereSeparator: \.isWhitespace).map(String.init)
+        let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
+            guard words[index] == "port", let port = UInt16(words[index + 1]) else { return nil }
+            return SpeakerAddress(host: words[index - 1], port: port)
+        }
+        guard addresses.count >= count else { throw Unavailable(description: "the lab names too few: \(words)") }
+        return (lab, Array(addresses.prefix(count)))
+    }
+
     func run(_ command: String, _ arguments: [String]) throws -> String {
         try Self.run(folder.appendingPathComponent(command).path, arguments)
     }
@@ -74,10 +90,10 @@ struct Lab {
         private let process = Process()
         let file: URL
 
-        init(_ lab: Lab, seconds: Int) throws {
+        init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
             file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
             process.executableURL = lab.folder.appendingPathComponent("record")
-            process.arguments = ["1", file.path, String(seconds)]
+            process.arguments = [String(speaker), file.path, String(seconds)]
             let errors = Pipe()
             process.standardError = errors
             process.standardInput = FileHandle.nullDevice
