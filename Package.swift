@@ -117,7 +117,9 @@ let package = Package(
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests(
+            "DiscoveryTests", in: "Integration",
+            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
             ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
