@@ -20,6 +20,9 @@ final class SessionCore {
     /// session goes on without a gap; after a longer absence a new connection is quicker.
     private static let keepAlivePatience: Duration = .seconds(35)
 
+    /// A speaker that has not understood our clock by then never will on this route.
+    private static let clockPatience: Duration = .seconds(8)
+
     private let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
     private let shared: SessionShared
@@ -28,9 +31,11 @@ final class SessionCore {
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
-    private var reservedPort: ReservedPort?
+    private var controlSocket: PTPSocket?
+    private var timing: TimingResponder?
     private var ptp: PTPInstance?
-    private(set) var stream: StreamSetup?
+    private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
+    private var streamSetUp: HostInstant?
     private var lastAnswer = HostInstant.now
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
@@ -46,10 +51,7 @@ final class SessionCore {
     }
 
     /// How far the speaker is with our clock.
-    var clock: (readiness: ClockReadiness, ready: HostInstant?) {
-        guard let ptp, let remote, let peer = ptp.peer(remote) else { return (.cold, nil) }
-        return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
-    }
+    var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
     var remote: IPv4Address? { connection?.socket.remote }
 
@@ -63,15 +65,7 @@ final class SessionCore {
             to: address, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
         self.connection = connection
-        do {
-            let ptp = try clocks.instance(on: socket.local)
-            // Before pairing, so that the clock is old when the speaker is told of it.
-            ptp.add(socket.remote, readiness: configuration.readiness)
-            self.ptp = ptp
-            shared.setClock((ptp, socket.remote))
-        } catch {
-            throw AirPlayError(.timingUnavailable, error.message)
-        }
+        do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
@@ -81,6 +75,20 @@ final class SessionCore {
         let paired = try pair(connection, info)
         try setUpSession(paired)
         return info
+    }
+
+    /// Before pairing, so that the clock is old when the speaker is told of it.
+    private func serveTime(_ socket: TCPSocket) throws(PTPError) {
+        guard configuration.route.needsPTP else {
+            let timing = try TimingResponder(on: socket.local, for: socket.remote)
+            self.timing = timing
+            shared.setClock(.ntp(timing))
+            return
+        }
+        let ptp = try clocks.instance(on: socket.local)
+        ptp.add(socket.remote, readiness: configuration.readiness)
+        self.ptp = ptp
+        shared.setClock(.ptp(ptp, peer: socket.remote))
     }
 
     /// Encrypts the connection; a new one when a way of pairing was refused on the old.
@@ -102,12 +110,18 @@ final class SessionCore {
     private func setUpSession(_ connection: RTSPConnection) throws(AirPlayError) {
         guard let secret else { return }
         let identity = configuration.identity
-        let peer = TimingPeer(
-            identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
-            addresses: [connection.socket.local.description])
+        let clock: SessionRequests.Timing
+        if let timing {
+            clock = .ntp(port: timing.port)
+        } else {
+            clock = .ptp(
+                TimingPeer(
+                    identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
+                    addresses: [connection.socket.local.description]))
+        }
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
-            group: configuration.ensemble.identifier, name: identity.name, peer: peer)
+            group: configuration.ensemble.identifier, name: identity.name, timing: clock)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
@@ -127,38 +141,61 @@ final class SessionCore {
         schedule()
     }
 
-    /// Sets up a buffered stream and its connection.
-    func startBuffered(
+    /// Sets up the route's stream and its way to the speaker.
+    func startStream(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
-        guard let connection, let secret, let ptp, stream == nil else {
+        guard let connection, let secret, stream == nil else {
             throw AirPlayError(.outOfOrder, "A stream needs a connected session that has none yet.")
         }
         let local = connection.socket.local
         let remote = connection.socket.remote
         // Before the stream's SETUP, as Apple's senders do: some speakers stay silent in the other order.
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
-        let port = try ReservedPort(on: local)
+        let control = try datagramSocket(on: local)
         let key = ChannelKeys.audio(from: secret)
-        let body = SessionRequests.setUpBufferedStream(
-            format: format, key: key, controlPort: port.number, connection: sessionNumber)
+        let body =
+            configuration.route == .buffered
+            ? SessionRequests.setUpBufferedStream(
+                format: format, key: key, controlPort: control.port, connection: sessionNumber)
+            : SessionRequests.setUpRealtimeStream(
+                format: format, key: key, controlPort: control.port, connection: sessionNumber)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
-        // Before the speaker begins to listen to our clock.
-        measurePath()
-        ptp.noteStreamSetUp(remote)
-        _ = try tellPeers(connection).accepted("share our clock")
-        let socket = try TCPSocket.connect(
-            to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
-        let shared = shared
-        let writer = BufferedWriter(
-            socket: socket, key: key, format: format, store: store, room: room,
-            ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) })
-        shared.setWriter(writer)
-        reservedPort = port
+        if let ptp {
+            // Before the speaker begins to listen to our clock.
+            measurePath()
+            ptp.noteStreamSetUp(remote)
+            _ = try tellPeers(connection).accepted("share our clock")
+        }
+        if configuration.route == .buffered {
+            let socket = try TCPSocket.connect(
+                to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
+            let shared = shared
+            shared.setWriter(
+                BufferedWriter(
+                    socket: socket, key: key, format: format, store: store, room: room,
+                    ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) }))
+        } else {
+            guard let controlPort = setup.controlPort, controlPort != 0 else {
+                throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
+            }
+            let ends = RealtimeSender.Ends(
+                control: control, data: try datagramSocket(on: local), remote: remote, dataPort: setup.dataPort,
+                controlPort: controlPort)
+            shared.setWriter(
+                RealtimeSender(
+                    ends: ends, key: key, format: format, source: ptp == nil ? sessionNumber : 0,
+                    arrivalToRender: setup.arrivalToRender, store: store, room: room))
+        }
+        controlSocket = control
         stream = setup
         return setup
+    }
+
+    private func datagramSocket(on local: IPv4Address) throws(AirPlayError) -> PTPSocket {
+        do { return try PTPSocket(address: local, port: 0) } catch { throw AirPlayError(.unreachable, error.message) }
     }
 
     private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
@@ -171,7 +208,7 @@ final class SessionCore {
 
     /// Tells the speaker who plays now, when that has changed.
     func sharePeers() throws(AirPlayError) {
-        guard let connection, stream != nil else { return }
+        guard let connection, stream != nil, ptp != nil else { return }
         _ = try tellPeers(connection)
     }
 
@@ -193,14 +230,21 @@ final class SessionCore {
     }
 
     /// The frame `position` is heard at `instant`, and the others before and after it.
-    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) -> PTPTimeline {
-        guard let ptp, let remote, stream != nil else {
+    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
+        guard let remote, let writer = shared.writer, stream != nil else {
             throw AirPlayError(.outOfOrder, "There is no stream to start.")
         }
-        let timeline = ptp.timeline(for: remote)
+        let timeline = ptp?.timeline(for: remote)
+        let onWire = writer.store.onWire(position)
+        if let sender = writer as? RealtimeSender {
+            sender.play(.init(position: onWire, instant: instant, timeline: timeline))
+            shared.learn(.played)
+            ptp?.setPlaying(true, for: remote)
+            return
+        }
+        guard let ptp, let timeline else { return }
         let body = SessionRequests.play(
-            position: shared.writer?.store.onWire(position) ?? position, at: timeline.mapping.target(at: instant),
-            clock: timeline.grandmaster.rawValue)
+            position: onWire, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(
@@ -209,12 +253,12 @@ final class SessionCore {
         _ = try response.accepted("start")
         shared.learn(.played)
         ptp.setPlaying(true, for: remote)
-        return timeline
     }
 
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
+        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }
 
@@ -228,8 +272,19 @@ final class SessionCore {
         ptp.setPathCorrection(shortest / 2, for: remote)
     }
 
+    /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
+    private func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
+        sender.halt()
+        let next = sender.next
+        guard let timestamp = next.timestamp else { return }
+        _ = try exchange(
+            "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
+        ).accepted("forget its queue")
+    }
+
     /// Everything before this packet is forgotten; a new `play` is needed.
     func flush(until position: PacketStore.Position) throws(AirPlayError) {
+        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         _ = try request(
             "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
             timeout: Deadline.request
@@ -239,9 +294,9 @@ final class SessionCore {
     /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
     /// is no longer kept, nor any later one.
     func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
-        guard let writer = shared.writer, let position = writer.store.rewind(to: timestamp, gap: gap) else {
-            return false
-        }
+        guard let writer = shared.writer else { return false }
+        writer.halt()
+        guard let position = writer.store.rewind(to: timestamp, gap: gap) else { return false }
         writer.wake()
         try flush(until: position)
         return true
@@ -256,9 +311,11 @@ final class SessionCore {
         attend = nil
         schedule()
         if let connection, !connection.isBroken, secret != nil {
-            if stream != nil {
+            if stream != nil, configuration.route == .buffered {
                 _ = try? request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.tearDown)
             }
+            // Before the tear-down: a packet that comes after it may be an error to the speaker.
+            if let sender = shared.writer as? RealtimeSender { try? stop(sender, timeout: Deadline.tearDown) }
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }
         shared.writer?.close()
@@ -266,15 +323,22 @@ final class SessionCore {
         events?.close()
         events = nil
         connection?.socket.interrupt()
-        if let ptp, let remote {
-            if let peer = ptp.peer(remote), peer.readiness.probes > 0 { shared.learn(.probed) }
-            ptp.remove(remote)
-        }
+        noteExperience()
+        if let ptp, let remote { ptp.remove(remote) }
         shared.setClock(nil)
         connection = nil
         ptp = nil
         stream = nil
-        reservedPort = nil
+        controlSocket = nil
+        timing?.close()
+        timing = nil
+    }
+
+    /// What this session shows about the speaker's way with clocks.
+    private func noteExperience() {
+        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { shared.learn(.probed) }
+        guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
+        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { shared.learn(.clockless) }
     }
 
     // MARK: Between requests

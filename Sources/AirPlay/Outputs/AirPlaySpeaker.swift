@@ -4,9 +4,10 @@ public import MediaCore
 public import PTP
 public import SyncRendering
 
-/// One AirPlay 2 speaker as a place where sound goes, over the buffered route.
+/// One AirPlay 2 speaker as a place where sound goes.
 ///
-/// The film's own AAC goes through untouched where the speaker can decode it. Film moment M is heard at host instant
+/// On the buffered route the film's own AAC goes through untouched where the speaker can decode it; realtime routes
+/// carry lossless sound at 44.1 kHz. Film moment M is heard at host instant
 /// H because the speaker is told so once, as a line on the clock that this computer serves; it compensates its own
 /// delay itself. Requests run on the session's control thread.
 public final class AirPlaySpeaker: AudioOutput {
@@ -14,7 +15,9 @@ public final class AirPlaySpeaker: AudioOutput {
     public enum Encoding: Sendable { case lossless, aac }
 
     public let name: String
-    public var kind: AudioRouteKind { .bufferedSpeaker }
+    public var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
+    /// What kind of stream, and whose time it runs on.
+    public var route: Route { configuration.route }
     private let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
     private let encoding: Encoding
@@ -46,10 +49,16 @@ public final class AirPlaySpeaker: AudioOutput {
         var isGivenUp = false
     }
 
+    /// - Parameters:
+    ///   - clocks: this process's PTP instances; speakers that play together are made with the same.
+    ///   - encoding: for buffered sound that cannot go through untouched.
     public init(
-        name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, encoding: Encoding = .lossless
+        name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
+        encoding: Encoding = .lossless
     ) {
         self.name = name
+        var configuration = configuration
+        configuration.route = route
         self.configuration = configuration
         self.clocks = clocks
         self.encoding = encoding
@@ -82,8 +91,12 @@ public final class AirPlaySpeaker: AudioOutput {
         return OutputLatency(startLead: lead, shares: shares)
     }
 
+    /// Behind a realtime stream only what a busy moment of this computer may cost.
+    private static let realtimeDepth: Duration = .seconds(3)
+
     public var desiredDepth: Duration {
-        state.withLock { state in
+        guard route == .buffered else { return Self.realtimeDepth }
+        return state.withLock { state in
             guard let stream = state.stream, let size = state.setup?.bufferSize else { return .seconds(60) }
             // 40 kB/s is AAC at 320 kb/s; lossless sound seldom needs more than two thirds of its plain size.
             let rate =
@@ -103,7 +116,8 @@ public final class AirPlaySpeaker: AudioOutput {
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        DeliveryChoice(for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless)
+        DeliveryChoice(
+            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
     }
 
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
@@ -112,7 +126,8 @@ public final class AirPlaySpeaker: AudioOutput {
         case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
         case .encoded(let format, _):
             choice = DeliveryChoice(
-                for: format, mustDecode: true, reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless)
+                for: format, mustDecode: true,
+                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
         case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
         }
         let kept = state.withLock { state -> Bool in
@@ -128,11 +143,6 @@ public final class AirPlaySpeaker: AudioOutput {
         close()
         try open(choice, context)
     }
-
-    /// Memory for packets: as much as the speaker holds, so that all of it can be sent again, within these bounds.
-    private static let storeBytes = (1 << 20)...(8 << 20)
-    /// Packets of AAC that fill eight minutes.
-    private static let storePackets = 1 << 15
 
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
@@ -162,9 +172,9 @@ public final class AirPlaySpeaker: AudioOutput {
             loudness.note(try session.connect(yielding: yielding))
             let setup: StreamSetup
             if let store {
-                setup = try session.startBuffered(stream, store: store, room: { room.raise() })
+                setup = try session.startStream(stream, store: store, room: { room.raise() })
             } else {
-                setup = try session.startBuffered(stream, room: { room.raise() })
+                setup = try session.startStream(stream, room: { room.raise() })
             }
             // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
             try? session.setTitle(name, at: title)
@@ -261,6 +271,7 @@ public final class AirPlaySpeaker: AudioOutput {
             state.epoch += 1
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
             guard let next = state.line?.next, let session = state.session else { return nil }
+            session.haltStream()
             return (session, store.removeAll(next: next))
         }
         guard let (session, position) = pending else { return }
@@ -306,7 +317,7 @@ public final class AirPlaySpeaker: AudioOutput {
 
     public func close() {
         let (session, news) = state.withLock { state in
-            defer { 
+            defer {
                 state = State(
                     epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
             }

@@ -90,7 +90,7 @@ final class SpeakerAttendance: Sendable {
         let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
         let moment = segment.mediaTime(at: instant)
         guard let position = line.timestamp(of: moment, rate: segment.rate) else { return nil }
-        _ = try core.play(position, at: instant)
+        try core.play(position, at: instant)
         told.segment = segment
         told.hasPlayed = true
         told.isRewound = false

@@ -7,6 +7,8 @@ public struct SpeakerExperience: OptionSet, Hashable, Sendable {
     public static let played = SpeakerExperience(rawValue: 1)
     /// It asked for our time.
     public static let probed = SpeakerExperience(rawValue: 2)
+    /// It took a stream and never came to terms with our clock.
+    public static let clockless = SpeakerExperience(rawValue: 4)
 }
 
 extension RouteMemory {
@@ -15,12 +17,18 @@ extension RouteMemory {
         _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
         before: RouteMemory?
     ) -> RouteMemory? {
-        guard experience.contains(.played) else { return nil }
         // An update of the speaker's software makes what was learned void.
         var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
-        memory.route = route
-        memory.failed.remove(route)
-        memory.role = role
+        if experience.contains(.played) {
+            memory.route = route
+            memory.failed.remove(route)
+            memory.role = role
+        } else if experience.contains(.clockless) {
+            if memory.route == route { memory.route = nil }
+            memory.failed.insert(route)
+        } else {
+            return nil
+        }
         memory.hasProbed = memory.hasProbed || experience.contains(.probed)
         memory.sourceVersion = sourceVersion
         return memory == before ? nil : memory

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A speaker that stops reading is full or paused, not ill: there is no time limit here. A packet once begun is
 /// finished before anything else, because the stream's framing depends on it.
-final class BufferedWriter: Sendable {
+final class BufferedWriter: StreamWriter {
     /// Kept short: what the kernel holds is the only sound that a flush cannot recall.
     private static let sendBuffer: Int32 = 64 << 10
 
@@ -42,6 +42,9 @@ final class BufferedWriter: Sendable {
 
     /// Tells the thread that there is something to send, from any thread.
     func wake() { arrival.raise() }
+
+    /// A receiver that has no line plays nothing, whatever it holds.
+    func halt() {}
 
     /// True once the connection has ended.
     var isOver: Bool { isClosed.load(ordering: .acquiring) }

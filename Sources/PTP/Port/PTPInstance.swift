@@ -87,7 +87,9 @@ public final class PTPInstance: Sendable {
     }
 
     /// From now on the speaker plays by our clock, or no longer does.
-    public func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) { engine.change(peer) { $0.isPlaying = isPlaying } }
+    public func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
+        engine.change(peer) { $0.isPlaying = isPlaying }
+    }
 
     /// What is known about a speaker; nil when it is not served.
     public func peer(_ address: IPv4Address) -> PTPPeer? {

@@ -25,7 +25,7 @@ struct SoundRoute: Sendable {
         }
         let knowledge = SpeakerKnowledge()
         let places = try SpeakerSelection.live(knowledge, interruption: interruption).places(choices)
-        speakers = try DrivenSpeaker.all(
+        speakers = DrivenSpeaker.all(
             places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
         let card = places.contains { if case .card = $0 { true } else { false } } ? Self.card(arguments.options) : nil
         output = Self.joined((card.map { [$0] } ?? []) + speakers.map(\.output))

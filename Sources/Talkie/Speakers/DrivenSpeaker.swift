@@ -7,25 +7,15 @@ struct DrivenSpeaker: Sendable {
     let output: AirPlaySpeaker
 
     /// The speakers of one run share one identity and one clock on each address.
-    ///
-    /// - Throws: 69 for a route that cannot be driven.
-    static func all(_ chosen: [ChosenSpeaker], knowledge: SpeakerKnowledge) throws(PlayerFailure) -> [DrivenSpeaker] {
+    static func all(_ chosen: [ChosenSpeaker], knowledge: SpeakerKnowledge) -> [DrivenSpeaker] {
         let sender = knowledge.sender
         let clocks = PTPDirectory(identity: sender.clock)
-        var driven: [DrivenSpeaker] = []
-        for speaker in chosen {
-            guard speaker.route == .buffered else {
-                throw PlayerFailure(
-                    exitStatus: ExitStatus.unavailable,
-                    message:
-                        "'\(speaker.name)' needs the \(speaker.route) route (\(speaker.reason)), which is not supported yet"
-                )
-            }
+        return chosen.map { speaker in
             let output = AirPlaySpeaker(
-                name: speaker.name, configuration: speaker.configuration(knowledge, sender: sender), clocks: clocks)
-            driven.append(DrivenSpeaker(chosen: speaker, output: output))
+                name: speaker.name, configuration: speaker.configuration(knowledge, sender: sender), clocks: clocks,
+                route: speaker.route)
+            return DrivenSpeaker(chosen: speaker, output: output)
         }
-        return driven
     }
 
     /// Keeps for the next start what this run has taught. Losing it costs that start a second, so failures are silent.

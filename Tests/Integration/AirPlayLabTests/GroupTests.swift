@@ -80,5 +80,38 @@ extension SpeakerLabTests {
             let median = heard.sorted()[heard.count / 2]
             #expect(abs(median) < 8, "median \(median) ms")
         }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [0, 1])
+        func aRealtimeStreamIsHeardWhereTheTimebaseSaysIt(lossPercent: Int) throws {
+            let (lab, addresses) = try Lab.freshSpeakers(1)
+            let source = try BeepSource(lab, seconds: 20)
+            if lossPercent > 0 { _ = try lab.run("impair", ["1", "loss", String(lossPercent)]) }
+            defer { _ = try? lab.run("impair", ["1", "clear"]) }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
+                clocks: PTPDirectory(identity: identity.clock), route: .realtime)
+            let film = PlayedSound(speaker)
+            defer { film.end() }
+            let recording = try Lab.Recording(lab, seconds: 16)
+            try film.play(source)
+            film.start.advanced(by: .milliseconds(4300)).sleep()
+            let firstStart = film.start
+            let paused = film.pause()
+            HostInstant.now.advanced(by: .seconds(1)).sleep()
+            let resumed = film.resume()
+            try recording.wait()
+            let beeps = try lab.beeps(in: recording.file)
+            let before = film.errors(beeps.filter { $0 < paused.nanoseconds }, from: firstStart)
+            let between = beeps.filter { $0 > paused.nanoseconds + 150_000_000 && $0 < resumed.nanoseconds - 5_000_000 }
+            let after = film.errors(beeps.filter { $0 >= resumed.nanoseconds - 5_000_000 })
+            print("realtime, loss \(lossPercent) %: \(before), then \(after)")
+            #expect(before.count >= 4 && after.count >= 5)
+            #expect(between.isEmpty, "heard while paused")
+            for errors in [before, after] {
+                let median = errors.sorted()[errors.count / 2]
+                #expect(abs(median) < (lossPercent > 0 ? 8 : 1.5), "median \(median) ms")
+            }
+        }
     }
 }

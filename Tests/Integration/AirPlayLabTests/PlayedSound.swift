@@ -61,10 +61,24 @@ final class PlayedSound {
         synchronizer.setRate(1, time: .zero, atHostTime: start)
     }
 
+    /// Stops time now; when that was.
+    func pause() -> HostInstant {
+        synchronizer.setRate(0)
+        return .now
+    }
+
+    /// Goes on from where it stopped; when.
+    func resume() -> HostInstant {
+        let line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        // Film time 0 would have been heard then.
+        start = line.hostInstant(of: .zero) ?? line.hostAnchor
+        return line.hostAnchor
+    }
+
     /// How far each beep was from the whole second it belongs to, in milliseconds; positive is late.
-    func errors(_ beeps: [Int64]) -> [Double] {
+    func errors(_ beeps: [Int64], from origin: HostInstant? = nil) -> [Double] {
         beeps.map { instant in
-            let milliseconds = Double(instant - start.nanoseconds) / 1e6
+            let milliseconds = Double(instant - (origin ?? start).nanoseconds) / 1e6
             return milliseconds - (milliseconds / 1000).rounded() * 1000
         }
     }
