@@ -195,7 +195,7 @@ final class SessionCore {
     }
 
     private func datagramSocket(on local: IPv4Address) throws(AirPlayError) -> PTPSocket {
-        do { return try PTPSocket(address: local, port: 0) } catch { throw AirPlayError(.unreachable, error.message) }
+        do { return try SpeakerPorts.socket(on: local) } catch { throw AirPlayError(.unreachable, error.message) }
     }
 
     private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
