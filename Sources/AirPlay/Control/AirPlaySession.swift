@@ -24,6 +24,8 @@ public final class AirPlaySession: Sendable {
         public var route = Route.buffered
         /// The speakers that play together with this one.
         public var ensemble = SpeakerEnsemble()
+        /// Takes down what the sessions teach about the speaker.
+        public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
 
@@ -117,9 +119,6 @@ public final class AirPlaySession: Sendable {
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }
-
-    /// What this session has taught about the speaker.
-    var experience: SpeakerExperience { shared.experience }
 
     /// The packets of the present stream.
     var store: PacketStore? { shared.writer?.store }

@@ -23,17 +23,17 @@ final class SessionCore {
     /// A speaker that has not understood our clock by then never will on this route.
     private static let clockPatience: Duration = .seconds(8)
 
-    private let configuration: AirPlaySession.Configuration
+    let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
-    private let shared: SessionShared
-    private var connection: RTSPConnection?
+    let shared: SessionShared
+    var connection: RTSPConnection?
     private var secret: SecretBytes?
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
     private var controlSocket: PTPSocket?
     private var timing: TimingResponder?
-    private var ptp: PTPInstance?
+    var ptp: PTPInstance?
     private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
     private var streamSetUp: HostInstant?
     private var lastAnswer = HostInstant.now
@@ -52,6 +52,16 @@ final class SessionCore {
 
     /// How far the speaker is with our clock.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
+
+    /// The speaker sends time of its own and does not ask for ours: it wants to be followed.
+    var insistsOnOwnClock: Bool {
+        guard let ptp, let remote, let peer = ptp.peer(remote) else { return false }
+        // A second of Syncs; a receiver that only wakes a master sends Announce messages.
+        return peer.syncs >= 8 && peer.readiness.probes == 0
+    }
+
+    /// When the stream was set up.
+    private(set) var streamBegan: HostInstant?
 
     var remote: IPv4Address? { connection?.socket.remote }
 
@@ -191,6 +201,7 @@ final class SessionCore {
         }
         controlSocket = control
         stream = setup
+        streamBegan = .now
         return setup
     }
 
@@ -210,96 +221,6 @@ final class SessionCore {
     func sharePeers() throws(AirPlayError) {
         guard let connection, stream != nil, ptp != nil else { return }
         _ = try tellPeers(connection)
-    }
-
-    // MARK: Steering
-
-    /// Sets the loudness; speakers that refuse it are left as they are.
-    func setVolume(decibels: Double) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
-            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
-    }
-
-    /// Titles; some speakers are silent until they have seen any.
-    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER",
-            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
-    }
-
-    /// The frame `position` is heard at `instant`, and the others before and after it.
-    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
-        guard let remote, let writer = shared.writer, stream != nil else {
-            throw AirPlayError(.outOfOrder, "There is no stream to start.")
-        }
-        let timeline = ptp?.timeline(for: remote)
-        let onWire = writer.store.onWire(position)
-        if let sender = writer as? RealtimeSender {
-            sender.play(.init(position: onWire, instant: instant, timeline: timeline))
-            shared.learn(.played)
-            ptp?.setPlaying(true, for: remote)
-            return
-        }
-        guard let ptp, let timeline else { return }
-        let body = SessionRequests.play(
-            position: onWire, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
-        let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
-        if response.status == 400 {
-            throw AirPlayError(
-                .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
-        }
-        _ = try response.accepted("start")
-        shared.learn(.played)
-        ptp.setPlaying(true, for: remote)
-    }
-
-    /// Silence at once; the sound already sent is kept.
-    func pause() throws(AirPlayError) {
-        if let ptp, let remote { ptp.setPlaying(false, for: remote) }
-        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
-        _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
-    }
-
-    /// A speaker that does not measure the path takes our time to be as old as it was when it left; half the
-    /// shortest round trip of the TCP connections puts that right as far as the way there is like the way back. The
-    /// kernel's figure and not one of `/feedback`: it holds no process's time, and every segment of sound renews it.
-    private func measurePath() {
-        guard let ptp, let remote, let connection else { return }
-        let trips = [connection.socket.shortestRoundTrip, shared.writer?.shortestRoundTrip].compactMap { $0 }
-        guard let shortest = trips.min() else { return }
-        ptp.setPathCorrection(shortest / 2, for: remote)
-    }
-
-    /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
-    private func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
-        sender.halt()
-        let next = sender.next
-        guard let timestamp = next.timestamp else { return }
-        _ = try exchange(
-            "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
-        ).accepted("forget its queue")
-    }
-
-    /// Everything before this packet is forgotten; a new `play` is needed.
-    func flush(until position: PacketStore.Position) throws(AirPlayError) {
-        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
-        _ = try request(
-            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
-            timeout: Deadline.request
-        ).accepted("forget its queue")
-    }
-
-    /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
-    /// is no longer kept, nor any later one.
-    func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
-        guard let writer = shared.writer else { return false }
-        writer.halt()
-        guard let position = writer.store.rewind(to: timestamp, gap: gap) else { return false }
-        writer.wake()
-        try flush(until: position)
-        return true
     }
 
     // MARK: End
@@ -336,9 +257,10 @@ final class SessionCore {
 
     /// What this session shows about the speaker's way with clocks.
     private func noteExperience() {
-        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { shared.learn(.probed) }
+        let lessons = configuration.lessons
+        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { lessons.learn(.probed) }
         guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
-        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { shared.learn(.clockless) }
+        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
     // MARK: Between requests
@@ -361,6 +283,8 @@ final class SessionCore {
         if isAlive, now >= nextKeepAlive {
             keepAlive()
             measurePath()
+            // The clock's state is looked at, too.
+            nextAttention = .now
             nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         }
         schedule()
@@ -371,28 +295,34 @@ final class SessionCore {
             let response = try connection?.exchange("POST", "/feedback", timeout: Deadline.request)
             lastAnswer = .now
             // Receivers without this request answer 404, which shows that they are there.
-            if response?.status == 454 { throw AirPlayError(.lost, "The speaker has ended the session.", status: 454) }
+            if response?.status == 454 { throw Self.sessionEnded }
         } catch {
             guard error.code != .timedOut || .now - lastAnswer >= Self.keepAlivePatience else { return }
             isAlive = false
+            if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))
         }
     }
 
+    private static let sessionEnded = AirPlayError(.lost, "The speaker has ended the session.", status: 454)
+
     // MARK: Requests
 
-    private func request(
+    func request(
         _ method: String, _ body: PropertyList, type: String = "application/x-apple-binary-plist", timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
         try exchange(method, headers: ["Content-Type": type], body: body.binary(), timeout: timeout)
     }
 
-    private func exchange(
+    func exchange(
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
         do {
-            return try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            // The session is gone whatever was asked.
+            if response.status == 454 { shared.fail(Self.sessionEnded) }
+            return response
         } catch {
             if connection.isBroken { shared.fail(error) }
             throw error

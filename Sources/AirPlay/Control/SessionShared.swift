@@ -8,7 +8,6 @@ final class SessionShared: Sendable {
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
-    private let learned = Lock(SpeakerExperience())
     private let failure = Lock<AirPlayError?>(nil)
 
     init() {
@@ -42,10 +41,6 @@ final class SessionShared: Sendable {
     func expectEnd() {
         failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
     }
-
-    var experience: SpeakerExperience { learned.withLock { $0 } }
-
-    func learn(_ experience: SpeakerExperience) { learned.withLock { $0.formUnion(experience) } }
 
     func finish() { continuation.finish() }
 }

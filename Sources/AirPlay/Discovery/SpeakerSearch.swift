@@ -27,16 +27,18 @@ public struct SpeakerSearch: Sendable {
 
     /// Blocks until all of them are on the network, each in the place of its query.
     ///
+    /// - Parameter notice: called when it takes longer than usual, with those that are still missing.
     /// - Throws: `DiscoveryError` with a sentence: not found and what was found instead, several of that name, or no
     ///   daemon.
     public func find(
-        _ queries: [SpeakerQuery], until deadline: HostInstant
+        _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {
             Self.isDecided(queries, $0)
         }
         if !decided {
             if case .unavailable(let error) = snapshot.availability { throw error }
+            notice(try Self.match(queries, snapshot).missing)
             (snapshot, decided) = source.wait(until: deadline) { snapshot in
                 if case .unavailable = snapshot.availability { return true }
                 return Self.isDecided(queries, snapshot)

@@ -23,7 +23,6 @@ public final class AirPlaySpeaker: AudioOutput {
     private let encoding: Encoding
     let state = Lock(State())
     private let loudness = SpeakerLoudness()
-    private let learned = Lock(SpeakerExperience())
 
     struct State {
         var session: AirPlaySession?
@@ -45,8 +44,12 @@ public final class AirPlaySpeaker: AudioOutput {
         var news: Task<Void, Never>?
         /// Those that play together with it, when it is in a group.
         var ensemble: SpeakerEnsemble?
-        /// Somebody else plays there: sound is taken and forgotten, so that the film gets to its end.
-        var isGivenUp = false
+        /// What is done for it on a thread of its own: bringing it back, or ending a session.
+        var errand: SpeakerErrand?
+        /// Why the last session was lost; nil when it ended as it should.
+        var interruption: String?
+        /// It is given up: sound is taken and forgotten, so that the film gets to its end.
+        var failure: OutputError?
     }
 
     /// - Parameters:
@@ -200,7 +203,7 @@ public final class AirPlaySpeaker: AudioOutput {
         let use = state.use
         state.news = Task { [weak self] in
             for await item in news {
-                if case .lost = item { self?.rejoin(after: session, use: use) }
+                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
             }
         }
     }
@@ -208,7 +211,7 @@ public final class AirPlaySpeaker: AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
-            if state.isGivenUp {
+            if state.failure != nil {
                 taken = batch.packets.count - offset
                 let last = batch.packets.last
                 state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
@@ -308,35 +311,16 @@ public final class AirPlaySpeaker: AudioOutput {
         session?.control.post { core in try? core.setVolume(decibels: decibels) }
     }
 
-    /// What playing to this speaker has taught so far.
-    public var experience: SpeakerExperience {
-        var experience = learned.withLock { $0 }
-        if let session = state.withLock({ $0.session }) { experience.formUnion(session.experience) }
-        return experience
-    }
-
     public func close() {
-        let (session, news) = state.withLock { state in
+        let (session, news, errand) = state.withLock { state in
             defer {
                 state = State(
                     epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
             }
-            return (state.session, state.news)
+            return (state.session, state.news, state.errand)
         }
         news?.cancel()
         session?.end()
-        if let session { learned.withLock { $0.formUnion(session.experience) } }
-    }
-
-    private static func outputError(_ error: AirPlayError) -> OutputError {
-        let code: OutputError.Code
-        switch error.code {
-        case .busy: code = .busy
-        case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
-        case .unreachable, .timedOut: code = .unavailable
-        case .lost: code = .lost
-        default: code = error.status == 403 ? .notPermitted : .failed
-        }
-        return OutputError(code, error.message)
+        errand?.stop()
     }
 }

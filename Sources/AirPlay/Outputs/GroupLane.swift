@@ -70,7 +70,7 @@ final class GroupLane: Sendable {
         case .outputFailed(let error):
             fail(error)
             renderer.setOutput(nil)
-            open(after: Self.pauses[0])
+            if Self.mayPass(error) { open(after: Self.pauses[0]) }
         }
     }
 
@@ -102,11 +102,15 @@ final class GroupLane: Sendable {
                 return enter()
             } catch {
                 fail(error)
-                // Whoever has taken a speaker shall keep it, and what is forbidden stays so.
-                guard error.code == .unavailable || error.code == .lost || error.code == .failed else { return }
+                guard Self.mayPass(error) else { return }
                 closing.wait(until: .now.advanced(by: pauses.popFirst() ?? Self.pauses.last!))
             }
         }
+    }
+
+    /// Whether another attempt makes sense. Whoever has taken a speaker shall keep it, and what is forbidden stays so.
+    private static func mayPass(_ error: OutputError) -> Bool {
+        error.code == .unavailable || error.code == .lost || error.code == .failed
     }
 
     /// The member is open: its feeder takes over, from the playhead on.

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// What playing to a speaker has taught about it.
 public struct SpeakerExperience: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
@@ -9,6 +11,17 @@ public struct SpeakerExperience: OptionSet, Hashable, Sendable {
     public static let probed = SpeakerExperience(rawValue: 2)
     /// It took a stream and never came to terms with our clock.
     public static let clockless = SpeakerExperience(rawValue: 4)
+}
+
+/// Collects what all sessions with one speaker teach. Any thread.
+public final class SpeakerLessons: Sendable {
+    private let state = Lock(SpeakerExperience())
+
+    public init() {}
+
+    public var learned: SpeakerExperience { state.withLock { $0 } }
+
+    func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 }
 
 extension RouteMemory {

@@ -111,11 +111,18 @@ final class PTPEngine: Sendable {
         round.beat &+= 1
         // One at a time: a copy of the list would be copied again by the next change.
         for index in 0..<count {
-            let peer = shared.withLock { index < $0.peers.count ? $0.peers[index].address : nil }
+            let peer = shared.withLock { index < $0.peers.count ? $0.peers[index] : nil }
             guard let peer else { return }
-            if announcing { announce(to: peer, &round) }
-            sync(to: peer, &round)
+            if announcing || Self.isNew(peer) { announce(to: peer.address, &round) }
+            sync(to: peer.address, &round)
         }
+    }
+
+    /// In the first second of a stream the speaker begins to listen to us, nobody knows when exactly, and knows our
+    /// time from the first Announce on: one that is lost would cost a second.
+    private static func isNew(_ peer: PTPPeer) -> Bool {
+        guard let begun = peer.readiness.streamSetUp else { return false }
+        return HostInstant.now - begun < .seconds(1)
     }
 
     private func announce(to peer: IPv4Address, _ round: inout PTPRound) {

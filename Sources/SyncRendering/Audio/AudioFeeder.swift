@@ -292,7 +292,12 @@ struct AudioFeeder {
 
     /// An output that converts by itself gets on between hand-overs.
     private mutating func reportAcceptance() {
-        guard case .sampleBuffers = delivery, let output else { return }
+        guard let output else { return }
+        if let failure = output.failure, !isRefused, delivery != nil {
+            isRefused = true
+            renderer.fail(.outputFailed(failure))
+        }
+        guard case .sampleBuffers = delivery else { return }
         let until = output.acceptedUntil
         let hasMoved = renderer.state.withLock { state -> Bool in
             guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
@@ -300,10 +305,6 @@ struct AudioFeeder {
             return true
         }
         if hasMoved { renderer.tell(.progress) }
-        if let failure = output.failure, !isRefused {
-            isRefused = true
-            renderer.fail(.outputFailed(failure))
-        }
     }
 
     /// Asks for more when the route has become ready since it was last full.

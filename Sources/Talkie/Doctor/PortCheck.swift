@@ -38,7 +38,7 @@ enum PortCheck {
             Finding(
                 "PTP ports", .missing,
                 "\(holder() ?? "another program") holds UDP 319 or 320 on \(address): "
-                    + "speakers that need PTP cannot be driven",
+                    + "speakers that need PTP cannot be driven from there",
                 remedy: "end that program; sudo ss -ulpn '( sport = :319 or sport = :320 )' shows it")
         default:
             Finding("PTP ports", .missing, error.message, remedy: "check the network of this machine")

@@ -21,14 +21,17 @@ public enum PlaySession {
         }
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: list.items)
+        let terminal = Terminal()
         let route: SoundRoute
         do {
-            route = try SoundRoute(for: arguments, interruption: interruption)
+            defer { terminal.show(status: nil) }
+            route = try SoundRoute(for: arguments, interruption: interruption) {
+                if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+            }
         } catch {
             if let status = interruption.status { return status }
             throw error
         }
-        let terminal = Terminal()
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
         distributor.start(recordingTo: timeline) { mailbox.post(.remark(.warning, $0)) }

@@ -14,9 +14,12 @@ struct SoundRoute: Sendable {
 
     /// Finds the speakers that were named and makes their outputs; the local card begins to open.
     ///
+    /// - Parameter notice: told what is waited for.
     /// - Throws: status 2, 69 or 77 for what cannot be driven. Whatever it throws after an interruption is of no
     ///   interest.
-    init(for arguments: PlayArguments, interruption: Interruption) throws(PlayerFailure) {
+    init(
+        for arguments: PlayArguments, interruption: Interruption, notice: @escaping (String) -> Void
+    ) throws(PlayerFailure) {
         let choices = arguments.speakers
         guard arguments.options.playsAudio, choices.contains(where: { $0 != .local }) else {
             output = arguments.options.playsAudio ? Self.card(arguments.options) : nil
@@ -24,7 +27,9 @@ struct SoundRoute: Sendable {
             return
         }
         let knowledge = SpeakerKnowledge()
-        let places = try SpeakerSelection.live(knowledge, interruption: interruption).places(choices)
+        var selection = SpeakerSelection.live(knowledge, interruption: interruption)
+        selection.notice = notice
+        let places = try selection.places(choices)
         speakers = DrivenSpeaker.all(
             places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
         let card = places.contains { if case .card = $0 { true } else { false } } ? Self.card(arguments.options) : nil

@@ -5,16 +5,19 @@ internal import PTP
 struct DrivenSpeaker: Sendable {
     let chosen: ChosenSpeaker
     let output: AirPlaySpeaker
+    private let lessons: SpeakerLessons
 
     /// The speakers of one run share one identity and one clock on each address.
     static func all(_ chosen: [ChosenSpeaker], knowledge: SpeakerKnowledge) -> [DrivenSpeaker] {
         let sender = knowledge.sender
         let clocks = PTPDirectory(identity: sender.clock)
         return chosen.map { speaker in
-            let output = AirPlaySpeaker(
-                name: speaker.name, configuration: speaker.configuration(knowledge, sender: sender), clocks: clocks,
-                route: speaker.route)
-            return DrivenSpeaker(chosen: speaker, output: output)
+            let configuration = speaker.configuration(knowledge, sender: sender)
+            return DrivenSpeaker(
+                chosen: speaker,
+                output: AirPlaySpeaker(
+                    name: speaker.name, configuration: configuration, clocks: clocks, route: speaker.route),
+                lessons: configuration.lessons)
         }
     }
 
@@ -22,7 +25,7 @@ struct DrivenSpeaker: Sendable {
     func remember(in knowledge: SpeakerKnowledge) {
         guard let id = chosen.speaker.id,
             let memory = RouteMemory.after(
-                output.experience, on: chosen.route, role: chosen.role,
+                lessons.learned, on: chosen.route, role: chosen.role,
                 sourceVersion: chosen.speaker.traits.sourceVersion, before: chosen.memory)
         else { return }
         try? knowledge.routes.remember(memory, of: id)

@@ -19,6 +19,8 @@ struct SpeakerSelection {
     /// Asks who is at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
     var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
+    /// Told what is waited for, when that takes a while.
+    var notice: (String) -> Void = { _ in }
 
     /// The real network.
     static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
@@ -84,12 +86,18 @@ struct SpeakerSelection {
         _ queries: [SpeakerQuery], until deadline: HostInstant
     ) throws(DiscoveryError) -> [[DiscoveredSpeaker]] {
         let announced = queries.filter { $0.isLookedFor }
-        var entries = announced.isEmpty ? [] : try SpeakerSearch(browse(), clock: clock).find(announced, until: deadline)
+        var entries: [SpeakerEntry] = []
+        if !announced.isEmpty {
+            entries = try SpeakerSearch(browse(), clock: clock).find(announced, until: deadline) { missing in
+                notice("waiting for " + missing.map { "'\($0)'" }.joined(separator: " and "))
+            }
+        }
         var found: [[DiscoveredSpeaker]] = []
         for query in queries {
             switch query {
             case .local: found.append([])
             case .address(let address):
+                notice("asking \(address)")
                 do throws(AirPlayError) {
                     found.append([try inquire(address, deadline)])
                 } catch {

@@ -64,7 +64,8 @@ extension SpeakerBrowserTests {
         let result = try play(state, "hall", "Den")
         #expect(result.status == 0, "\(result.errors)")
         for speaker in [hall, den] {
-            #expect(seconds(heardBy: speaker) > 1.5, "\(speaker.configuration.name): \(speaker.record.events.suffix(5))")
+            #expect(
+                seconds(heardBy: speaker) > 1.5, "\(speaker.configuration.name): \(speaker.record.events.suffix(5))")
             // Nobody asked for a volume.
             #expect(speaker.volume == -20)
         }

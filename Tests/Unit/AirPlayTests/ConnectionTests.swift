@@ -46,6 +46,31 @@ import Testing
         #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .seconds(2)) }
     }
 
+    @Test func aFloodThatIsNoAnswerEndsWithTheDeadline() throws {
+        let (server, connection) = try connect()
+        let stale = Array(String(repeating: "RTSP/1.0 200 OK\r\nCSeq: 0\r\n\r\n", count: 2000).utf8)
+        let isOver = Lock(false)
+        let flood = WorkerThread.start(name: "flood") { while !isOver.withLock({ $0 }) { server.send(stale) } }
+        let began = HostInstant.now
+        #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .milliseconds(300)) }
+        #expect(HostInstant.now - began < .seconds(5))
+        isOver.withLock { $0 = true }
+        connection.socket.interrupt()
+        server.hangUp()
+        flood.join()
+    }
+
+    @Test func newsBeyondTheLimitPushesOutTheOldest() async {
+        let shared = SessionShared()
+        for number in 0..<1000 { shared.tell(.message(.integer(Int64(number)))) }
+        shared.finish()
+        var numbers: [Int64] = []
+        for await news in shared.news {
+            if case .message(let list) = news, let number = list.int64 { numbers.append(number) }
+        }
+        #expect(numbers == Array(744..<1000))
+    }
+
     @Test func aSpeakerThatHangsUpIsLost() throws {
         let (server, connection) = try connect()
         server.hangUp()

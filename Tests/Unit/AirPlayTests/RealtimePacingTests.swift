@@ -72,7 +72,8 @@ import Testing
                 #expect(isFirst == (index == 0))
                 #expect(clock == timeline?.grandmaster.rawValue)
                 let heard = try #require(pacing.heard(position))
-                let said = timeline.map { $0.mapping.source(at: instant) } ?? HostInstant(nanoseconds: instant.nanoseconds)
+                let said =
+                    timeline.map { $0.mapping.source(at: instant) } ?? HostInstant(nanoseconds: instant.nanoseconds)
                 #expect(said == heard)
                 #expect(abs((heard - at(moment)).inMilliseconds) <= 10)
             }

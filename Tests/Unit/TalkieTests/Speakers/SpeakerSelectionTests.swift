@@ -35,8 +35,12 @@ import Testing
         let network = ScriptedNetwork(
             (.milliseconds(20), ScriptedNetwork.listing()),
             (.seconds(7), ScriptedNetwork.listing(.announced("Kitchen"))))
-        let kitchen = try #require(try chosen(selection(network), "kitchen").first)
+        var selection = selection(network)
+        var notices: [String] = []
+        selection.notice = { notices.append($0) }
+        let kitchen = try #require(try chosen(selection, "kitchen").first)
         #expect(network.elapsed == .seconds(7))
+        #expect(notices == ["waiting for 'kitchen'"])
         #expect(kitchen.address == SpeakerAddress(host: "10.0.0.5", port: 7000))
         #expect(kitchen.route == .buffered && kitchen.role == .grandmaster)
     }
