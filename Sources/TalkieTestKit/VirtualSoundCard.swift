@@ -66,9 +66,9 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     // MARK: AudioOutput
 
     public var latency: OutputLatency {
-        guard let pump else { return OutputLatency(startLead: depths.idle + depths.interval) }
+        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp, isSettled: false) }
         return OutputLatency(
-            startLead: pump.startLead,
+            startLead: pump.startLead, isSettled: pump.isSettled,
             shares: [
                 LatencyShare(
                     name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)

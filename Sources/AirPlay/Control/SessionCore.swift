@@ -141,8 +141,7 @@ final class SessionCore {
         events = EventChannel(socket: socket, keys: .events(from: secret)) { event in
             switch event {
             case .message(let message): shared.tell(.message(message))
-            case .ended:
-                shared.fail(AirPlayError(.lost, "The speaker has ended the session; somebody else may have taken it."))
+            case .ended(let error): shared.fail(error)
             }
         }
         isAlive = true

@@ -97,7 +97,7 @@ public final class SoundCard: AudioOutput {
     public var latency: OutputLatency {
         let worker = state.withLock { $0.worker }
         guard let pump = worker?.pump else {
-            return OutputLatency(startLead: depths.idle + depths.interval + .milliseconds(10))
+            return OutputLatency(startLead: depths.idle + depths.wakeUp + .milliseconds(10), isSettled: false)
         }
         var shares = [
             LatencyShare(
@@ -105,7 +105,8 @@ public final class SoundCard: AudioOutput {
         ]
         let after = Duration.nanoseconds(delayAfterCard.load(ordering: .relaxed))
         if after != .zero { shares.append(LatencyShare(name: "after the card", duration: after, source: .calibrated)) }
-        return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
+        return OutputLatency(
+            startLead: pump.startLead, stopLead: pump.stopLead, isSettled: pump.isSettled, shares: shares)
     }
 
     /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.

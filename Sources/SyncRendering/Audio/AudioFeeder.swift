@@ -19,6 +19,7 @@ struct AudioFeeder {
     private var isRefused = false
     private var speed: Double = 1
     private var damagedBefore = 0
+    private var wasSettled = true
 
     private enum Pending {
         case nothing
@@ -45,6 +46,7 @@ struct AudioFeeder {
         repeat { applyCommands() } while progress()
         reportAcceptance()
         announceReadiness()
+        announceSettling()
     }
 
     // MARK: Commands
@@ -305,6 +307,14 @@ struct AudioFeeder {
             return true
         }
         if hasMoved { renderer.tell(.progress) }
+    }
+
+    /// Tells when the output has found out its own delay, or has to find it out again.
+    private mutating func announceSettling() {
+        let isSettled = output?.latency.isSettled ?? true
+        guard isSettled != wasSettled else { return }
+        wasSettled = isSettled
+        renderer.tell(.progress)
     }
 
     /// Asks for more when the route has become ready since it was last full.

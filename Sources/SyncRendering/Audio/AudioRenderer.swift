@@ -25,6 +25,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var enqueuedUntil: MediaTime?
         /// Everything enqueued has been handed to the output and no more follows.
         public var isDrained: Bool
+        /// The output knows its own delay, so that a start can be placed.
+        public var isSettled = true
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
@@ -129,6 +131,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
+            status.isSettled = $0.output?.latency.isSettled ?? true
             return status
         }
     }

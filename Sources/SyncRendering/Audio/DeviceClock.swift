@@ -38,6 +38,16 @@ public struct DeviceClock {
     struct Tuning {
         /// For so long after a start only the newest few readings count.
         var settling: Int64 = 120_000_000
+        /// Readings are believed once they agreed to `agreement` for this long, or after `steadyAtLast` in any case
+        /// (a card whose figure moves in large steps). PulseAudio's first 35 ms of a stream that its server resamples
+        /// agree with each other and are 47 ms wrong; then its position stands still until it is true (measured).
+        var steadyAfter: Int64 = 40_000_000
+        var agreement = 1e6
+        var steadyAtLast: Int64 = 250_000_000
+        /// Readings that lie further apart while a stream starts do not speak of the same line.
+        var jump = 5e6
+        /// A position that stands still for longer while a stream starts tells that what went before was no position.
+        var stillness: Int64 = 12_000_000
         /// The line is drawn through buckets once there are this many.
         var leastBuckets = 4
         /// Buckets of the first second, of the first five seconds, and of later.
@@ -93,11 +103,16 @@ public struct DeviceClock {
     private var runStart: Int64 = 0
     private var hasBase = false
     private var lastPosition: Int64 = .min
+    private var movedAt: Int64 = 0
+    private var agreedOffset = 0.0
+    private var agreedSince: Int64 = 0
     /// The rate found before a reset: the same quartz goes on.
     private var rate = 0.0
     private var rateVariance: Double
     private var priorRate = 0.0
     private var priorVariance: Double
+    /// Whether the estimate is good enough to place a first sound by.
+    public private(set) var isSteady = false
     /// Whether the estimate rests on more than the first few readings.
     public private(set) var isSettled = false
     /// The newest estimate; nil until a first reading after a start.
@@ -128,6 +143,7 @@ public struct DeviceClock {
         latestCount = 0
         unsteadiness = 0
         isSettled = false
+        isSteady = false
         hasBase = false
         lastPosition = .min
         estimate = nil
@@ -140,12 +156,23 @@ public struct DeviceClock {
             base = instant.nanoseconds - Int64((Double(position.index) * nominal).rounded())
             runStart = instant.nanoseconds
             bucketStart = instant.nanoseconds
+            movedAt = instant.nanoseconds
+            agreedSince = instant.nanoseconds
+            agreedOffset = 0
         }
         // A position that stands still is no news.
-        guard position.index != lastPosition else { return }
+        guard position.index != lastPosition else {
+            if !isSteady, instant.nanoseconds - movedAt > tuning.stillness {
+                agreedSince = instant.nanoseconds
+                forgetLatest()
+            }
+            return
+        }
         lastPosition = position.index
+        movedAt = instant.nanoseconds
         let stream = Double(position.index) * nominal
         let reading = Bucket(stream: stream, offset: Double(instant.nanoseconds - base) - stream)
+        if !isSteady { watchStart(reading, at: instant) }
         noteScatter(reading)
         latest[latestCount % Self.latestCapacity] = reading
         latestCount += 1
@@ -166,6 +193,25 @@ public struct DeviceClock {
             bucketStart = instant.nanoseconds
         }
         if bucketCount < tuning.leastBuckets { followLatest(reading) } else { isSettled = true }
+    }
+
+    /// While a stream starts: whether readings have begun to agree.
+    private mutating func watchStart(_ reading: Bucket, at instant: HostInstant) {
+        let away = abs(reading.offset - agreedOffset)
+        if away > tuning.agreement {
+            agreedSince = instant.nanoseconds
+            agreedOffset = reading.offset
+        }
+        if away > tuning.jump { forgetLatest() }
+        isSteady =
+            instant.nanoseconds - agreedSince >= tuning.steadyAfter
+            || instant.nanoseconds - runStart >= tuning.steadyAtLast
+    }
+
+    /// What was read so far is worth nothing.
+    private mutating func forgetLatest() {
+        latestCount = 0
+        readingCount = 0
     }
 
     /// How far readings lie from their neighbours: noise that medians average away, unlike a figure that wanders.

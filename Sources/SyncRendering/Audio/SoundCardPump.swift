@@ -12,13 +12,20 @@ public final class SoundCardPump {
     /// How far the queue is filled.
     public struct Depths: Sendable {
         /// While silent.
-        public var idle: Duration = .milliseconds(40)
+        public var idle: Duration = .milliseconds(30)
+        /// While silent and just opened, when somebody waits for the first sound; for `startFor` after a start.
+        public var start: Duration = .milliseconds(20)
+        public var startFor: Duration = .seconds(1)
         /// While playing.
         public var playing: Duration = .milliseconds(100)
         /// Below this the film's own silence is written rather than waited for material.
         public var least: Duration = .milliseconds(30)
-        /// How long the pump sleeps when all is well.
+        /// How long the pump sleeps when all is well and sound plays.
         public var interval: Duration = .milliseconds(20)
+        /// … and while it is silent, when less is queued.
+        public var idleInterval: Duration = .milliseconds(10)
+        /// From a change of the timeline until the pump has seen it: it is woken.
+        public var wakeUp: Duration = .milliseconds(5)
         public init() {}
     }
 
@@ -56,6 +63,7 @@ public final class SoundCardPump {
     private let uncertaintyCell = Atomic<Int64>(0)
     private let leadCell: Atomic<Int64>
     private let rewinds: Atomic<Bool>
+    private let steady = Atomic<Bool>(false)
 
     /// Times the device itself ran dry.
     public private(set) var deviceUnderruns = 0
@@ -80,7 +88,7 @@ public final class SoundCardPump {
         rendered = context.timebase.snapshot
         gainBits = Atomic(initialGain.bitPattern)
         rewinds = Atomic(device.canRewind)
-        leadCell = Atomic((depths.idle + depths.interval).wholeNanoseconds)
+        leadCell = Atomic((depths.start + depths.wakeUp).wholeNanoseconds)
     }
 
     deinit { scratch.deallocate() }
@@ -101,6 +109,10 @@ public final class SoundCardPump {
     /// From writing a frame to the ear, as last seen, and how uncertain that is. Wait-free.
     public var delay: Duration { .nanoseconds(delayCell.load(ordering: .relaxed)) }
     public var uncertainty: Duration { .nanoseconds(uncertaintyCell.load(ordering: .relaxed)) }
+
+    /// Whether the card's position is known well enough to place a first sound; `room` is raised when that comes
+    /// true. Wait-free.
+    public var isSettled: Bool { steady.load(ordering: .acquiring) }
 
     /// How far in the future a start must lie to be kept. Wait-free.
     public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
@@ -132,9 +144,11 @@ public final class SoundCardPump {
         if let outcome = fill(reading, device) { return outcome }
         giveRoom()
         let now = clock.now
-        var next = now.advanced(by: depths.interval)
+        var next = now.advanced(by: playout.isPlaying ? depths.interval : depths.idleInterval)
         // A stream that starts is watched closely.
-        if reading.state != .running || !deviceClock.isSettled { next = now.advanced(by: .milliseconds(5)) }
+        if reading.state != .running || !deviceClock.isSettled || (!playout.isPlaying && isStarting) {
+            next = now.advanced(by: .milliseconds(5))
+        }
         // Material is late: look again soon, before the queue is down.
         if playout.isPlaying, playout.readyFrames < frames(depths.interval) {
             next = now.advanced(by: .milliseconds(5))
@@ -155,6 +169,8 @@ public final class SoundCardPump {
         device = nil
         faults = 0
         _ = restart(true)
+        // Nothing is to be found out while there is none, and nobody shall wait for it.
+        steady.store(true, ordering: .releasing)
     }
 
     /// A device came back, set to the format of the first.
@@ -191,8 +207,16 @@ public final class SoundCardPump {
 
     private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
 
+    /// Whether the device was opened a moment ago.
+    private var isStarting: Bool { written < frames(depths.startFor) }
+    private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
+
     private func learn(_ reading: PlayoutDeviceReading) {
         deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
+        if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
+            steady.store(true, ordering: .releasing)
+            context.room.raise()
+        }
         let after = afterCard.load(ordering: .relaxed)
         let delay = Int64(Double(reading.delay) / rate * 1e9)
         delayCell.store(delay + after, ordering: .relaxed)
@@ -205,13 +229,14 @@ public final class SoundCardPump {
         }
         // What lies behind the queue cannot be changed any more: a start must lie beyond it.
         let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
-        leadCell.store((depths.idle + depths.interval).wholeNanoseconds + behind + after, ordering: .relaxed)
+        leadCell.store((idleDepth + depths.wakeUp).wholeNanoseconds + behind + after, ordering: .relaxed)
     }
 
     /// Counters and places begin anew; what is known of the card's rate stays.
     private func restart(_ ready: Bool) -> Bool {
         playout.interrupted()
         deviceClock.reset()
+        steady.store(false, ordering: .releasing)
         written = 0
         audibleUntil = 0
         cutAt = nil
@@ -307,7 +332,7 @@ public final class SoundCardPump {
         let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
         var heard = heardAt(reading)
         while true {
-            let depth = frames(playout.isPlaying ? depths.playing : depths.idle)
+            let depth = frames(playout.isPlaying ? depths.playing : idleDepth)
             var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
             if queued >= frames(depths.least) { count = min(count, playout.readyFrames) }
             guard count > 0 else { break }

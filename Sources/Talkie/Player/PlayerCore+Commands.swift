@@ -115,7 +115,7 @@ extension PlayerCore {
         wantsPlay = true
         switch state.phase {
         case .paused:
-            let lead = synchronizer.startLead + .milliseconds(5)
+            let lead = synchronizer.startLead + .milliseconds(3)
             synchronizer.setRate(speed, atHostTime: parts.clock.now.advanced(by: lead))
             enter(.playing)
         case .ended: seek(to: resolvedStart, exact: true)

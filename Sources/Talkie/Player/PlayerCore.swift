@@ -241,7 +241,8 @@ final class PlayerCore {
         guard let video, jump.movesPicture else { return true }
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
-        return status.hasEnded || layer.count >= 2
+        // One is enough: by the time the film starts, an output's lead later, the next are there.
+        return status.hasEnded || layer.count >= 1 || layer.shownTime != nil
     }
 
     private func isSoundReady(for jump: Jump) -> Bool {
@@ -251,12 +252,12 @@ final class PlayerCore {
         let status = renderer.status
         if status.hasFailed || status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - jump.target).duration >= renderer.preroll
+        return status.isSettled && (until - jump.target).duration >= renderer.preroll
     }
 
     private func startTime(at moment: MediaTime) {
         // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(5)
+        let lead = synchronizer.startLead + .milliseconds(3)
         synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
         enter(.playing)
     }

@@ -44,6 +44,16 @@ final class CardPlayer: @unchecked Sendable {
         thread = WorkerThread.start(name: "feeder", priority: .elevated) { self.feed() }
     }
 
+    /// Returns once the card knows where it is; false when that takes longer than half a second.
+    func waitUntilSettled() -> Bool {
+        let limit = HostInstant.now.advanced(by: .milliseconds(500))
+        while !card.latency.isSettled {
+            guard HostInstant.now < limit else { return false }
+            HostInstant.now.advanced(by: .milliseconds(1)).sleep()
+        }
+        return true
+    }
+
     func stop() {
         control.withLock { $0.stopping = true }
         room.raise()

@@ -62,8 +62,8 @@ struct SoundCardTests {
         let player = try CardPlayer(device: "pulse", sampleRate: rate)
         let prepared = HostInstant.now
         player.start()
-        // As soon as a player may: the feeder needs a moment, the start a lead.
-        HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+        // As soon as a player may: the card must know where it is, the start needs a lead.
+        #expect(player.waitUntilSettled())
         let start = HostInstant.now.advanced(by: player.card.latency.startLead)
         let line = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1)
         player.setRate(1, time: .zero, at: start)
@@ -82,8 +82,12 @@ struct SoundCardTests {
         // Medians and shares, because a machine that is busy for a moment makes a reading or two late.
         let first = all.filter { $0.seconds < 2 }.map { abs($0.late) }.sorted()
         let steady = all.filter { $0.seconds >= 2 }.map(\.late).sorted()
-        #expect(first[first.count / 2] < 5)
-        #expect(abs(steady[steady.count / 2]) < 1)
+        #expect(first[first.count / 2] < 2)
+        // The first pulse that is loud from its beginning: a start that is misplaced shows here.
+        #expect(try #require(all.first).seconds < 0.15)
+        #expect(abs(try #require(all.first).late) < 5)
+        // The server's own resampler is up to 1.2 ms away from what the server says of it, another way each time.
+        #expect(abs(steady[steady.count / 2]) < (sink.contains("rate=\(rate) ") ? 1 : 2))
         #expect(Double(steady.filter { abs($0) < 3 }.count) >= 0.9 * Double(steady.count))
     }
 }

@@ -60,6 +60,27 @@ import Testing
         flood.join()
     }
 
+    @Test(arguments: [true, false])
+    func anEventChannelWithGarbageEndsWithASentenceAboutIt(isEncrypted: Bool) throws {
+        let server = try LoopbackServer()
+        let (own, theirs) = (SecretBytes.random(count: 32), SecretBytes.random(count: 32))
+        let told = Lock<AirPlayError?>(nil)
+        let done = Signal()
+        let channel = EventChannel(socket: try server.connect(), keys: ChannelKeys(write: own, read: theirs)) { event in
+            guard case .ended(let error) = event else { return }
+            told.withLock { $0 = error }
+            done.raise()
+        }
+        defer { channel.close() }
+        let garbage = [UInt8](repeating: 9, count: 100)
+        var sealer = HAPFrameSealer(key: theirs)
+        server.send(isEncrypted ? sealer.seal(garbage) : garbage)
+        // A frame of 0x0909 bytes is not complete with a hundred.
+        if !isEncrypted { server.send([UInt8](repeating: 9, count: 4000)) }
+        #expect(done.wait(until: .now.advanced(by: .seconds(5))))
+        #expect(told.withLock { $0?.code } == .protocolViolation)
+    }
+
     @Test func newsBeyondTheLimitPushesOutTheOldest() async {
         let shared = SessionShared()
         for number in 0..<1000 { shared.tell(.message(.integer(Int64(number)))) }
