@@ -61,7 +61,7 @@ public final class SpeakerGroup: AudioOutput {
         let all = active.map(\.latency)
         return OutputLatency(
             startLead: all.map(\.startLead).max() ?? .zero, stopLead: all.map(\.stopLead).max() ?? .zero,
-            shares: all.max { $0.delay < $1.delay }?.shares ?? [])
+            isSettled: all.allSatisfy(\.isSettled), shares: all.max { $0.delay < $1.delay }?.shares ?? [])
     }
 
     public var desiredDepth: Duration { active.map(\.desiredDepth).max() ?? .zero }
