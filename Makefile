@@ -12,12 +12,13 @@ export SWIFT_BACKTRACE ?= enable=no
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 
-.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days
+.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads
 
 help:
 	@echo 'make demo     play the talking clip of media/'
 	@echo 'make test     build everything and run all tests'
 	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
+	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
 	@echo 'make build    the program, as .build/release/talkie'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
 	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
@@ -51,6 +52,12 @@ lab-root: setup
 test-speakers: lab
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
 	TALKIE_TIGHT_BOUNDS=1 $(call within,600) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
+
+# Data races in the parts that have threads of their own.
+test-threads: setup
+	$(call within,1200) $(SWIFT) build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+	$(call within,300) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
+		--filter '^(MediaCore|SyncRendering|PTP|AirPlay|VirtualSpeaker)Tests\.'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:
