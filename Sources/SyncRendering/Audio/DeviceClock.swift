@@ -67,9 +67,17 @@ public struct DeviceClock {
         /// A move larger than `step` that stays within `flat` is the truth.
         var step = 2e6
         var flat = 500e3
-        /// … for this long; less in the first seconds.
+        /// … for this long; less in the first seconds, and less for a move that no smoothing makes: a server that was
+        /// not scheduled for a while leaves a hole in the sound of which nobody tells (PulseAudio stopped for 150 ms: 90 ms
+        /// of silence), and until it is followed everything is late by it.
         var stepAfter = 4e9
         var firstStepAfter = 500e6
+        var largeStep = 10e6
+        var largeStepAfter = 2.4e9
+        var hugeStep = 40e6
+        var hugeStepAfter = 1.4e9
+        /// Such moves may vary by this share of their size.
+        var largeStepFlatness = 0.125
         var firstSeconds = 3e9
     }
 
@@ -273,7 +281,12 @@ public struct DeviceClock {
         guard bucketCount > tuning.leastBuckets, let estimate else { return }
         let last = bucket(0)
         let started = last.stream - Double(runStart - base) < tuning.firstSeconds
-        let needed = started ? tuning.firstStepAfter : tuning.stepAfter
+        let size = abs(last.offset - predictedOffset(at: last.stream, estimate))
+        let usual =
+            size > tuning.hugeStep
+            ? tuning.hugeStepAfter : size > tuning.largeStep ? tuning.largeStepAfter : tuning.stepAfter
+        let needed = started ? tuning.firstStepAfter : usual
+        let flat = size > tuning.largeStep ? max(tuning.flat, size * tuning.largeStepFlatness) : tuning.flat
         var (low, high) = (Double.infinity, -Double.infinity)
         var (least, most) = (Double.infinity, -Double.infinity)
         var age = 0
@@ -283,7 +296,7 @@ public struct DeviceClock {
             (low, high) = (min(low, level), max(high, level))
             let residual = past.offset - predictedOffset(at: past.stream, estimate)
             (least, most) = (min(least, residual), max(most, residual))
-            guard high - low < tuning.flat, least > tuning.step || most < -tuning.step else { return }
+            guard high - low < flat, least > tuning.step || most < -tuning.step else { return }
             age += 1
             if last.stream - past.stream >= needed { break }
         }

@@ -45,3 +45,32 @@ import Testing
         #expect(!clock.isSteady)
     }
 }
+
+extension DeviceClockTests {
+    /// How far the estimate is from the truth, in milliseconds, at the end of a run in which a card's position is
+    /// `truth` and its figure is off by `noise`.
+    static func error(until end: Double, truth: (Double) -> Double, noise: (Double) -> Double) throws -> Double {
+        let (clock, _) = Self.clock({ truth($0) + noise($0) }, until: end)
+        let instant = try #require(clock.estimate).instant(of: DeviceFrame(Int64((truth(end) * 48).rounded())))
+        return (instant - HostInstant(nanoseconds: 1_000_000_000 + Int64(end * 1e6))).inMilliseconds
+    }
+
+    /// Up and down by two milliseconds in three seconds, as a busy server's figures do.
+    static func wander(_ time: Double) -> Double { 2 * abs((time / 1500).truncatingRemainder(dividingBy: 2) - 1) }
+
+    @Test(arguments: [(90.0, 2500.0), (300, 2500), (25, 4000)])
+    func aHoleThatAServerLeavesIsFollowedWithinSeconds(hole: Double, within: Double) throws {
+        let late = try Self.error(
+            until: 20_000 + within, truth: { $0 < 20_000 ? $0 : $0 - hole }, noise: Self.wander)
+        #expect(abs(late) < 3)
+    }
+
+    @Test func aFigureThatWandersByEightMillisecondsAndComesBackIsNotFollowed() throws {
+        for end in stride(from: 20_500.0, through: 32_000, by: 500) {
+            let late = try Self.error(
+                until: end, truth: { $0 },
+                noise: { $0 < 20_000 ? 0 : $0 < 24_000 ? ($0 - 20_000) / 500 : max(0, 8 - ($0 - 24_000) / 1000) })
+            #expect(abs(late) < 1.5, "after \(end) ms")
+        }
+    }
+}
