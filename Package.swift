@@ -66,14 +66,15 @@ let package = Package(
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
         module(
             "VirtualSpeaker",
-            ["AirPlayWire", "PTP", "MediaCodecs", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
+            ["AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
         module(
             "Talkie",
             ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Talkie", "VirtualSpeaker", "MediaCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
@@ -105,7 +106,10 @@ let package = Package(
             ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "TalkieCLITests", in: "Unit",
-            ["TalkieCLI", "Talkie", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            [
+                "TalkieCLI", "Talkie", "VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             exclude: ["Snapshots"]),
 
         // Real peers

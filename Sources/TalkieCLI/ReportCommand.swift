@@ -8,13 +8,17 @@ struct ReportCommand: ParsableCommand, UsageLine {
         abstract: "Sum up what a recorded timeline claims about lip sync.",
         discussion: """
             Offsets are positive when sound is later than picture. They are the player's own testimony; the truth is \
-            what a meter outside sees and hears.
+            what a meter outside sees and hears. With the record of a speaker in software (talkie speaker --record) on \
+            the same computer, the sound is what that speaker says it sounded.
             """)
-    static let usageLine = "talkie report TIMELINE [--json] [--plot FILE.svg]"
+    static let usageLine = "talkie report TIMELINE [--speaker-record FILE] [--json] [--plot FILE.svg]"
 
     @Argument(
         help: ArgumentHelp("What talkie play --timeline wrote; - is standard input.", valueName: "TIMELINE"))
     var timeline: String
+
+    @Option(help: ArgumentHelp("Take the sound from what a speaker in software wrote.", valueName: "FILE"))
+    var speakerRecord: String?
 
     @Flag(help: "Print the results for other programs.")
     var json = false
@@ -24,7 +28,7 @@ struct ReportCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         if let objection = InputCheck.objection(to: timeline, what: .timeline) { throw objection }
-        let report = try TimelineReport(reading: timeline)
+        let report = try TimelineReport(reading: timeline, speakerRecord: speakerRecord)
         StandardStream.output.write(json ? report.json.formatted : report.text)
         if let plot { try report.plot(to: plot) }
     }

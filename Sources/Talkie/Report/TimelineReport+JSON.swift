@@ -3,6 +3,7 @@ extension TimelineReport {
     public var json: JSONValue {
         .object([
             ("claimed", .flag(true)),
+            ("sound_from_speaker_record", .flag(heardMoments > 0)),
             ("sign", .text("positive: sound later than picture")),
             ("program", .text(program)),
             ("seconds", .real(seconds, decimals: 3)),

@@ -5,7 +5,10 @@ extension TimelineReport {
     /// What a timeline says, in words for a terminal.
     public var text: String {
         var lines: [String] = []
-        lines.append("claimed by the player itself; what a meter outside sees and hears is the truth")
+        lines.append(
+            heard == nil
+                ? "claimed by the player itself; what a meter outside sees and hears is the truth"
+                : "picture as the player claims it, sound as the speaker in software recorded it")
         lines.append("offsets are positive when sound is later than picture")
         lines.append("")
         lines.append(
@@ -68,6 +71,9 @@ extension TimelineReport {
         if delayWanted != 0 {
             remarks.append(
                 "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was asked for and is not in the offset")
+        }
+        if heard != nil, heardMoments == 0 {
+            remarks.append("the speaker's record does not belong to this timeline")
         }
         if lostEvents > 0 { remarks.append("\(lostEvents) events are missing, the recorder fell behind") }
         if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) not understood and left out") }

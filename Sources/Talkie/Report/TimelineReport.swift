@@ -56,20 +56,30 @@ public struct TimelineReport {
     /// Seconds between the earliest and the latest line.
     private(set) var seconds = 0.0
 
-    private var line = CommandedLine()
+    private(set) var line = CommandedLine()
     /// What a route begins with that speaks for the first time: the pictures of this stretch.
     private var unheard = ClaimedOffset()
     private var origin: Int64?
     private var hasHead = false
     private var parser = FlatJSON()
 
+    /// What the speaker itself says was heard; it then speaks for the sound.
+    var heard: HeardRecord?
+    /// Lines that outputs claimed, newest last: what ties the speaker's record to the film.
+    var claims: [HeardClaim] = []
+    /// Moments of the speaker's record that fit a claim.
+    var heardMoments = 0
+
     init() {}
 
     /// Reads a file, or standard input for `-`.
     ///
-    /// - Throws: status 66 when it cannot be read or holds no timeline.
-    public init(reading path: String) throws(PlayerFailure) {
+    /// - Parameter speakerRecord: what `talkie speaker --record` wrote meanwhile on the same computer; it takes the
+    ///   place of what the player claims about sound.
+    /// - Throws: status 66 when one cannot be read or holds no timeline.
+    public init(reading path: String, speakerRecord: String? = nil) throws(PlayerFailure) {
         self.init()
+        if let speakerRecord { heard = try HeardRecord(reading: speakerRecord) }
         let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Self.unreadable("the timeline '\(path)' cannot be opened (\(Self.reason(errno))); check its name")
@@ -120,7 +130,7 @@ public struct TimelineReport {
     }
 
     /// Seconds since the first line.
-    private func seconds(of instant: Int64) -> Double {
+    func seconds(of instant: Int64) -> Double {
         let (difference, overflow) = instant.subtractingReportingOverflow(origin ?? instant)
         return overflow ? .infinity : Double(difference) / 1e9
     }
@@ -132,6 +142,7 @@ public struct TimelineReport {
         let now = seconds(of: instant)
         guard now.magnitude < 1e8 else { return false }
         seconds = max(seconds, now)
+        listen(until: instant)
         switch event {
         case .head(_, let program):
             hasHead = true
@@ -186,8 +197,9 @@ public struct TimelineReport {
     private mutating func addSound(_ event: TimelineEvent, at instant: Int64, now: Double) -> Bool {
         switch event {
         case .drift(let error, let ppm, let key):
+            let isClaimed = heard == nil
             return with(route: key) { route in
-                route.heard(error: error * 1000, at: now)
+                if isClaimed { route.heard(error: error * 1000, at: now) }
                 if let ppm {
                     route.lowestPPM = min(route.lowestPPM ?? ppm, ppm)
                     route.highestPPM = max(route.highestPPM ?? ppm, ppm)
@@ -195,6 +207,10 @@ public struct TimelineReport {
             }
         case .heard(let film, let anchor, let key):
             // Says how late sound is, like drift, once at the head of a line.
+            guard heard == nil else {
+                claim(film: film, anchor: anchor, route: key)
+                return with(route: key) { _ in }
+            }
             let heard = seconds(of: anchor)
             guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
             let (late, overflow) = anchor.subtractingReportingOverflow(due)
@@ -224,7 +240,7 @@ public struct TimelineReport {
         }
     }
 
-    private mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
+    mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
         guard let index = Int(exactly: key), index >= 0 else { return false }
         if let place = routes.firstIndex(where: { $0.index == index }) {
             body(&routes[place])
@@ -240,6 +256,7 @@ public struct TimelineReport {
 
     /// No more lines follow.
     mutating func finish() {
+        listen(until: .max)
         for place in routes.indices { routes[place].offset.settle() }
         routes.sort { $0.index < $1.index }
     }

@@ -1,7 +1,7 @@
 /// Numbers with a fixed count of decimals, for people and for JSON.
-enum Decimals {
+public enum Decimals {
     /// `-0.250` for (-0.25, 3). Never "-0.000". Beyond ±9.2e12 (three decimals) the value is cut there.
-    static func text(_ value: Double, _ decimals: Int) -> String {
+    public static func text(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let scaled = (value * scale).rounded()

@@ -51,15 +51,15 @@ final class SpeakerCore: Sendable {
         }
     }
 
-    /// Where the next stream is recorded; nil: nowhere.
-    func nextRecording() -> String? {
-        guard case .file(let path) = configuration.output else { return nil }
+    /// Where the next stream sounds: each gets a recording of its own.
+    func nextOutput() -> SpeakerConfiguration.Output {
+        guard case .file(let path) = configuration.output else { return configuration.output }
         let number = state.withLock { state in
             state.recordings += 1
             return state.recordings
         }
-        guard number > 1 else { return path }
-        return path.hasSuffix(".wav") ? "\(path.dropLast(4))-\(number).wav" : "\(path)-\(number)"
+        guard number > 1 else { return .file(path: path) }
+        return .file(path: path.hasSuffix(".wav") ? "\(path.dropLast(4))-\(number).wav" : "\(path)-\(number)")
     }
 
     /// A session plays, or another sender is said to have the speaker.

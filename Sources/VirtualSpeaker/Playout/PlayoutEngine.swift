@@ -23,8 +23,8 @@ final class PlayoutEngine: Sendable {
         var format: PacketFormat
         /// Bytes of packets held on a buffered stream.
         var capacity: Int
-        /// Where a recording goes; none: nowhere.
-        var recording: String?
+        /// Where the sound goes.
+        var output: SpeakerConfiguration.Output
     }
 
     /// A buffered receiver decodes so far ahead (measured by others on shairport-sync). What is decoded is beyond
@@ -82,13 +82,14 @@ final class PlayoutEngine: Sendable {
         state = Lock(
             State(store: setup.kind == .buffered ? .buffered(.init()) : .realtime(.init()), gain: gain))
         let origin = HostInstant.now
-        let file: WAVFile?
-        if let path = setup.recording {
-            file = try WAVFile(path: path, sampleRate: setup.format.sampleRate)
-        } else {
-            file = nil
-        }
-        let device = VirtualDevice(sampleRate: setup.format.sampleRate, origin: origin, file: file, record: record)
+        let rate = setup.format.sampleRate
+        let sink: (any SoundSink)? =
+            switch setup.output {
+            case .none: nil
+            case .file(let path): try WAVFile(path: path, sampleRate: rate)
+            case .card(let device): try CardSink(device: device, sampleRate: rate, origin: origin)
+            }
+        let device = VirtualDevice(sampleRate: rate, origin: origin, sink: sink, record: record)
         let worker = WorkerThread.start(name: "speaker-play", priority: .elevated) { [self] in run(device) }
         thread.withLock { $0 = worker }
     }

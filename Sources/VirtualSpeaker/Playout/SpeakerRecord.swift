@@ -23,9 +23,13 @@ public final class SpeakerRecord: Sendable {
     private let state = Lock(State())
     private let journal: RecordJournal?
     private let changed = Signal()
+    private let newsroom = AsyncStream<Entry>.makeStream(bufferingPolicy: .bufferingNewest(256))
 
     /// - Parameter journal: where everything is written as JSON lines too.
     init(journal: RecordJournal? = nil) { self.journal = journal }
+
+    /// Every event as it happens, until the speaker stops; the newest 256 wait. One consumer.
+    public var news: AsyncStream<Entry> { newsroom.stream }
 
     /// Sound in the order it was placed.
     public var spans: [HeardSpan] { state.withLock { $0.spans } }
@@ -62,6 +66,7 @@ public final class SpeakerRecord: Sendable {
             if state.entries.count > Self.limit { state.entries.removeFirst(Self.limit / 4) }
         }
         journal?.write(event, at: now)
+        newsroom.continuation.yield(Entry(instant: now, event: event))
         changed.raise()
     }
 
@@ -102,6 +107,12 @@ public final class SpeakerRecord: Sendable {
                 break
             }
         }
+    }
+
+    /// Nothing more will happen.
+    func close() {
+        finish()
+        newsroom.continuation.finish()
     }
 
     /// Writes what is not yet in the journal.

@@ -12,17 +12,17 @@ struct VirtualDevice {
 
     let sampleRate: Int
     let origin: HostInstant
-    private let file: WAVFile?
+    private let sink: (any SoundSink)?
     private let record: SpeakerRecord
     /// The frame after the last one placed.
     private var end: DeviceFrame?
     /// The position that follows on there.
     private var nextPosition: RTPTimestamp?
 
-    init(sampleRate: Int, origin: HostInstant, file: WAVFile?, record: SpeakerRecord) {
+    init(sampleRate: Int, origin: HostInstant, sink: (any SoundSink)?, record: SpeakerRecord) {
         self.sampleRate = sampleRate
         self.origin = origin
-        self.file = file
+        self.sink = sink
         self.record = record
     }
 
@@ -71,7 +71,7 @@ struct VirtualDevice {
     }
 
     private func write(_ samples: ArraySlice<Float>, at start: DeviceFrame) {
-        file?.write(samples, at: start)
+        sink?.write(samples, at: start)
     }
 
     /// When the sound that was placed ends; nil when there is none.
@@ -81,13 +81,13 @@ struct VirtualDevice {
     mutating func cut(at instant: HostInstant) {
         if let end {
             let first = frame(at: instant)
-            if first < end { file?.silence(from: first, until: end) }
+            if first < end { sink?.silence(from: first, until: end) }
         }
         record.cut(at: instant)
         end = nil
         nextPosition = nil
     }
 
-    /// The recording lasts until now, silence included.
-    func finish(at now: HostInstant) { file?.finish(frames: frame(at: now), origin: origin) }
+    /// The stream is over; a recording lasts until now, silence included.
+    func finish(at now: HostInstant) { sink?.finish(frames: frame(at: now), origin: origin) }
 }

@@ -20,9 +20,10 @@ public final class SoftwareSpeaker: Sendable {
     /// Begins to listen.
     ///
     /// - Parameter codecs: decode ALAC and AAC; this machine's FFmpeg when none are given.
-    /// - Throws: `cannotListen`, `noClock` or `cannotWrite`; nothing is left behind.
+    /// - Throws: `cannotListen`, `noClock`, `notPermitted`, `noOutput` or `cannotWrite`; nothing is left behind.
     public init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
         self.configuration = configuration
+        if case .card(let device) = configuration.output { try CardSink.check(device: device) }
         var journal: RecordJournal?
         if let path = configuration.journal { journal = try RecordJournal(path: path) }
         record = SpeakerRecord(journal: journal)
@@ -46,8 +47,8 @@ public final class SoftwareSpeaker: Sendable {
                 address: configuration.address, eventPort: configuration.ptpPorts.event,
                 generalPort: configuration.ptpPorts.general)
         } catch {
-            if configuration.clock == .required { throw SpeakerError(.noClock, error.message) }
-            return nil
+            guard configuration.clock == .required else { return nil }
+            throw SpeakerError(error.code == .notPermitted ? .notPermitted : .noClock, error.message)
         }
     }
 
@@ -60,10 +61,10 @@ public final class SoftwareSpeaker: Sendable {
     /// Loudness as the sender set it, in dB; −144 is mute.
     public var volume: Double { core.volume }
 
-    /// Falls silent, ends every connection and completes the recording. Waits for its threads.
+    /// Falls silent, ends every connection and completes recording and record. Waits for its threads.
     public func stop() {
         announcement?.stop()
         server.stop()
-        record.finish()
+        record.close()
     }
 }

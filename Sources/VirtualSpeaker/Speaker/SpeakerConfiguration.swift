@@ -11,6 +11,8 @@ public struct SpeakerConfiguration: Sendable {
         /// A recording, 16-bit stereo, with its times in a JSON file beside it. Each further stream gets a file of
         /// its own: `name-2.wav`.
         case file(path: String)
+        /// A sound card, by ALSA's name for it; it must take stereo at the stream's rate.
+        case card(device: String)
     }
 
     /// Whether PTP timing is offered, which takes UDP ports 319 and 320 on the speaker's address.

@@ -11,6 +11,10 @@ public struct SpeakerError: Error, Hashable, CustomStringConvertible {
         public static let noClock = Code(rawValue: "no-clock")
         /// The recording cannot be written.
         public static let cannotWrite = Code(rawValue: "cannot-write")
+        /// The sound device cannot be used.
+        public static let noOutput = Code(rawValue: "no-output")
+        /// The ports may not be bound by this user.
+        public static let notPermitted = Code(rawValue: "not-permitted")
         /// The options make no sense.
         public static let badOption = Code(rawValue: "bad-option")
     }

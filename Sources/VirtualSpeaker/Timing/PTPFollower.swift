@@ -42,6 +42,10 @@ final class PTPFollower: SenderClock, Sendable {
         self.record = record
         wakeup = try Wakeup()
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
+        // Here and not on the thread: it may start later than the sender's next Announce comes, a second before the
+        // one after that.
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        sockets.drain(into: &buffer)
         let worker = WorkerThread.start(name: "speaker-ptp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
@@ -72,7 +76,6 @@ final class PTPFollower: SenderClock, Sendable {
         var awakening = Awakening(identity: ClockIdentity(rawValue: identity))
         var probes = ProbeSchedule(isOn: quirks.probes)
         var wasLocked = false
-        sockets.drain(into: &buffer)
         while !stopping.load(ordering: .acquiring) {
             let deadline = [awakening.next, probes.next].compactMap { $0 }.min()
             let pause = HostInstant.now.advanced(by: .milliseconds(100))

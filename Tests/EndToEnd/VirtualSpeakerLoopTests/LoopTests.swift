@@ -1,5 +1,6 @@
 import AirPlay
 import AirPlayWire
+import Glibc
 import MediaCore
 import PTP
 import Testing
@@ -7,7 +8,11 @@ import VirtualSpeaker
 
 /// Our sender and the speaker in software on one computer, each with its own session logic.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct LoopTests {
-    private static let ports: (event: UInt16, general: UInt16) = (34319, 34320)
+    /// This process's own, below those that the system gives away (ip_local_port_range).
+    private static let ports: (event: UInt16, general: UInt16) = {
+        let base = UInt16(20_000 + getpid() % 3000 * 4)
+        return (base, base + 1)
+    }()
     private let identity = SenderIdentity.random(name: "Talkie test")
 
     private func speaker(
@@ -221,7 +226,8 @@ import VirtualSpeaker
         let first = session(speaker)
         defer { first.end() }
         _ = try first.connect()
-        let clocks = PTPDirectory(identity: identity.clock, eventPort: 34419, generalPort: 34420)
+        let clocks = PTPDirectory(
+            identity: identity.clock, eventPort: Self.ports.event + 2, generalPort: Self.ports.general + 2)
         let second = AirPlaySession(
             .init(
                 address: SpeakerAddress(host: "127.0.0.2", port: speaker.port),

@@ -2,9 +2,11 @@ import AirPlay
 import Foundation
 
 /// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
+///
+/// The lab is this process's own, with its own network and mDNS, so that another one on the machine is not in the way;
+/// it is taken down with the process.
 struct Lab {
-    let folder: URL
-    private static let location: URL = {
+    private static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["TALKIE_LAB"] { return URL(fileURLWithPath: path) }
         return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Tools/lab")
@@ -15,15 +17,15 @@ struct Lab {
     }
 
     /// Why the lab cannot run here; nil when it can.
-    static var obstacle: String? {
-        let up = location.appendingPathComponent("up").path
+    static let obstacle: String? = {
+        let up = folder.appendingPathComponent("up").path
         if !FileManager.default.isExecutableFile(atPath: up) { return "there is no \(up); set TALKIE_LAB" }
         if getuid() != 0 { return "namespaces need root" }
         if !FileManager.default.fileExists(atPath: rootfs + "/usr/bin/shairport-sync") {
-            return "\(rootfs) is not built; run \(location.path)/setup"
+            return "\(rootfs) is not built; run \(folder.path)/setup"
         }
         return nil
-    }
+    }()
 
     /// True where a missing lab must be noticed: there the tests run and fail with the obstacle.
     static var isWanted: Bool { obstacle == nil || ProcessInfo.processInfo.environment["CI"] == "true" }
@@ -32,44 +34,71 @@ struct Lab {
         let description: String
     }
 
-    /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
-    static func freshSpeaker() throws -> (lab: Lab, host: String, port: UInt16) {
-        if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
-        let lab = Lab(folder: location)
-        _ = try lab.run("up", ["1"])
-        _ = try lab.run("restart", ["1"])
-        let listing = try lab.run("up", ["1"])
-        // spk1  "Lab 1"  10.77.0.11  port 7000  airplay2
-        let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard let index = words.firstIndex(of: "port"), index > 0, words.count > index + 1,
-            let port = UInt16(words[index + 1])
-        else { throw Unavailable(description: "the lab does not name its speaker: \(listing)") }
-        return (lab, words[index - 1], port)
+    private static let state = "/run/talkie-lab-test-"
+
+    /// What makes the lab of one test process differ from every other.
+    private static func settings(of process: Int32) -> [String: String] {
+        // The third number of an address; the lab that a person starts has 10.78.0.
+        let number = Int(process) % 250 + 1
+        return [
+            "TALKIE_LAB_STATE": state + String(process), "TALKIE_LAB_BRIDGE": "tklabt\(number)",
+            "TALKIE_LAB_NETWORK": "10.78.\(number)",
+        ]
     }
 
-    /// Several speakers, each with a receiver process of its own.
+    /// Takes down what test processes left that were killed, and arranges that this one leaves nothing.
+    private static let tidiness: Void = {
+        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/run")) ?? []
+        for entry in entries where entry.hasPrefix("talkie-lab-test-") {
+            guard let process = Int32(entry.dropFirst("talkie-lab-test-".count)), kill(process, 0) != 0 else {
+                continue
+            }
+            _ = try? run(command("down"), [], settings(of: process))
+        }
+        atexit { _ = try? Lab.run(Lab.command("down"), [], Lab.settings(of: getpid())) }
+    }()
+
+    private static func command(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+    /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
+    static func freshSpeaker() throws -> (lab: Lab, host: String, port: UInt16) {
+        let (lab, addresses) = try freshSpeakers(1)
+        return (lab, addresses[0].host, addresses[0].port)
+    }
+
+    /// Several speakers, each with a receiver process of its own and an undisturbed network.
     static func freshSpeakers(_ count: Int) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
         if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
-        let lab = Lab(folder: location)
-        _ = try lab.run("up", [String(count)])
-        for number in 1...count { _ = try lab.run("restart", [String(number)]) }
-        let words = try lab.run("up", [String(count)]).split(whereSeparator: \.isWhitespace).map(String.init)
+        _ = tidiness
+        let lab = Lab()
+        let listing = try lab.run("up", [String(count), "--private"])
+        for number in 1...count {
+            _ = try lab.run("impair", [String(number), "clear"])
+            _ = try lab.run("restart", [String(number)])
+        }
+        // 1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2
+        let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
         let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
             guard words[index] == "port", let port = UInt16(words[index + 1]) else { return nil }
             return SpeakerAddress(host: words[index - 1], port: port)
         }
-        guard addresses.count >= count else { throw Unavailable(description: "the lab names too few: \(words)") }
+        guard addresses.count >= count else {
+            throw Unavailable(description: "the lab names too few speakers: \(listing)")
+        }
         return (lab, Array(addresses.prefix(count)))
     }
 
     func run(_ command: String, _ arguments: [String]) throws -> String {
-        try Self.run(folder.appendingPathComponent(command).path, arguments)
+        try Self.run(Self.command(command), arguments, Self.settings(of: getpid()))
     }
 
-    static func run(_ path: String, _ arguments: [String]) throws -> String {
+    private static func run(
+        _ path: String, _ arguments: [String], _ settings: [String: String] = [:]
+    ) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(settings) { $1 }
         // A file, because what a command leaves running would keep a pipe open.
         let log = FileManager.default.temporaryDirectory.appendingPathComponent("lab-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: log.path, contents: nil)
@@ -92,8 +121,9 @@ struct Lab {
 
         init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
             file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
-            process.executableURL = lab.folder.appendingPathComponent("record")
+            process.executableURL = URL(fileURLWithPath: Lab.command("record"))
             process.arguments = [String(speaker), file.path, String(seconds)]
+            process.environment = ProcessInfo.processInfo.environment.merging(Lab.settings(of: getpid())) { $1 }
             let errors = Pipe()
             process.standardError = errors
             process.standardInput = FileHandle.nullDevice

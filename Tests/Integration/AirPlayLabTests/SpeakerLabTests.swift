@@ -1,4 +1,4 @@
 import Testing
 
 /// Everything that plays to the lab's speaker: one test at a time, because there is one speaker and one set of ports.
-@Suite(.serialized, .enabled(if: Lab.isWanted, "no speaker lab here; see Tools/lab")) struct SpeakerLabTests {}
+@Suite(.serialized, .enabled(if: Lab.isWanted, "no speaker lab: \(Lab.obstacle ?? "")")) struct SpeakerLabTests {}

@@ -1,0 +1,148 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import Talkie
+internal import VirtualSpeaker
+
+/// `talkie speaker`: an AirPlay 2 speaker in software, until somebody ends it.
+struct SpeakerCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "speaker",
+        abstract: "Be an AirPlay 2 speaker in software, for rehearsals.",
+        discussion: """
+            Senders see it like any other speaker. It has an address of its own, so that a sender may run on the same \
+            computer. PTP timing, and with it buffered streams, needs UDP ports 319 and 320 there. Ctrl-C ends it.
+
+            Quirks: \(SpeakerQuirks.vocabulary.joined(separator: ", ")). REQUEST is a method such as SETUP or a path \
+            such as /feedback; a SHARE is 0 to 1; AFTER, BUSY, EVERY and LASTING are seconds.
+            """)
+    static let usageLine = "talkie speaker [OPTION…]"
+
+    @Option(help: "Name that people see.")
+    var name = "Talkie"
+
+    @Option(help: ArgumentHelp("Address of this computer to listen on.", valueName: "A"))
+    var address = "127.0.0.2"
+
+    @Option(help: ArgumentHelp("TCP port to listen on; 0 for any.", valueName: "PORT"))
+    var port: UInt16 = 7000
+
+    @Option(
+        help: ArgumentHelp("Where it sounds: a sound card, a recording, or nowhere.", valueName: "ALSA|FILE.wav|none"),
+        transform: { text in
+            try Self.checked { () throws(SpeakerError) in try SpeakerConfiguration.output(parsing: text) }
+        })
+    var output: SpeakerConfiguration.Output = .none
+
+    @Option(help: ArgumentHelp("Write down what is heard when, and what happens, as JSON lines.", valueName: "FILE"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("Password that senders must know.", valueName: "PW"))
+    var password: String?
+
+    @Option(help: ArgumentHelp("PIN of four digits that senders must be told once.", valueName: "PIN"))
+    var pin: String?
+
+    @Option(
+        help: ArgumentHelp("Timing to offer; auto offers PTP where its ports may be bound.", valueName: "auto|ptp|ntp"),
+        transform: { text in
+            try Self.checked { () throws(SpeakerError) in try SpeakerConfiguration.ClockPolicy(parsing: text) }
+        })
+    var clock: SpeakerConfiguration.ClockPolicy = .ifPermitted
+
+    @Option(
+        name: .customLong("quirk"),
+        help: ArgumentHelp("Behave as some speakers do; may be given several times.", valueName: "NAME[=VALUE…]"))
+    var quirks: [String] = []
+
+    @Flag(help: "Do not announce it by mDNS.")
+    var noMdns = false
+
+    func validate() throws {
+        _ = try speaker
+    }
+
+    /// Everything that was said, as one value.
+    var speaker: SpeakerConfiguration {
+        get throws {
+            try Self.checked { () throws(SpeakerError) in
+                var quirks = SpeakerQuirks()
+                for quirk in self.quirks { try quirks.set(quirk) }
+                guard !name.isEmpty, name.utf8.count <= 63 else {
+                    throw SpeakerError(.badOption, "a name has 1 to 63 bytes, which is what mDNS carries")
+                }
+                var configuration = SpeakerConfiguration(
+                    name: name, port: port, output: output, journal: record, clock: clock, isAnnounced: !noMdns,
+                    quirks: quirks)
+                configuration.address = try SpeakerConfiguration.address(parsing: address)
+                configuration.admission = try SpeakerConfiguration.admission(password: password, pin: pin)
+                return configuration
+            }
+        }
+    }
+
+    /// What the speaker module objects to is a usage error here.
+    private static func checked<Value>(_ body: () throws(SpeakerError) -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw ValidationError(error.message)
+        }
+    }
+
+    func run() throws {
+        let configuration = try speaker
+        let ending = SpeakerEnding()
+        // Before any other thread: all inherit the blocked signals.
+        let signals = SignalWatch { if case .end(let status) = $0 { ending.end(status) } }
+        defer { signals.stop() }
+        let speaker: SoftwareSpeaker
+        do {
+            speaker = try SoftwareSpeaker(configuration)
+        } catch {
+            throw PlayerFailure(exitStatus: Self.status(error.code), message: error.message)
+        }
+        StandardStream.output.write(Self.greeting(speaker))
+        let news = speaker.record.news
+        Task.detached { for await entry in news { SpeakerNews.tell(entry.event) } }
+        let status = ending.wait()
+        speaker.stop()
+        throw Finished(status: status)
+    }
+
+    static func greeting(_ speaker: SoftwareSpeaker) -> String {
+        let configuration = speaker.configuration
+        let timing = speaker.offersPTP ? "PTP and NTP timing" : "NTP timing only, so realtime streams only"
+        let output =
+            switch configuration.output {
+            case .none: "sounds nowhere"
+            case .file(let path): "sounds into \(path)"
+            case .card(let device): "sounds on \(device)"
+            }
+        let name = TerminalText.printable(configuration.name)
+        return "\"\(name)\" is airplay://\(configuration.address):\(speaker.port); \(timing); \(output)\n"
+    }
+
+    private static func status(_ code: SpeakerError.Code) -> Int32 {
+        switch code {
+        case .notPermitted: ExitStatus.notPermitted
+        case .cannotWrite: ExitStatus.failed
+        default: ExitStatus.unavailable
+        }
+    }
+}
+
+/// Waits for the word to end.
+private final class SpeakerEnding: Sendable {
+    private let status = Lock<Int32>(ExitStatus.done)
+    private let signal = Signal()
+
+    func end(_ status: Int32) {
+        self.status.withLock { $0 = status }
+        signal.raise()
+    }
+
+    func wait() -> Int32 {
+        signal.wait()
+        return status.withLock { $0 }
+    }
+}

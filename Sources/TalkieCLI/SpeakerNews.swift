@@ -1,0 +1,32 @@
+internal import Talkie
+internal import VirtualSpeaker
+
+/// What a person in front of a software speaker is told.
+enum SpeakerNews {
+    static func tell(_ event: SpeakerEvent) {
+        guard let text = text(event) else { return }
+        StandardStream.output.write(TerminalText.sentence(text) + "\n")
+    }
+
+    /// Nil for what only the record is interested in.
+    static func text(_ event: SpeakerEvent) -> String? {
+        switch event {
+        case .connected(let from): "\(from) connected"
+        case .disconnected(let from, let reason): "\(from) is gone: \(reason)"
+        case .stream(let kind, let format, _): "\(kind.rawValue) stream, \(format)"
+        case .clock(let locked, _, _): locked ? "the sender's clock is known" : "the sender's clock is lost"
+        case .anchor: "playing"
+        case .paused: "paused"
+        case .volume(let decibels): decibels <= -144 ? "muted" : "volume \(Decimals.text(decibels, 1)) dB"
+        case .underrun: "ran dry"
+        case .lost(let packets): "\(packets) packets never came"
+        case .late(let packets): "\(packets) packets came too late"
+        case .damaged(let reason): reason
+        case .notAnnounced(let reason): "not announced by mDNS: \(reason)"
+        case .takenOver: "another sender takes over"
+        case .tornDown: "the session has ended"
+        case .died: "everything breaks off"
+        case .request, .flushed, .metadata, .resendRequested: nil
+        }
+    }
+}

@@ -1,0 +1,50 @@
+public import AirPlayWire
+public import PTP
+
+/// A configuration as a person writes it.
+extension SpeakerConfiguration {
+    /// An IPv4 address of this computer: `127.0.0.2`.
+    public static func address(parsing text: String) throws(SpeakerError) -> IPv4Address {
+        guard let address = IPv4Address(text), address.rawValue != 0 else {
+            throw SpeakerError(.badOption, "an address is four numbers, such as 127.0.0.2")
+        }
+        return address
+    }
+
+    /// `none`, a recording by its name's end `.wav`, or else an ALSA device.
+    public static func output(parsing text: String) throws(SpeakerError) -> Output {
+        if text.isEmpty { throw SpeakerError(.badOption, "an output is an ALSA device, FILE.wav or none") }
+        if text == "none" { return .none }
+        return text.hasSuffix(".wav") ? .file(path: text) : .card(device: text)
+    }
+
+    /// Who may play: with a password (transient pairing), with a PIN of four digits (pairing that is kept), or everybody.
+    public static func admission(
+        password: String?, pin: String?
+    ) throws(SpeakerError) -> PairSetupResponder.Admission {
+        switch (password, pin) {
+        case (nil, nil): return .open
+        case (let password?, nil):
+            if password.isEmpty { throw SpeakerError(.badOption, "a password has at least one character") }
+            return .password(password)
+        case (nil, let pin?):
+            guard pin.utf8.count == 4, pin.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                throw SpeakerError(.badOption, "a PIN has four digits")
+            }
+            return .pin(pin)
+        default: throw SpeakerError(.badOption, "a speaker has a password or a PIN, not both")
+        }
+    }
+}
+
+extension SpeakerConfiguration.ClockPolicy {
+    /// `auto`, `ptp` or `ntp`.
+    public init(parsing text: String) throws(SpeakerError) {
+        switch text {
+        case "auto": self = .ifPermitted
+        case "ptp": self = .required
+        case "ntp": self = .never
+        default: throw SpeakerError(.badOption, "a clock is auto, ptp or ntp")
+        }
+    }
+}

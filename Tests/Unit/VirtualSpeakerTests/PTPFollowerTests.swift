@@ -1,0 +1,33 @@
+import Glibc
+import MediaCore
+import PTP
+import Testing
+
+@testable import VirtualSpeaker
+
+struct PTPFollowerTests {
+    @Test func anAnnounceThatComesAsSoonAsItListensIsHeard() throws {
+        // This process's own, below those that the system gives away (ip_local_port_range).
+        let base = UInt16(20_000 + getpid() % 3000 * 4)
+        let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
+        let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
+        let voice = try PTPSocket(address: sender, port: ports.general)
+        let sockets = try PTPSockets(address: speaker, eventPort: ports.event, generalPort: ports.general)
+        let master = ClockIdentity(rawValue: 0x1122_33FF_FE44_5566)
+        var writer = PTPMessageWriter(identity: master)
+        writer.announce(.sender(master), sequence: 1)
+        // The thread starts at its own time: only many rounds show what depends on that.
+        for round in 0..<50 {
+            let follower = try PTPFollower(
+                sockets: sockets, sender: sender, oscillator: Oscillator(partsPerMillion: 0), quirks: SpeakerQuirks(),
+                identity: 1, record: SpeakerRecord())
+            defer { follower.stop() }
+            voice.send(writer.bytes, to: speaker, port: ports.general)
+            let limit = HostInstant.now.advanced(by: .seconds(2))
+            while follower.grandmaster == nil, HostInstant.now < limit {
+                HostInstant.now.advanced(by: .milliseconds(1)).sleep()
+            }
+            try #require(follower.grandmaster == master.rawValue, "round \(round)")
+        }
+    }
+}
