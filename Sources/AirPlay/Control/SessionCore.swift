@@ -161,7 +161,7 @@ final class SessionCore {
         let remote = connection.socket.remote
         // Before the stream's SETUP, as Apple's senders do: some speakers stay silent in the other order.
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
-        let control = try datagramSocket(on: local)
+        let control = try datagramSocket { () throws(PTPError) in try SenderPorts.open(on: local) }
         let key = ChannelKeys.audio(from: secret)
         let body =
             configuration.route == .buffered
@@ -190,8 +190,10 @@ final class SessionCore {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
                 throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
             }
+            // Nothing comes in here.
+            let data = try datagramSocket { () throws(PTPError) in try PTPSocket(address: local, port: 0) }
             let ends = RealtimeSender.Ends(
-                control: control, data: try datagramSocket(on: local), remote: remote, dataPort: setup.dataPort,
+                control: control, data: data, remote: remote, dataPort: setup.dataPort,
                 controlPort: controlPort)
             shared.setWriter(
                 RealtimeSender(
@@ -204,8 +206,8 @@ final class SessionCore {
         return setup
     }
 
-    private func datagramSocket(on local: IPv4Address) throws(AirPlayError) -> PTPSocket {
-        do { return try SpeakerPorts.socket(on: local) } catch { throw AirPlayError(.unreachable, error.message) }
+    private func datagramSocket(_ open: () throws(PTPError) -> PTPSocket) throws(AirPlayError) -> PTPSocket {
+        do { return try open() } catch { throw AirPlayError(.unreachable, error.message) }
     }
 
     private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {

@@ -27,7 +27,7 @@ final class TimingResponder: Sendable {
     ///   - local: the address that requests leave from.
     ///   - remote: the only one that is answered.
     init(on local: IPv4Address, for remote: IPv4Address) throws(PTPError) {
-        socket = try SpeakerPorts.socket(on: local)
+        socket = try SenderPorts.open(on: local)
         // The thread keeps this object until `close`.
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }

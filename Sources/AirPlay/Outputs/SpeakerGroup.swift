@@ -61,7 +61,7 @@ public final class SpeakerGroup: AudioOutput {
         let all = active.map(\.latency)
         return OutputLatency(
             startLead: all.map(\.startLead).max() ?? .zero, stopLead: all.map(\.stopLead).max() ?? .zero,
-            isSettled: all.allSatisfy(\.isSettled), shares: all.max { $0.delay < $1.delay }?.shares ?? [])
+            shares: all.max { $0.delay < $1.delay }?.shares ?? [])
     }
 
     public var desiredDepth: Duration { active.map(\.desiredDepth).max() ?? .zero }
@@ -72,7 +72,7 @@ public final class SpeakerGroup: AudioOutput {
         let fed = state.withLock { $0.fedUntil }
         let open = lanes.filter(\.isOpen)
         guard !open.isEmpty else { return fed }
-        let settled = isSettled
+        let settled = isDrained
         let most = open.map(\.member.preroll).max() ?? .zero
         var least: MediaTime?
         for lane in open {
@@ -85,7 +85,8 @@ public final class SpeakerGroup: AudioOutput {
         return min(least, fed)
     }
 
-    public var isSettled: Bool { lanes.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
+    public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
+    public var isDrained: Bool { lanes.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
 
     public var failure: OutputError? {
         let lanes = lanes

@@ -19,7 +19,7 @@ struct AudioFeeder {
     private var isRefused = false
     private var speed: Double = 1
     private var damagedBefore = 0
-    private var wasSettled = true
+    private var wasReadyToStart = true
 
     private enum Pending {
         case nothing
@@ -46,7 +46,7 @@ struct AudioFeeder {
         repeat { applyCommands() } while progress()
         reportAcceptance()
         announceReadiness()
-        announceSettling()
+        announceReadinessToStart()
     }
 
     // MARK: Commands
@@ -96,6 +96,7 @@ struct AudioFeeder {
         nextFormat = nil
         isFinishing = false
         isFinished = false
+        encoderFinished = false
         isRefused = false
     }
 
@@ -125,6 +126,11 @@ struct AudioFeeder {
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
         isFinished = false
+        if encoderFinished {
+            // It had been told that nothing follows, and has given out everything since.
+            encoder?.reset()
+            encoderFinished = false
+        }
         let incoming = buffer.audioFormat
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
@@ -280,7 +286,7 @@ struct AudioFeeder {
             encoder?.reset()
             output.finish()
         }
-        guard output.isSettled else { return false }
+        guard output.isDrained else { return false }
         encoderFinished = false
         isFinishing = false
         isFinished = false
@@ -310,10 +316,10 @@ struct AudioFeeder {
     }
 
     /// Tells when the output has found out its own delay, or has to find it out again.
-    private mutating func announceSettling() {
-        let isSettled = output?.latency.isSettled ?? true
-        guard isSettled != wasSettled else { return }
-        wasSettled = isSettled
+    private mutating func announceReadinessToStart() {
+        let isReady = output?.isReadyToStart ?? true
+        guard isReady != wasReadyToStart else { return }
+        wasReadyToStart = isReady
         renderer.tell(.progress)
     }
 
@@ -331,7 +337,7 @@ struct AudioFeeder {
 extension AudioRenderer {
     func tell(_ news: News) {
         let handler = state.withLock { $0.news }
-        handler?(news)
+        handler?.call(news)
     }
 
     func fail(_ news: News) {

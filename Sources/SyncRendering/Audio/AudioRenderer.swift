@@ -26,10 +26,16 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Everything enqueued has been handed to the output and no more follows.
         public var isDrained: Bool
         /// The output knows its own delay, so that a start can be placed.
-        public var isSettled = true
+        public var isReadyToStart = true
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
+    }
+
+    /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+    final class NewsHandler: Sendable {
+        let call: @Sendable (News) -> Void
+        init(call: @escaping @Sendable (News) -> Void) { self.call = call }
     }
 
     struct State {
@@ -48,7 +54,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
         var stopping = false
-        var news: (@Sendable (News) -> Void)?
+        var news: NewsHandler?
     }
 
     /// Nil when somebody else passes the timeline on.
@@ -83,7 +89,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     ///
     /// - Parameter news: called on the feeder thread; must return at once.
     public func start(news: @escaping @Sendable (News) -> Void) {
-        state.withLock { $0.news = news }
+        state.withLock { $0.news = NewsHandler(call: news) }
         feeder.withLock { thread in
             guard thread == nil else { return }
             thread = WorkerThread.start(name: "audio feeder", priority: .elevated) {
@@ -96,7 +102,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// For tests that turn the feeder by hand: like `start`, without the thread.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
-        state.withLock { $0.news = news }
+        state.withLock { $0.news = NewsHandler(call: news) }
         synchronizer?.add(self)
         return AudioFeeder(renderer: self)
     }
@@ -131,7 +137,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
-            status.isSettled = $0.output?.latency.isSettled ?? true
+            status.isReadyToStart = $0.output?.isReadyToStart ?? true
             return status
         }
     }

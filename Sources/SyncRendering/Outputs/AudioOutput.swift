@@ -63,7 +63,11 @@ public protocol AudioOutput: AnyObject, Sendable {
     func finish()
 
     /// True when nothing accepted waits to be converted any more; an output raises `room` when it becomes true.
-    var isSettled: Bool { get }
+    var isDrained: Bool { get }
+
+    /// False while the output is still finding out its own delay, for a fraction of a second after it was opened: a
+    /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
+    var isReadyToStart: Bool { get }
 
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
@@ -116,6 +120,7 @@ extension AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
     public func accept(_ buffer: SampleBuffer) -> Bool { false }
     public func setSpeed(_ speed: Double) {}
-    public var isSettled: Bool { true }
+    public var isDrained: Bool { true }
+    public var isReadyToStart: Bool { true }
     public var failure: OutputError? { nil }
 }

@@ -12,8 +12,8 @@ enum FirewallCheck {
         var firewalldZones = ["/etc/firewalld/zones/public.xml", "/etc/firewalld/zones/home.xml"]
     }
 
-    private static let first = SpeakerPorts.range.lowerBound
-    private static let last = SpeakerPorts.range.upperBound
+    private static let first = SenderPorts.range.lowerBound
+    private static let last = SenderPorts.range.upperBound
 
     static func findings(_ files: Files = Files()) -> [Finding] {
         let ports = "UDP 319, 320 and \(first) to \(last)"

@@ -252,7 +252,7 @@ final class PlayerCore {
         let status = renderer.status
         if status.hasFailed || status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return status.isSettled && (until - jump.target).duration >= renderer.preroll
+        return status.isReadyToStart && (until - jump.target).duration >= renderer.preroll
     }
 
     private func startTime(at moment: MediaTime) {

@@ -110,6 +110,13 @@ import Testing
         #expect(error?.status == status)
     }
 
+    @Test func whatSpeakersAskLiesOnAFewPortsThatAFirewallCanBeTold() throws {
+        let address = IPv4Address("127.0.0.1")!
+        let sockets = try (0..<4).map { _ in try SenderPorts.open(on: address) }
+        #expect(Set(sockets.map(\.port)).count == 4)
+        #expect(sockets.allSatisfy { SenderPorts.range.contains($0.port) })
+    }
+
     @Test func nobodyThereIsSaidInOneSentence() throws {
         let port = try LoopbackServer().port
         let error = #expect(throws: AirPlayError.self) {

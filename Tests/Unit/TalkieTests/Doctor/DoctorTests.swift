@@ -95,14 +95,14 @@ import Testing
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
         folder.write("# comment\nENABLED=yes\n", to: "ufw")
         var finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow 62319:62350/udp") == true)
-        folder.write("-A ufw-user-input -p udp -m multiport --dports 62319:62350 -j ACCEPT\n", to: "rules")
+        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow 6001:6032/udp") == true)
+        folder.write("-A ufw-user-input -p udp -m multiport --dports 6001:6032 -j ACCEPT\n", to: "rules")
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
         files.ufw = folder.path("none")
         folder.write("812\n", to: "pid")
         finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=62319-62350/udp") == true)
-        folder.write("<port port=\"62319-62350\" protocol=\"udp\"/>", to: "zone")
+        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=6001-6032/udp") == true)
+        folder.write("<port port=\"6001-6032\" protocol=\"udp\"/>", to: "zone")
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
     }
 
