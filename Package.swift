@@ -130,7 +130,7 @@ let package = Package(
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCore"]),
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore"]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // One harness per parser

@@ -42,10 +42,10 @@ public struct SpeakerTraits: Hashable, Sendable {
     /// From `/info`, fresher than an announcement; what it leaves out stays as announced.
     public func updated(by info: ReceiverInfo) -> SpeakerTraits {
         var traits = self
-        traits.model = info.model ?? model
+        traits.model = Self.text(info.model) ?? model
         traits.features = info.features ?? features
         traits.status = info.statusFlags ?? status
-        traits.sourceVersion = info.sourceVersion ?? sourceVersion
+        traits.sourceVersion = Self.text(info.sourceVersion) ?? sourceVersion
         return traits
     }
 

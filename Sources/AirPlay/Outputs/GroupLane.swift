@@ -15,6 +15,8 @@ final class GroupLane: Sendable {
     private let context: AudioOutputContext
     private let condition = Lock(Condition.opening)
     private let format = Lock<AudioFormat?>(nil)
+    /// The present format cannot be decoded; the next one may be.
+    private let undecodable = Lock<OutputError?>(nil)
     private let answer = Signal()
     private let closing = Signal()
     private let isClosing = Atomic<Bool>(false)
@@ -32,7 +34,11 @@ final class GroupLane: Sendable {
 
     var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }
 
-    var failure: OutputError? { condition.withLock { if case .failed(let error) = $0 { error } else { nil } } }
+    /// Why nothing is heard from this member; nil while it plays or is being opened.
+    var failure: OutputError? {
+        let error: OutputError? = condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
+        return error ?? undecodable.withLock { $0 }
+    }
 
     /// Begins to feed the member as soon as it can be had.
     func start(_ format: AudioFormat) {
@@ -64,9 +70,13 @@ final class GroupLane: Sendable {
 
     private func hear(_ news: AudioRenderer.News) {
         switch news {
-        case .progress: context.room.raise()
+        case .progress:
+            if renderer.status.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
+            context.room.raise()
         case .readyForMoreMediaData: break
-        case .cannotDecode(let error): fail(OutputError(.unsupportedFormat, error.message))
+        case .cannotDecode(let error):
+            undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
+            context.room.raise()
         case .outputFailed(let error):
             fail(error)
             renderer.setOutput(nil)

@@ -94,6 +94,12 @@ public final class SpeakerGroup: AudioOutput {
         return lanes.first?.failure
     }
 
+    /// Why nothing is heard from one member at present. Any thread.
+    public func failure(ofMember index: Int) -> OutputError? {
+        let lanes = lanes
+        return lanes.indices.contains(index) ? lanes[index].failure : nil
+    }
+
     // MARK: Sound
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .sampleBuffers(format) }

@@ -96,6 +96,7 @@ struct AudioFeeder {
         nextFormat = nil
         isFinishing = false
         isFinished = false
+        encoderFinished = false
         isRefused = false
     }
 
@@ -125,6 +126,11 @@ struct AudioFeeder {
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
         isFinished = false
+        if encoderFinished {
+            // It had been told that nothing follows, and has given out everything since.
+            encoder?.reset()
+            encoderFinished = false
+        }
         let incoming = buffer.audioFormat
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }

@@ -34,7 +34,9 @@ public enum PlaySession {
         }
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
-        distributor.start(recordingTo: timeline) { mailbox.post(.remark(.warning, $0)) }
+        distributor.start(
+            recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
+            outputNews: { mailbox.post(.output($0, isLost: $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 

@@ -104,6 +104,7 @@ final class SessionDirector: @unchecked Sendable {
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
+        case .output(let output, let isLost): tell(of: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)
@@ -250,6 +251,12 @@ final class SessionDirector: @unchecked Sendable {
 
     /// On the picture.
     func show(_ text: String) { stage.screen?.show(ScreenMessage(text)) }
+
+    /// The film goes on without an output; a person should know why, and that it need not be helped.
+    private func tell(of output: OutputID, isLost: Bool) {
+        guard let (name, reason) = stage.route?.part(output) else { return }
+        tell(isLost ? "'\(name)' has fallen silent. \(reason ?? "")" : "'\(name)' is back.")
+    }
 
     private func tell(_ text: String) {
         show(text)

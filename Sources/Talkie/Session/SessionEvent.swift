@@ -1,5 +1,6 @@
 internal import LocalOutput
 internal import MediaCore
+internal import SyncRendering
 
 /// Something that the session must act on, from whatever thread noticed it.
 enum SessionEvent: Sendable {
@@ -8,6 +9,8 @@ enum SessionEvent: Sendable {
     /// A key pressed in the terminal.
     case terminalKey(String)
     case request(SignalWatch.Request)
+    /// An output fell silent or came back.
+    case output(OutputID, isLost: Bool)
     /// For a person to read.
     case remark(LogLevel, String)
     /// For a person to read, on the picture too.

@@ -34,10 +34,13 @@ public final class EventDistributor: Sendable {
     /// - Parameters:
     ///   - file: where to record, if anywhere; closed with `stop`.
     ///   - complain: called on the recorder's thread, at most once, with a sentence about a record that broke off.
+    ///   - outputNews: called on the recorder's thread when an output was lost or came back.
     public func start(
-        recordingTo file: consuming TimelineFile? = nil, complain: @escaping @Sendable (String) -> Void = { _ in }
+        recordingTo file: consuming TimelineFile? = nil,
+        complain: @escaping @Sendable (String) -> Void = { _ in },
+        outputNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in }
     ) {
-        let recorder = Recorder(file: file, distributor: self, complain: complain)
+        let recorder = Recorder(file: file, distributor: self, outputNews: outputNews, complain: complain)
         thread.withLock { thread in
             guard thread == nil else { return }
             thread = WorkerThread.start(name: "event recorder", priority: .background) { recorder.run() }
@@ -66,15 +69,18 @@ public final class EventDistributor: Sendable {
     private final class Recorder: @unchecked Sendable {
         private var writer: TimelineWriter?
         private let distributor: EventDistributor
+        private let outputNews: @Sendable (OutputID, Bool) -> Void
         private let complain: @Sendable (String) -> Void
         private var batch: [EventLog.Entry] = []
         private var recordedLosses = 0
 
         init(
-            file: consuming TimelineFile?, distributor: EventDistributor, complain: @escaping @Sendable (String) -> Void
+            file: consuming TimelineFile?, distributor: EventDistributor,
+            outputNews: @escaping @Sendable (OutputID, Bool) -> Void, complain: @escaping @Sendable (String) -> Void
         ) {
             if let file = file.take() { writer = TimelineWriter(file: file, at: distributor.clock.now) }
             self.distributor = distributor
+            self.outputNews = outputNews
             self.complain = complain
             batch.reserveCapacity(EventDistributor.batchSize)
         }
@@ -114,7 +120,14 @@ public final class EventDistributor: Sendable {
                     for entry in batch { totals.add(entry) }
                     totals.lostEvents = lost
                 }
-                for entry in batch { writer?.write(entry) }
+                for entry in batch {
+                    writer?.write(entry)
+                    switch entry.event {
+                    case .outputLost(let output): outputNews(output, true)
+                    case .outputRestored(let output): outputNews(output, false)
+                    default: break
+                    }
+                }
                 if lost > recordedLosses {
                     writer?.write(lost: lost - recordedLosses, at: distributor.clock.now)
                     recordedLosses = lost

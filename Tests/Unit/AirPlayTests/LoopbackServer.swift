@@ -49,5 +49,14 @@ final class LoopbackServer: @unchecked Sendable {
         return Array(buffer[..<max(0, recv(connection, &buffer, buffer.count, 0))])
     }
 
+    /// Waits for a sender, reads its first words, answers them and hangs up. Keeps nothing.
+    func answerNext(_ bytes: [UInt8]) {
+        let sender = accept(listener, nil, nil)
+        defer { close(sender) }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        guard recv(sender, &buffer, buffer.count, 0) > 0 else { return }
+        _ = Glibc.send(sender, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
     func hangUp() { shutdown(connection, Int32(SHUT_RDWR)) }
 }

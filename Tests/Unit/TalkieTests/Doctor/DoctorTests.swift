@@ -1,3 +1,4 @@
+import AirPlay
 import Foundation
 import Glibc
 import MediaCore
@@ -89,20 +90,21 @@ import Testing
     }
 
     @Test func aFirewallThatIsOnIsRecognisedWithTheRuleItNeeds() throws {
+        let (first, last) = (SenderPorts.range.lowerBound, SenderPorts.range.upperBound)
         var files = FirewallCheck.Files(
             ufw: folder.path("ufw"), ufwRules: folder.path("rules"), firewalld: folder.path("pid"),
             firewalldZones: [folder.path("zone")])
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
         folder.write("# comment\nENABLED=yes\n", to: "ufw")
         var finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow 62319:62350/udp") == true)
-        folder.write("-A ufw-user-input -p udp -m multiport --dports 62319:62350 -j ACCEPT\n", to: "rules")
+        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow \(first):\(last)/udp") == true)
+        folder.write("-A ufw-user-input -p udp -m multiport --dports \(first):\(last) -j ACCEPT\n", to: "rules")
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
         files.ufw = folder.path("none")
         folder.write("812\n", to: "pid")
         finding = try #require(FirewallCheck.findings(files).first)
-        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=62319-62350/udp") == true)
-        folder.write("<port port=\"62319-62350\" protocol=\"udp\"/>", to: "zone")
+        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=\(first)-\(last)/udp") == true)
+        folder.write("<port port=\"\(first)-\(last)\" protocol=\"udp\"/>", to: "zone")
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
     }
 

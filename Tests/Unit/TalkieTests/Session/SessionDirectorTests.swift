@@ -132,6 +132,16 @@ import Testing
         #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
+    @Test(.timeLimit(.minutes(1))) func anOutputThatFallsSilentIsToldAndSoIsItsReturn() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        let told = rig.person.output()
+        #expect(told.contains("'recording' has fallen silent."))
+        #expect(told.contains("'recording' is back."))
+    }
+
     @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {
         let rig = Rig("long")
         #expect(

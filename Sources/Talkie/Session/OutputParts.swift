@@ -1,0 +1,14 @@
+internal import AirPlay
+internal import SyncRendering
+
+extension AudioOutput {
+    /// The output that an event speaks of, and why nothing is heard from it, when it can say.
+    func part(_ output: OutputID) -> (name: String, reason: String?)? {
+        guard let group = self as? SpeakerGroup else { return (name, silence) }
+        guard group.members.indices.contains(output.index) else { return nil }
+        let member = group.members[output.index]
+        return (member.name, group.failure(ofMember: output.index)?.message ?? member.silence)
+    }
+
+    private var silence: String? { failure?.message ?? (self as? AirPlaySpeaker)?.interruption }
+}

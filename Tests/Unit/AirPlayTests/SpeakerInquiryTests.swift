@@ -1,0 +1,61 @@
+import AirPlayWire
+import MediaCore
+import PTP
+import Testing
+
+@testable import AirPlay
+
+@Suite(.timeLimit(.minutes(1))) struct SpeakerInquiryTests {
+    private let identity = SenderIdentity(rawValue: 0xA1B2_C3D4_E5F6_0718, name: "Test")
+
+    /// Asks a receiver that answers with these bytes.
+    private func ask(_ answer: [UInt8]) throws -> DiscoveredSpeaker {
+        let server = try LoopbackServer()
+        let receiver = WorkerThread.start(name: "receiver") { server.answerNext(answer) }
+        defer { receiver.join() }
+        return try SpeakerInquiry.ask(
+            SpeakerAddress(host: "127.0.0.1", port: server.port), as: identity,
+            until: .now.advanced(by: .seconds(5)), pauses: { _ in false })
+    }
+
+    private func reply(_ status: String, _ body: [UInt8] = []) -> [UInt8] {
+        Array("RTSP/1.0 \(status)\r\nCSeq: 1\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
+    }
+
+    @Test func aReceiverTellsWhoItIs() throws {
+        let info: PropertyList = [
+            "name": "Den\u{1B}[2J", "deviceID": "02:00:00:00:00:01", "features": .integer(1 << 9 | 1 << 38),
+            "statusFlags": .integer(0x204), "sourceVersion": "366.0",
+        ]
+        let speaker = try ask(reply("200 OK", info.binary()))
+        #expect(speaker.name == "Den\u{FFFD}[2J")
+        #expect(speaker.id == SpeakerID("020000000001") && speaker.endpoint?.address.description == "127.0.0.1")
+        #expect(speaker.traits.needsPIN && speaker.traits.sourceVersion == "366.0")
+    }
+
+    @Test func oneThatKnowsNoInfoIsAnAirPlay1Speaker() throws {
+        let speaker = try ask(reply("404 Not Found"))
+        #expect(speaker.endpoints.isEmpty && speaker.raopEndpoints.count == 1)
+        #expect(RouteDecision.decide(for: speaker).verdict == .impossible(.needsAirPlay1))
+    }
+
+    @Test func nonsenseIsNoSpeakerAndNotAskedForAgain() throws {
+        let error = #expect(throws: AirPlayError.self) { try ask(reply("200 OK", [1, 2, 3])) }
+        #expect(error?.code == .protocolViolation)
+    }
+
+    @Test func whoIsBeingSwitchedOnIsAskedAgainUntilTheDeadlineOrAnInterruption() throws {
+        // A port that was free a moment ago and that nobody listens on.
+        let port = try LoopbackServer().port
+        var pauses = 0
+        let error = #expect(throws: AirPlayError.self) {
+            try SpeakerInquiry.ask(
+                SpeakerAddress(host: "127.0.0.1", port: port), as: identity, until: .now.advanced(by: .seconds(3600))
+            ) { _ in
+                pauses += 1
+                return pauses < 4
+            }
+        }
+        #expect(error?.code == .unreachable && pauses == 4)
+    }
+}
