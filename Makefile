@@ -12,14 +12,16 @@ export SWIFT_BACKTRACE ?= enable=no
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 
-.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root
+.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads
 
 help:
 	@echo 'make demo     play the talking clip of media/'
 	@echo 'make test     build everything and run all tests'
-	@echo 'make test-speakers   only those in the speaker lab'
+	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
+	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
 	@echo 'make build    the program, as .build/release/talkie'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
+	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
 	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all)'
 	@echo 'make format   rewrite the sources in the house style;  make lint  only check it'
@@ -46,14 +48,24 @@ test: setup lab-root test-tools
 lab-root: setup
 	-@$(call within,900) Tools/lab/setup
 
-# Only the tests in the speaker lab (Tools/lab/README.md).
+# Only the tests in the speaker lab (Tools/lab/README.md), to the millisecond: on a quiet machine.
 test-speakers: lab
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
-	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
+	TALKIE_TIGHT_BOUNDS=1 $(call within,600) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
+
+# Data races in the parts that have threads of their own.
+test-threads: setup
+	$(call within,1200) $(SWIFT) build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
+	$(call within,300) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
+		--filter '^(MediaCore|SyncRendering|PTP|AirPlay|VirtualSpeaker)Tests\.'
 
 # The Python and shell parts test themselves; none of it needs a screen.
 test-tools:
 	@$(call within,120) Tools/test-tools
+
+# Cut networks, restarted and stolen speakers: a table for docs/performance.md, in about ten minutes.
+bad-days: build lab
+	Tools/lab/bad-days --markdown .build/bad-days/table.md
 
 demo: build
 	Tools/demo

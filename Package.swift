@@ -103,7 +103,10 @@ let package = Package(
             ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests(
             "TalkieTests", in: "Unit",
-            ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+            [
+                "Talkie", "AirPlay", "AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
             "TalkieCLITests", in: "Unit",
             [
@@ -118,7 +121,9 @@ let package = Package(
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests(
+            "DiscoveryTests", in: "Integration",
+            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
             ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),

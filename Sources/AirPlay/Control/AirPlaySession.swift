@@ -14,12 +14,18 @@ public final class AirPlaySession: Sendable {
         public var identity: SenderIdentity
         /// Keys from an earlier pairing by PIN; nil pairs for this session only.
         public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        /// Whom the speaker gets to know when its password makes it remember this computer.
+        public var pairingIdentity: PairingIdentity?
         /// The speaker's password, when it has one.
         public var password: String?
+        /// What is known about the speaker already; its own answer completes it.
+        public var traits = SpeakerTraits()
         /// What kind of stream, and whose time it runs on.
         public var route = Route.buffered
         /// The speakers that play together with this one.
         public var ensemble = SpeakerEnsemble()
+        /// Takes down what the sessions teach about the speaker.
+        public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
 

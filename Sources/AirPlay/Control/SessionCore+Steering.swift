@@ -27,6 +27,7 @@ extension SessionCore {
         let onWire = writer.store.onWire(position)
         if let sender = writer as? RealtimeSender {
             sender.play(.init(position: onWire, instant: instant, timeline: timeline))
+            configuration.lessons.learn(.played)
             ptp?.setPlaying(true, for: remote)
             return
         }
@@ -39,6 +40,7 @@ extension SessionCore {
                 .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
         }
         _ = try response.accepted("start")
+        configuration.lessons.learn(.played)
         ptp.setPlaying(true, for: remote)
     }
 

@@ -20,6 +20,9 @@ final class SessionCore {
     /// session goes on without a gap; after a longer absence a new connection is quicker.
     private static let keepAlivePatience: Duration = .seconds(35)
 
+    /// A speaker that has not understood our clock by then never will on this route.
+    private static let clockPatience: Duration = .seconds(8)
+
     let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
     let shared: SessionShared
@@ -31,7 +34,8 @@ final class SessionCore {
     private var controlSocket: PTPSocket?
     private var timing: TimingResponder?
     var ptp: PTPInstance?
-    private(set) var stream: StreamSetup?
+    private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
+    private var streamSetUp: HostInstant?
     private var lastAnswer = HostInstant.now
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
@@ -78,8 +82,8 @@ final class SessionCore {
         if yielding, info.statusFlags?.contains(.busy) == true {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
         }
-        try pair(connection)
-        try setUpSession(connection)
+        let paired = try pair(connection, info)
+        try setUpSession(paired)
         return info
     }
 
@@ -97,16 +101,20 @@ final class SessionCore {
         shared.setClock(.ptp(ptp, peer: socket.remote))
     }
 
-    private func pair(_ connection: RTSPConnection) throws(AirPlayError) {
-        let legs = PairingLegs(connection: connection)
-        let secret: SecretBytes
-        if let (identity, accessory) = configuration.pairing {
-            secret = try legs.verify(identity, accessory)
-        } else {
-            secret = try legs.transient(password: configuration.password ?? PairSetup.transientPassword)
+    /// Encrypts the connection; a new one when a way of pairing was refused on the old.
+    private func pair(_ first: RTSPConnection, _ info: ReceiverInfo) throws(AirPlayError) -> RTSPConnection {
+        let configuration = configuration
+        let remote = first.socket.remote
+        let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
+            let socket = try TCPSocket.connect(
+                to: remote, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+            return RTSPConnection(socket: socket, identity: configuration.identity)
         }
+        let (secret, connection) = try pairing.run(on: first, info: info)
+        self.connection = connection
         self.secret = secret
         connection.encrypt(with: .control(from: secret))
+        return connection
     }
 
     private func setUpSession(_ connection: RTSPConnection) throws(AirPlayError) {
@@ -237,6 +245,7 @@ final class SessionCore {
         events?.close()
         events = nil
         connection?.socket.interrupt()
+        noteExperience()
         if let ptp, let remote { ptp.remove(remote) }
         shared.setClock(nil)
         connection = nil
@@ -245,6 +254,14 @@ final class SessionCore {
         controlSocket = nil
         timing?.close()
         timing = nil
+    }
+
+    /// What this session shows about the speaker's way with clocks.
+    private func noteExperience() {
+        let lessons = configuration.lessons
+        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { lessons.learn(.probed) }
+        guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
+        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
     // MARK: Between requests

@@ -22,6 +22,7 @@ public final class AirPlaySpeaker: AudioOutput {
     private let clocks: PTPDirectory
     private let encoding: Encoding
     let state = Lock(State())
+    private let loudness = SpeakerLoudness()
 
     struct State {
         var session: AirPlaySession?
@@ -171,7 +172,7 @@ public final class AirPlaySpeaker: AudioOutput {
         if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
-            _ = try session.connect(yielding: yielding)
+            loudness.note(try session.connect(yielding: yielding))
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })
@@ -288,12 +289,22 @@ public final class AirPlaySpeaker: AudioOutput {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
     }
 
-    /// Bounded to what speakers have: −30…0 dB, and silence. A first call that changes nothing leaves the speaker at
-    /// the volume its owner chose.
+    /// Bounded to what speakers have: −30…0 dB, and silence. Without a call the speaker has the volume its owner chose.
     public func setGain(_ gain: Float) {
         let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
-        let session = state.withLock { state -> AirPlaySession? in
-            if state.volume == nil, gain == 1 { return nil }
+        setVolume(decibels)
+    }
+
+    public func restoreGain() {
+        guard state.withLock({ $0.volume != nil }) else { return }
+        setVolume(loudness.owner ?? SpeakerLoudness.modest)
+    }
+
+    /// While the speaker has not said how loud it is, a modest volume.
+    public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
+
+    private func setVolume(_ decibels: Double) {
+        let session = state.withLock { state in
             state.volume = decibels
             return state.session
         }

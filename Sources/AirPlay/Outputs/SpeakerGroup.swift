@@ -20,7 +20,8 @@ public final class SpeakerGroup: AudioOutput {
     private struct State {
         var lanes: [GroupLane] = []
         var context: AudioOutputContext?
-        var gain: Float = 1
+        /// Nil leaves every member as its owner left it.
+        var gain: Float?
         var gains: [Float]
         var speed = 1.0
         var fedUntil: MediaTime?
@@ -117,7 +118,7 @@ public final class SpeakerGroup: AudioOutput {
             state.lanes = members.enumerated().map { index, member in
                 let lane = GroupLane(
                     member: member, id: OutputID(context.id.index + index), context: context, codecs: codecs)
-                lane.renderer.setGain(state.gain * state.gains[index])
+                if let gain = Self.gain(of: member, state.gain, state.gains[index]) { lane.renderer.setGain(gain) }
                 lane.renderer.setSpeed(state.speed)
                 return lane
             }
@@ -178,9 +179,23 @@ public final class SpeakerGroup: AudioOutput {
         applyGains()
     }
 
+    public func restoreGain() {
+        state.withLock { $0.gain = nil }
+        applyGains()
+    }
+
+    /// That of the quietest member: whoever begins to change the loudness of all from there makes none shout.
+    public var ownVolume: Double? { members.map { $0.ownVolume ?? 100 }.min() }
+
     private func applyGains() {
         let (lanes, gain, gains) = state.withLock { ($0.lanes, $0.gain, $0.gains) }
-        for (lane, own) in zip(lanes, gains) { lane.renderer.setGain(gain * own) }
+        for (lane, share) in zip(lanes, gains) { lane.renderer.setGain(Self.gain(of: lane.member, gain, share)) }
+    }
+
+    /// - Parameter share: the member's own within the group.
+    private static func gain(of member: any AudioOutput, _ gain: Float?, _ share: Float) -> Float? {
+        if let gain { return gain * share }
+        return share == 1 ? nil : VolumeCurve.gain(volume: member.ownVolume ?? 100) * share
     }
 
     /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting.

@@ -84,7 +84,7 @@ struct AudioFeeder {
             context = AudioOutputContext(
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
             output?.setSpeed(speed)
-            output?.setGain(command.gain)
+            if let gain = command.gain { output?.setGain(gain) }
         }
     }
 

@@ -48,7 +48,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var outputID = OutputID(0)
         var outputChanged = false
         var speed: Double = 1
-        var gain: Float = 1
+        /// Nil leaves the output as its owner left it.
+        var gain: Float?
         var status = Status(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
@@ -230,11 +231,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         wake.raise()
     }
 
-    /// Loudness, 1 unchanged, 0 silent.
-    public func setGain(_ gain: Float) {
+    /// Loudness, 1 unchanged, 0 silent; nil, as at the beginning, is as loud as the output's owner left it.
+    public func setGain(_ gain: Float?) {
         state.withLock {
             $0.gain = gain
-            $0.output?.setGain(gain)
+            if let gain { $0.output?.setGain(gain) } else { $0.output?.restoreGain() }
         }
     }
 

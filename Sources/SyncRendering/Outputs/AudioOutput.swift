@@ -84,6 +84,13 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Loudness of this output: 0 is silent, 1 is unchanged (0 dB). Applied smoothly. Any thread.
     func setGain(_ gain: Float)
 
+    /// As loud as its owner left it before `setGain` was called first. Any thread.
+    func restoreGain()
+
+    /// The loudness its owner left, as a volume of 0…100 (`VolumeCurve`); nil when it has none of its own, or it is
+    /// not known yet. Any thread.
+    var ownVolume: Double? { get }
+
     /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.
     func close()
 }
@@ -107,6 +114,8 @@ public struct AudioOutputContext: Sendable {
 
 extension AudioOutput {
     public var preroll: Duration { .milliseconds(60) }
+    public func restoreGain() { setGain(1) }
+    public var ownVolume: Double? { nil }
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
     public func accept(_ buffer: SampleBuffer) -> Bool { false }

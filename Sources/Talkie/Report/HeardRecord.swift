@@ -25,8 +25,10 @@ struct HeardRecord {
         var instant: Int64
     }
 
-    /// Spans, anchors and underruns each: more than a day of bad days.
-    static let limit = 100_000
+    /// Spans, anchors and underruns each; a good day has 1440 spans.
+    static let limit = 20_000
+    /// A speaker writes after a minute at the latest.
+    private static let longestSpan: Int64 = 120
     /// Looks at a span so often.
     private static let looksPerSecond: Int64 = 10
     /// A rate that no speaker has would make a look of nothing.
@@ -69,13 +71,14 @@ struct HeardRecord {
         PlayerFailure(exitStatus: ExitStatus.noInput, message: message + "; check its name")
     }
 
+    /// Takes what a line says; what is no line of such a record is left out. `order` follows the last one.
     mutating func add(_ object: FlatObject) {
         guard let kind = object.word("event"), let instant = object.whole("host_ns"), instant >= 0 else { return }
         switch kind {
         case "heard":
             guard spans.count < Self.limit, let position = object.whole("rtp").flatMap(UInt32.init(exactly:)),
                 let frames = object.whole("frames"), let rate = object.whole("rate"), Self.rates.contains(rate),
-                (1...rate * 100_000).contains(frames)
+                (1...rate * Self.longestSpan).contains(frames)
             else { return }
             spans.append(Span(instant: instant, position: position, frames: frames, rate: rate))
         case "anchor":
@@ -93,6 +96,18 @@ struct HeardRecord {
         spans.sort { $0.instant < $1.instant }
         anchors.sort { $0.received < $1.received }
         underruns.sort()
+        keepHoles()
+    }
+
+    /// Sound that ran out and went on later on the same line left a hole; the end of a film is none.
+    private mutating func keepHoles() {
+        var (span, anchor) = (0, 0)
+        underruns.removeAll { moment in
+            while span < spans.count, spans[span].instant < moment { span += 1 }
+            while anchor < anchors.count, anchors[anchor].received < moment { anchor += 1 }
+            guard span < spans.count else { return true }
+            return anchor < anchors.count && anchors[anchor].received <= spans[span].instant
+        }
     }
 
     /// The next moment up to an instant, in order; nil when there is none.

@@ -1,11 +1,18 @@
 @testable import Talkie
 
-/// A timeline file from its bytes to its text, its results and its plot.
+/// A timeline file and a speaker's record from their bytes to its text, its results and its plot.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzTimeline(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int32 {
     var reader = LineReader()
     var report = TimelineReport()
     let bytes = UnsafeRawBufferPointer(start: start, count: size)
+    // Timeline and speaker's record in one file: each reader takes what it understands.
+    var record = HeardRecord()
+    var parser = FlatJSON()
+    reader.feed(bytes) { if parser.parse($0) { record.add(FlatObject(bytes: $0, json: parser)) } }
+    record.order()
+    if size % 2 == 0 { report.heard = record }
+    reader = LineReader()
     reader.feed(bytes) { report.add(line: $0) }
     reader.finish { report.add(lastLine: $0) }
     report.finish()

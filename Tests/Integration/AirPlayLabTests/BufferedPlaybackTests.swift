@@ -64,8 +64,8 @@ extension SpeakerLabTests {
             let heard = try lab.beeps(in: recording.file)
             let errors = errors(heard, first: anchor)
             report("AAC \(format.sampleRate)", errors)
-            #expect(errors.count >= 9)
-            #expect(errors.allSatisfy { abs($0) < 3 }, "\(errors)")
+            #expect(errors.count >= Bounds.least(9))
+            #expect(Bounds.areTogether(errors, tight: 3), "\(errors)")
             #expect(!session.isLost)
         }
     }

@@ -150,6 +150,24 @@ import Testing
         #expect(renderer.status.acceptedUntil == MediaTime(value: 4_096, timescale: 48_000))
     }
 
+    @Test func membersKeepTheLoudnessTheirOwnersLeftUntilSomebodyChoosesOne() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        members[0].state.withLock { $0.ownVolume = 70 }
+        members[1].state.withLock { $0.ownVolume = 45 }
+        let group = group(members)
+        #expect(group.ownVolume == 45, "the quietest: whoever starts from there makes nobody shout")
+        renderer.setOutput(group)
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.samples.isEmpty } } })
+        #expect(members.allSatisfy { $0.state.withLock { $0.gains.isEmpty } })
+        renderer.setGain(0)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(0) } } })
+        renderer.setGain(nil)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(nil) } } })
+    }
+
     @Test func loudnessOfTheGroupKeepsItsMembersInProportion() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         let group = group(members)
