@@ -117,7 +117,9 @@ let package = Package(
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
-        tests("AirPlayLabTests", in: "Integration", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests(
+            "AirPlayLabTests", in: "Integration",
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
