@@ -90,7 +90,9 @@ let package = Package(
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
-        tests("AirPlayTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+        tests(
+            "AirPlayTests", in: "Unit",
+            ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire"]),
         tests("AirPlayPairingTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP"]),
         .target(
@@ -101,7 +103,10 @@ let package = Package(
             ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
         tests(
             "TalkieTests", in: "Unit",
-            ["Talkie", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+            [
+                "Talkie", "AirPlay", "AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
             "TalkieCLITests", in: "Unit",
             [
@@ -116,14 +121,16 @@ let package = Package(
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
-        tests("DiscoveryTests", in: "Integration", ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+        tests(
+            "DiscoveryTests", in: "Integration",
+            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCore"]),
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCore"]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // One harness per parser

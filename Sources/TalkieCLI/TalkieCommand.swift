@@ -7,5 +7,8 @@ struct TalkieCommand: ParsableCommand {
         commandName: "talkie",
         abstract: "Plays films with lips and voices together.",
         version: "talkie \(Release.version)",
-        subcommands: [PlayCommand.self, ReportCommand.self, SpeakerCommand.self, DoctorCommand.self])
+        subcommands: [
+            PlayCommand.self, SpeakersCommand.self, PairCommand.self, ReportCommand.self, SpeakerCommand.self,
+            DoctorCommand.self,
+        ])
 }

@@ -14,6 +14,10 @@ public final class RecordingOutput: AudioOutput {
         public var isFinished = false
         public var isClosed = false
         public var gain: Float = 1
+        /// Every loudness that was set; nil where the owner's was restored.
+        public var gains: [Float?] = []
+        /// What the owner left, 0…100.
+        public var ownVolume: Double?
         public var refusal: OutputError?
     }
 
@@ -85,6 +89,13 @@ public final class RecordingOutput: AudioOutput {
         }
     }
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
-    public func setGain(_ gain: Float) { state.withLock { $0.gain = gain } }
+    public func setGain(_ gain: Float) {
+        state.withLock {
+            $0.gain = gain
+            $0.gains.append(gain)
+        }
+    }
+    public func restoreGain() { state.withLock { $0.gains.append(nil) } }
+    public var ownVolume: Double? { state.withLock { $0.ownVolume } }
     public func close() { state.withLock { $0.isClosed = true } }
 }

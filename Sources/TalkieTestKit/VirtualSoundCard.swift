@@ -66,14 +66,16 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     // MARK: AudioOutput
 
     public var latency: OutputLatency {
-        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp, isSettled: false) }
+        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp) }
         return OutputLatency(
-            startLead: pump.startLead, isSettled: pump.isSettled,
+            startLead: pump.startLead,
             shares: [
                 LatencyShare(
                     name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
             ])
     }
+
+    public var isReadyToStart: Bool { pump?.isSettled ?? false }
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
 

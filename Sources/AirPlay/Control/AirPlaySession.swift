@@ -4,7 +4,7 @@ public import PTP
 
 /// One sender's session with one speaker: requests in order on a control thread, sound on a thread of its own.
 ///
-/// `connect`, `startBuffered`, `play` and the other requests wait for the speaker's answer, each with a deadline;
+/// `connect`, `startStream`, `play` and the other requests wait for the speaker's answer, each with a deadline;
 /// call them from a thread that may wait. `write` never waits. A session that was lost or ended stays so: make a new
 /// one.
 public final class AirPlaySession: Sendable {
@@ -14,19 +14,24 @@ public final class AirPlaySession: Sendable {
         public var identity: SenderIdentity
         /// Keys from an earlier pairing by PIN; nil pairs for this session only.
         public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        /// Whom the speaker gets to know when its password makes it remember this computer.
+        public var pairingIdentity: PairingIdentity?
         /// The speaker's password, when it has one.
         public var password: String?
-        /// An upper-case UUID, the same for all speakers that play together.
-        public var group: String
-        /// Addresses of the other speakers that play together with this one.
-        public var otherPeers: [String] = []
+        /// What is known about the speaker already; its own answer completes it.
+        public var traits = SpeakerTraits()
+        /// What kind of stream, and whose time it runs on.
+        public var route = Route.buffered
+        /// The speakers that play together with this one.
+        public var ensemble = SpeakerEnsemble()
+        /// Takes down what the sessions teach about the speaker.
+        public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
 
         public init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
             self.identity = identity
-            group = UniqueName.uuid()
         }
     }
 
@@ -79,27 +84,38 @@ public final class AirPlaySession: Sendable {
         try control.perform { (core) throws(AirPlayError) in try core.connect(yielding: yielding) }
     }
 
-    /// Memory for packets: as much as a speaker holds, so that all of it can be sent again.
-    private static let storeBytes = 8 << 20
-    /// At 40 bytes each, more packets than eight minutes of AAC has.
-    private static let storePackets = 1 << 15
+    /// Memory for packets. Buffered: as much as a speaker holds, so that all of it can be sent again; at 40 bytes each,
+    /// more packets than eight minutes of AAC has. Realtime: eight seconds of lossless sound.
+    private static func emptyStore(_ route: Route) -> PacketStore {
+        route == .buffered
+            ? PacketStore(bytes: 8 << 20, packets: 1 << 15) : PacketStore(bytes: 3 << 19, packets: 1 << 10)
+    }
 
-    /// Sets up a buffered stream (type 103).
+    /// Sets up the stream that the configuration's route names: buffered (type 103) or realtime (type 96).
     ///
     /// - Parameter room: called on the sending thread when sound fits again after `full`; must return at once.
-    public func startBuffered(
+    public func startStream(
         _ format: StreamFormat, room: @escaping @Sendable () -> Void = {}
     ) throws(AirPlayError) -> StreamSetup {
-        let store = PacketStore(bytes: Self.storeBytes, packets: Self.storePackets)
-        return try startBuffered(format, store: store, room: room)
+        try startStream(format, store: Self.emptyStore(configuration.route), room: room)
     }
 
     /// The same with packets from an earlier session.
-    func startBuffered(
+    func startStream(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
-        try control.perform { (core) throws(AirPlayError) in try core.startBuffered(format, store: store, room: room) }
+        // First, so that the speaker is told of the others, and they of it.
+        if case .ptp(_, let address) = shared.clock { configuration.ensemble.add(self, at: address) }
+        return try control.perform { (core) throws(AirPlayError) in
+            try core.startStream(format, store: store, room: room)
+        }
     }
+
+    /// Nothing more leaves on a realtime stream until the next `play`; what the speaker holds it goes on with.
+    func haltStream() { shared.writer?.halt() }
+
+    /// Others have come or gone.
+    func sharePeersAgain() { control.post { core in try? core.sharePeers() } }
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }
@@ -124,6 +140,9 @@ public final class AirPlaySession: Sendable {
         packet.withUnsafeBytes { write($0, timestamp: timestamp) }
     }
 
+    /// Packets of a realtime stream that were sent once more because the speaker had missed them.
+    public var resentPackets: Int { (shared.writer as? RealtimeSender)?.resentPackets ?? 0 }
+
     /// Bytes of sound given to the network since the stream began.
     public var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
 
@@ -132,16 +151,18 @@ public final class AirPlaySession: Sendable {
 
     /// How far the speaker is with our clock, and from when on it is ready as far as that can be said. Never waits.
     public var clock: (readiness: ClockReadiness, ready: HostInstant?) {
-        guard let (instance, address) = shared.clock, let peer = instance.peer(address) else { return (.cold, nil) }
-        return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
+        shared.clock?.state ?? (.cold, nil)
     }
+
+    /// How much later our time reaches the speaker than it was sent, as far as it is told to add that; zero when the
+    /// speaker measures the path itself.
+    public var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
 
     /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
     ///
     /// Send at least half a second of sound first: without any, one receiver ends.
     /// - Throws: `clockNotReady` when the speaker wants to be asked again, with a later instant.
-    @discardableResult
-    public func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) -> PTPTimeline {
+    public func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.play(position, at: instant) }
     }
 
@@ -170,6 +191,7 @@ public final class AirPlaySession: Sendable {
 
     /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
     public func end() {
+        configuration.ensemble.remove(self)
         control.post { $0.end() }
         control.close()
         shared.finish()

@@ -7,8 +7,8 @@ final class EventChannel: Sendable {
     /// What came.
     enum Event: Sendable {
         case message(PropertyList)
-        /// The speaker ended the session, or somebody else took over.
-        case ended
+        /// Nothing more comes, and why.
+        case ended(AirPlayError)
     }
 
     private let socket: TCPSocket
@@ -17,8 +17,14 @@ final class EventChannel: Sendable {
     init(socket: TCPSocket, keys: ChannelKeys, handler: @escaping @Sendable (Event) -> Void) {
         self.socket = socket
         thread = WorkerThread.start(name: "airplay events") {
-            Self.run(socket, keys, handler)
-            handler(.ended)
+            let error: AirPlayError
+            do throws(WireError) {
+                try Self.run(socket, keys, handler)
+                error = AirPlayError(.lost, "The speaker has ended the session; somebody else may have taken it.")
+            } catch let refusal {
+                error = AirPlayError(.protocolViolation, refusal.message)
+            }
+            handler(.ended(error))
         }
     }
 
@@ -28,19 +34,17 @@ final class EventChannel: Sendable {
         thread.join()
     }
 
-    private static func run(_ socket: TCPSocket, _ keys: ChannelKeys, _ handler: (Event) -> Void) {
+    /// Returns when the speaker hangs up or takes no answer.
+    private static func run(
+        _ socket: TCPSocket, _ keys: ChannelKeys, _ handler: (Event) -> Void
+    ) throws(WireError) {
         var opener = HAPFrameOpener(key: keys.read)
         var sealer = HAPFrameSealer(key: keys.write)
         var parser = RTSPParser()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0,
-            let plain = try? opener.open(buffer[..<count])
-        {
-            parser.append(plain)
-            while true {
-                let message: RTSPMessage?
-                do { message = try parser.next() } catch { return }
-                guard let message else { break }
+        while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0 {
+            parser.append(try opener.open(buffer[..<count]))
+            while let message = try parser.next() {
                 guard case .request(let request) = message else { continue }
                 var answer = RTSPResponse(status: 200, version: request.version)
                 if let number = request.headers["CSeq"] { answer.headers.append("CSeq", number) }

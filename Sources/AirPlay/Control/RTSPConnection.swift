@@ -62,6 +62,11 @@ final class RTSPConnection {
                     return response
                 }
             }
+            // Bytes that never end must not keep us any longer than silence.
+            guard HostInstant.now < deadline else {
+                isBroken = true
+                throw AirPlayError(.protocolViolation, "The speaker talks without end and does not answer.")
+            }
             let count: Int
             do {
                 count = try socket.receive(into: &buffer, deadline: deadline)

@@ -20,17 +20,22 @@ final class SessionCore {
     /// session goes on without a gap; after a longer absence a new connection is quicker.
     private static let keepAlivePatience: Duration = .seconds(35)
 
-    private let configuration: AirPlaySession.Configuration
+    /// A speaker that has not understood our clock by then never will on this route.
+    private static let clockPatience: Duration = .seconds(8)
+
+    let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
-    private let shared: SessionShared
-    private var connection: RTSPConnection?
+    let shared: SessionShared
+    var connection: RTSPConnection?
     private var secret: SecretBytes?
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
-    private var reservedPort: ReservedPort?
-    private var ptp: PTPInstance?
-    private(set) var stream: StreamSetup?
+    private var controlSocket: PTPSocket?
+    private var timing: TimingResponder?
+    var ptp: PTPInstance?
+    private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
+    private var streamSetUp: HostInstant?
     private var lastAnswer = HostInstant.now
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
@@ -46,10 +51,17 @@ final class SessionCore {
     }
 
     /// How far the speaker is with our clock.
-    var clock: (readiness: ClockReadiness, ready: HostInstant?) {
-        guard let ptp, let remote, let peer = ptp.peer(remote) else { return (.cold, nil) }
-        return (peer.readiness.state(at: .now), peer.readiness.readyInstant)
+    var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
+
+    /// The speaker sends time of its own and does not ask for ours: it wants to be followed.
+    var insistsOnOwnClock: Bool {
+        guard let ptp, let remote, let peer = ptp.peer(remote) else { return false }
+        // A second of Syncs; a receiver that only wakes a master sends Announce messages.
+        return peer.syncs >= 8 && peer.readiness.probes == 0
     }
+
+    /// When the stream was set up.
+    private(set) var streamBegan: HostInstant?
 
     var remote: IPv4Address? { connection?.socket.remote }
 
@@ -63,47 +75,63 @@ final class SessionCore {
             to: address, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
         self.connection = connection
-        do {
-            let ptp = try clocks.instance(on: socket.local)
-            // Before pairing, so that the clock is old when the speaker is told of it.
-            ptp.add(socket.remote, readiness: configuration.readiness)
-            self.ptp = ptp
-            shared.setClock((ptp, socket.remote))
-        } catch {
-            throw AirPlayError(.timingUnavailable, error.message)
-        }
+        do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
         if yielding, info.statusFlags?.contains(.busy) == true {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
         }
-        try pair(connection)
-        try setUpSession(connection)
+        let paired = try pair(connection, info)
+        try setUpSession(paired)
         return info
     }
 
-    private func pair(_ connection: RTSPConnection) throws(AirPlayError) {
-        let legs = PairingLegs(connection: connection)
-        let secret: SecretBytes
-        if let (identity, accessory) = configuration.pairing {
-            secret = try legs.verify(identity, accessory)
-        } else {
-            secret = try legs.transient(password: configuration.password ?? PairSetup.transientPassword)
+    /// Before pairing, so that the clock is old when the speaker is told of it.
+    private func serveTime(_ socket: TCPSocket) throws(PTPError) {
+        guard configuration.route.needsPTP else {
+            let timing = try TimingResponder(on: socket.local, for: socket.remote)
+            self.timing = timing
+            shared.setClock(.ntp(timing))
+            return
         }
+        let ptp = try clocks.instance(on: socket.local)
+        ptp.add(socket.remote, readiness: configuration.readiness)
+        self.ptp = ptp
+        shared.setClock(.ptp(ptp, peer: socket.remote))
+    }
+
+    /// Encrypts the connection; a new one when a way of pairing was refused on the old.
+    private func pair(_ first: RTSPConnection, _ info: ReceiverInfo) throws(AirPlayError) -> RTSPConnection {
+        let configuration = configuration
+        let remote = first.socket.remote
+        let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
+            let socket = try TCPSocket.connect(
+                to: remote, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+            return RTSPConnection(socket: socket, identity: configuration.identity)
+        }
+        let (secret, connection) = try pairing.run(on: first, info: info)
+        self.connection = connection
         self.secret = secret
         connection.encrypt(with: .control(from: secret))
+        return connection
     }
 
     private func setUpSession(_ connection: RTSPConnection) throws(AirPlayError) {
         guard let secret else { return }
         let identity = configuration.identity
-        let peer = TimingPeer(
-            identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
-            addresses: [connection.socket.local.description])
+        let clock: SessionRequests.Timing
+        if let timing {
+            clock = .ntp(port: timing.port)
+        } else {
+            clock = .ptp(
+                TimingPeer(
+                    identifier: UniqueName.uuid(), clock: identity.clock.rawValue,
+                    addresses: [connection.socket.local.description]))
+        }
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
-            group: configuration.group, name: identity.name, peer: peer)
+            group: configuration.ensemble.identifier, name: identity.name, timing: clock)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
@@ -113,8 +141,7 @@ final class SessionCore {
         events = EventChannel(socket: socket, keys: .events(from: secret)) { event in
             switch event {
             case .message(let message): shared.tell(.message(message))
-            case .ended:
-                shared.fail(AirPlayError(.lost, "The speaker has ended the session; somebody else may have taken it."))
+            case .ended(let error): shared.fail(error)
             }
         }
         isAlive = true
@@ -123,98 +150,78 @@ final class SessionCore {
         schedule()
     }
 
-    /// Sets up a buffered stream and its connection.
-    func startBuffered(
+    /// Sets up the route's stream and its way to the speaker.
+    func startStream(
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
-        guard let connection, let secret, let ptp, stream == nil else {
+        guard let connection, let secret, stream == nil else {
             throw AirPlayError(.outOfOrder, "A stream needs a connected session that has none yet.")
         }
         let local = connection.socket.local
         let remote = connection.socket.remote
         // Before the stream's SETUP, as Apple's senders do: some speakers stay silent in the other order.
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
-        let port = try ReservedPort(on: local)
+        let control = try datagramSocket { () throws(PTPError) in try SenderPorts.open(on: local) }
         let key = ChannelKeys.audio(from: secret)
-        let body = SessionRequests.setUpBufferedStream(
-            format: format, key: key, controlPort: port.number, connection: sessionNumber)
+        let body =
+            configuration.route == .buffered
+            ? SessionRequests.setUpBufferedStream(
+                format: format, key: key, controlPort: control.port, connection: sessionNumber)
+            : SessionRequests.setUpRealtimeStream(
+                format: format, key: key, controlPort: control.port, connection: sessionNumber)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("take this stream").propertyList()
         let setup: StreamSetup
         do { setup = try StreamSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
-        ptp.noteStreamSetUp(remote)
-        let peers = [remote.description] + configuration.otherPeers + [local.description]
-        _ = try request(
-            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request
-        ).accepted("share our clock")
-        let socket = try TCPSocket.connect(
-            to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
-        let shared = shared
-        let writer = BufferedWriter(
-            socket: socket, key: key, format: format, store: store, room: room,
-            ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) })
-        shared.setWriter(writer)
-        reservedPort = port
+        if let ptp {
+            // Before the speaker begins to listen to our clock.
+            measurePath()
+            ptp.noteStreamSetUp(remote)
+            _ = try tellPeers(connection).accepted("share our clock")
+        }
+        if configuration.route == .buffered {
+            let socket = try TCPSocket.connect(
+                to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
+            let shared = shared
+            shared.setWriter(
+                BufferedWriter(
+                    socket: socket, key: key, format: format, store: store, room: room,
+                    ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) }))
+        } else {
+            guard let controlPort = setup.controlPort, controlPort != 0 else {
+                throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
+            }
+            // Nothing comes in here.
+            let data = try datagramSocket { () throws(PTPError) in try PTPSocket(address: local, port: 0) }
+            let ends = RealtimeSender.Ends(
+                control: control, data: data, remote: remote, dataPort: setup.dataPort,
+                controlPort: controlPort)
+            shared.setWriter(
+                RealtimeSender(
+                    ends: ends, key: key, format: format, source: ptp == nil ? sessionNumber : 0,
+                    arrivalToRender: setup.arrivalToRender, store: store, room: room))
+        }
+        controlSocket = control
         stream = setup
+        streamBegan = .now
         return setup
     }
 
-    // MARK: Steering
-
-    /// Sets the loudness; speakers that refuse it are left as they are.
-    func setVolume(decibels: Double) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
-            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
+    private func datagramSocket(_ open: () throws(PTPError) -> PTPSocket) throws(AirPlayError) -> PTPSocket {
+        do { return try open() } catch { throw AirPlayError(.unreachable, error.message) }
     }
 
-    /// Titles; some speakers are silent until they have seen any.
-    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
-        _ = try exchange(
-            "SET_PARAMETER",
-            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
+    private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
+        var receivers = configuration.ensemble.addresses
+        if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
+        let peers = (receivers + [connection.socket.local]).map(\.description)
+        return try request(
+            "SETPEERS", SessionRequests.peers(peers), type: "/peer-list-changed", timeout: Deadline.request)
     }
 
-    /// The frame `position` is heard at `instant`, and the others before and after it.
-    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) -> PTPTimeline {
-        guard let ptp, let remote, stream != nil else {
-            throw AirPlayError(.outOfOrder, "There is no stream to start.")
-        }
-        let timeline = ptp.timeline(for: remote)
-        let body = SessionRequests.play(
-            position: shared.writer?.store.onWire(position) ?? position, at: timeline.mapping.target(at: instant),
-            clock: timeline.grandmaster.rawValue)
-        let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
-        if response.status == 400 {
-            throw AirPlayError(
-                .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
-        }
-        _ = try response.accepted("start")
-        return timeline
-    }
-
-    /// Silence at once; the sound already sent is kept.
-    func pause() throws(AirPlayError) {
-        _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
-    }
-
-    /// Everything before this packet is forgotten; a new `play` is needed.
-    func flush(until position: PacketStore.Position) throws(AirPlayError) {
-        _ = try request(
-            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
-            timeout: Deadline.request
-        ).accepted("forget its queue")
-    }
-
-    /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
-    /// is no longer kept, nor any later one.
-    func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
-        guard let writer = shared.writer, let position = writer.store.rewind(to: timestamp, gap: gap) else {
-            return false
-        }
-        writer.wake()
-        try flush(until: position)
-        return true
+    /// Tells the speaker who plays now, when that has changed.
+    func sharePeers() throws(AirPlayError) {
+        guard let connection, stream != nil, ptp != nil else { return }
+        _ = try tellPeers(connection)
     }
 
     // MARK: End
@@ -226,9 +233,11 @@ final class SessionCore {
         attend = nil
         schedule()
         if let connection, !connection.isBroken, secret != nil {
-            if stream != nil {
+            if stream != nil, configuration.route == .buffered {
                 _ = try? request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.tearDown)
             }
+            // Before the tear-down: a packet that comes after it may be an error to the speaker.
+            if let sender = shared.writer as? RealtimeSender { try? stop(sender, timeout: Deadline.tearDown) }
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }
         shared.writer?.close()
@@ -236,12 +245,23 @@ final class SessionCore {
         events?.close()
         events = nil
         connection?.socket.interrupt()
+        noteExperience()
         if let ptp, let remote { ptp.remove(remote) }
         shared.setClock(nil)
         connection = nil
         ptp = nil
         stream = nil
-        reservedPort = nil
+        controlSocket = nil
+        timing?.close()
+        timing = nil
+    }
+
+    /// What this session shows about the speaker's way with clocks.
+    private func noteExperience() {
+        let lessons = configuration.lessons
+        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { lessons.learn(.probed) }
+        guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
+        if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
     // MARK: Between requests
@@ -263,6 +283,9 @@ final class SessionCore {
         }
         if isAlive, now >= nextKeepAlive {
             keepAlive()
+            measurePath()
+            // The clock's state is looked at, too.
+            nextAttention = .now
             nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         }
         schedule()
@@ -273,28 +296,34 @@ final class SessionCore {
             let response = try connection?.exchange("POST", "/feedback", timeout: Deadline.request)
             lastAnswer = .now
             // Receivers without this request answer 404, which shows that they are there.
-            if response?.status == 454 { throw AirPlayError(.lost, "The speaker has ended the session.", status: 454) }
+            if response?.status == 454 { throw Self.sessionEnded }
         } catch {
             guard error.code != .timedOut || .now - lastAnswer >= Self.keepAlivePatience else { return }
             isAlive = false
+            if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))
         }
     }
 
+    private static let sessionEnded = AirPlayError(.lost, "The speaker has ended the session.", status: 454)
+
     // MARK: Requests
 
-    private func request(
+    func request(
         _ method: String, _ body: PropertyList, type: String = "application/x-apple-binary-plist", timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
         try exchange(method, headers: ["Content-Type": type], body: body.binary(), timeout: timeout)
     }
 
-    private func exchange(
+    func exchange(
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
         do {
-            return try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
+            // The session is gone whatever was asked.
+            if response.status == 454 { shared.fail(Self.sessionEnded) }
+            return response
         } catch {
             if connection.isBroken { shared.fail(error) }
             throw error

@@ -6,17 +6,17 @@ internal import PTP
 final class SessionShared: Sendable {
     let news: AsyncStream<AirPlaySession.News>
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
-    private let stream = Lock<BufferedWriter?>(nil)
-    private let clockState = Lock<(instance: PTPInstance, peer: IPv4Address)?>(nil)
+    private let stream = Lock<(any StreamWriter)?>(nil)
+    private let clockState = Lock<SessionClock?>(nil)
     private let failure = Lock<AirPlayError?>(nil)
 
     init() {
         (news, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
-    var writer: BufferedWriter? { stream.withLock { $0 } }
+    var writer: (any StreamWriter)? { stream.withLock { $0 } }
 
-    func setWriter(_ writer: BufferedWriter?) { stream.withLock { $0 = writer } }
+    func setWriter(_ writer: (any StreamWriter)?) { stream.withLock { $0 = writer } }
 
     func tell(_ news: AirPlaySession.News) { continuation.yield(news) }
 
@@ -31,9 +31,9 @@ final class SessionShared: Sendable {
     }
 
     /// Which of our clocks the speaker listens to; nil until connected.
-    var clock: (instance: PTPInstance, peer: IPv4Address)? { clockState.withLock { $0 } }
+    var clock: SessionClock? { clockState.withLock { $0 } }
 
-    func setClock(_ clock: (instance: PTPInstance, peer: IPv4Address)?) { clockState.withLock { $0 = clock } }
+    func setClock(_ clock: SessionClock?) { clockState.withLock { $0 = clock } }
 
     var isLost: Bool { failure.withLock { $0 != nil } }
 

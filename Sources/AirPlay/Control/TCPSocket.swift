@@ -144,6 +144,13 @@ final class TCPSocket: Sendable {
     /// Bytes sent that the other side has not acknowledged.
     var unacknowledgedBytes: Int { max(0, Int(csock_unacknowledged_bytes(descriptor))) }
 
+    /// The shortest way there and back that the kernel has seen in the last minutes, processes not included; nil
+    /// when it does not say.
+    var shortestRoundTrip: Duration? {
+        let microseconds = csock_shortest_round_trip_us(descriptor)
+        return microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+
     /// Asks for a send buffer of this many bytes.
     func setSendBuffer(_ bytes: Int32) {
         var bytes = bytes

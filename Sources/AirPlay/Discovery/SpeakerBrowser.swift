@@ -7,7 +7,7 @@ public import MediaCore
 /// list stays as it was and `availability` says what to do; when it returns the list is made anew.
 ///
 /// Threads: methods may be called from any thread. The news come from avahi's own thread.
-public final class SpeakerBrowser: Sendable {
+public final class SpeakerBrowser: SpeakerSource {
     public enum Availability: Hashable, Sendable {
         case starting
         case available
@@ -67,37 +67,11 @@ public final class SpeakerBrowser: Sendable {
     ///
     /// - Throws: `DiscoveryError` with a sentence: not found, several of that name, or no daemon.
     public func find(_ query: SpeakerQuery, until deadline: HostInstant) throws(DiscoveryError) -> SpeakerEntry {
-        func match(_ snapshot: Snapshot) -> Result<SpeakerEntry?, DiscoveryError> {
-            do { return .success(try query.find(in: snapshot.entries)) } catch { return .failure(error) }
-        }
-        func isDecided(_ snapshot: Snapshot) -> Bool {
-            if case .success(let entry) = match(snapshot) { return entry != nil }
-            return true
-        }
-        let patience = min(deadline, HostInstant.now.advanced(by: .seconds(2)))
-        var (snapshot, decided) = wait(until: patience, isDecided)
-        if !decided {
-            if case .unavailable(let error) = snapshot.availability { throw error }
-            (snapshot, decided) = wait(until: deadline) { snapshot in
-                if case .unavailable = snapshot.availability { return true }
-                return isDecided(snapshot)
-            }
-        }
-        if let entry = try match(snapshot).get(), !entry.isComplete {
-            let both = min(deadline, HostInstant.now.advanced(by: .seconds(2)))
-            snapshot =
-                wait(until: both) { snapshot in
-                    if case .success(let entry?) = match(snapshot) { return entry.isComplete }
-                    return true
-                }.snapshot
-        }
-        if let entry = try match(snapshot).get() { return entry }
-        if case .unavailable(let error) = snapshot.availability { throw error }
-        throw DiscoveryError(
-            .notFound,
-            "No speaker named '\(PrintableText.of(query.description))' is on the network; 'talkie speakers' lists those that are."
-        )
+        try SpeakerSearch(self).find([query], until: deadline)[0]
     }
+
+    /// Lets everybody who waits go, with what is known; nothing new is told afterwards. Any thread.
+    public func interrupt() { board.finish() }
 
     /// Turns news into snapshots.
     ///

@@ -4,9 +4,10 @@ public import MediaCore
 public import PTP
 public import SyncRendering
 
-/// One AirPlay 2 speaker as a place where sound goes, over the buffered route.
+/// One AirPlay 2 speaker as a place where sound goes.
 ///
-/// The film's own AAC goes through untouched where the speaker can decode it. Film moment M is heard at host instant
+/// On the buffered route the film's own AAC goes through untouched where the speaker can decode it; realtime routes
+/// carry lossless sound at 44.1 kHz. Film moment M is heard at host instant
 /// H because the speaker is told so once, as a line on the clock that this computer serves; it compensates its own
 /// delay itself. Requests run on the session's control thread.
 public final class AirPlaySpeaker: AudioOutput {
@@ -14,11 +15,14 @@ public final class AirPlaySpeaker: AudioOutput {
     public enum Encoding: Sendable { case lossless, aac }
 
     public let name: String
-    public var kind: AudioRouteKind { .bufferedSpeaker }
+    public var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
+    /// What kind of stream, and whose time it runs on.
+    public var route: Route { configuration.route }
     private let configuration: AirPlaySession.Configuration
     private let clocks: PTPDirectory
     private let encoding: Encoding
     let state = Lock(State())
+    private let loudness = SpeakerLoudness()
 
     struct State {
         var session: AirPlaySession?
@@ -38,16 +42,33 @@ public final class AirPlaySpeaker: AudioOutput {
         /// dB asked for; nil leaves the speaker as its owner set it.
         var volume: Double?
         var news: Task<Void, Never>?
+        /// Those that play together with it, when it is in a group.
+        var ensemble: SpeakerEnsemble?
+        /// What is done for it on a thread of its own: bringing it back, or ending a session.
+        var errand: SpeakerErrand?
+        /// Why the last session was lost; nil when it ended as it should.
+        var interruption: String?
+        /// It is given up: sound is taken and forgotten, so that the film gets to its end.
+        var failure: OutputError?
     }
 
+    /// - Parameters:
+    ///   - clocks: this process's PTP instances; speakers that play together are made with the same.
+    ///   - encoding: for buffered sound that cannot go through untouched.
     public init(
-        name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, encoding: Encoding = .lossless
+        name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
+        encoding: Encoding = .lossless
     ) {
         self.name = name
+        var configuration = configuration
+        configuration.route = route
         self.configuration = configuration
         self.clocks = clocks
         self.encoding = encoding
     }
+
+    /// From the next session on it plays together with others.
+    func join(_ ensemble: SpeakerEnsemble) { state.withLock { $0.ensemble = ensemble } }
 
     // MARK: What it costs
 
@@ -56,18 +77,29 @@ public final class AirPlaySpeaker: AudioOutput {
     static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
         var lead = Self.requestLead
+        var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
             let clock = session.clock
             if clock.readiness != .ready, let ready = clock.ready {
                 lead += max(.zero, ready - .now)
             }
+            let path = session.pathCorrection
+            if path != .zero {
+                // The way of our clock to the speaker, and what the speaker is told to add for it.
+                shares.append(
+                    LatencyShare(name: "network path", duration: path, uncertainty: path, source: .measured))
+                shares.append(LatencyShare(name: "path correction", duration: .zero - path, source: .measured))
+            }
         }
-        return OutputLatency(
-            startLead: lead, shares: [LatencyShare(name: "speaker", duration: .zero, source: .assumed)])
+        return OutputLatency(startLead: lead, shares: shares)
     }
 
+    /// Behind a realtime stream only what a busy moment of this computer may cost.
+    private static let realtimeDepth: Duration = .seconds(3)
+
     public var desiredDepth: Duration {
-        state.withLock { state in
+        guard route == .buffered else { return Self.realtimeDepth }
+        return state.withLock { state in
             guard let stream = state.stream, let size = state.setup?.bufferSize else { return .seconds(60) }
             // 40 kB/s is AAC at 320 kb/s; lossless sound seldom needs more than two thirds of its plain size.
             let rate =
@@ -87,7 +119,8 @@ public final class AirPlaySpeaker: AudioOutput {
     }
 
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        DeliveryChoice(for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless)
+        DeliveryChoice(
+            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
     }
 
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
@@ -96,8 +129,9 @@ public final class AirPlaySpeaker: AudioOutput {
         case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
         case .encoded(let format, _):
             choice = DeliveryChoice(
-                for: format, mustDecode: true, reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless)
-        case .pcm: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+                for: format, mustDecode: true,
+                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
         }
         let kept = state.withLock { state -> Bool in
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
@@ -112,11 +146,6 @@ public final class AirPlaySpeaker: AudioOutput {
         close()
         try open(choice, context)
     }
-
-    /// Memory for packets: as much as the speaker holds, so that all of it can be sent again, within these bounds.
-    private static let storeBytes = (1 << 20)...(8 << 20)
-    /// Packets of AAC that fill eight minutes.
-    private static let storePackets = 1 << 15
 
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
@@ -139,14 +168,16 @@ public final class AirPlaySpeaker: AudioOutput {
     func join(
         _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        var configuration = configuration
+        if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
-            _ = try session.connect(yielding: yielding)
+            loudness.note(try session.connect(yielding: yielding))
             let setup: StreamSetup
             if let store {
-                setup = try session.startBuffered(stream, store: store, room: { room.raise() })
+                setup = try session.startStream(stream, store: store, room: { room.raise() })
             } else {
-                setup = try session.startBuffered(stream, room: { room.raise() })
+                setup = try session.startStream(stream, room: { room.raise() })
             }
             // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
             try? session.setTitle(name, at: title)
@@ -172,7 +203,7 @@ public final class AirPlaySpeaker: AudioOutput {
         let use = state.use
         state.news = Task { [weak self] in
             for await item in news {
-                if case .lost = item { self?.rejoin(after: session, use: use) }
+                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
             }
         }
     }
@@ -180,6 +211,12 @@ public final class AirPlaySpeaker: AudioOutput {
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         var (taken, reachesPreroll) = (0, false)
         state.withLock { state in
+            if state.failure != nil {
+                taken = batch.packets.count - offset
+                let last = batch.packets.last
+                state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
+                return
+            }
             guard let store = state.store, var line = state.line, let stream = state.stream else { return }
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
@@ -237,6 +274,7 @@ public final class AirPlaySpeaker: AudioOutput {
             state.epoch += 1
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
             guard let next = state.line?.next, let session = state.session else { return nil }
+            session.haltStream()
             return (session, store.removeAll(next: next))
         }
         guard let (session, position) = pending else { return }
@@ -251,12 +289,22 @@ public final class AirPlaySpeaker: AudioOutput {
         state.withLock { $0.session }?.control.post { $0.requestAttention() }
     }
 
-    /// Bounded to what speakers have: −30…0 dB, and silence. A first call that changes nothing leaves the speaker at
-    /// the volume its owner chose.
+    /// Bounded to what speakers have: −30…0 dB, and silence. Without a call the speaker has the volume its owner chose.
     public func setGain(_ gain: Float) {
         let decibels = gain > 0 ? max(-30, min(0, 20 * log10(Double(gain)))) : -144
-        let session = state.withLock { state -> AirPlaySession? in
-            if state.volume == nil, gain == 1 { return nil }
+        setVolume(decibels)
+    }
+
+    public func restoreGain() {
+        guard state.withLock({ $0.volume != nil }) else { return }
+        setVolume(loudness.owner ?? SpeakerLoudness.modest)
+    }
+
+    /// While the speaker has not said how loud it is, a modest volume.
+    public var ownVolume: Double? { VolumeCurve.volume(decibels: loudness.owner ?? SpeakerLoudness.modest) }
+
+    private func setVolume(_ decibels: Double) {
+        let session = state.withLock { state in
             state.volume = decibels
             return state.session
         }
@@ -264,23 +312,15 @@ public final class AirPlaySpeaker: AudioOutput {
     }
 
     public func close() {
-        let (session, news) = state.withLock { state in
-            defer { state = State(epoch: state.epoch + 1, use: state.use + 1, volume: state.volume) }
-            return (state.session, state.news)
+        let (session, news, errand) = state.withLock { state in
+            defer {
+                state = State(
+                    epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
+            }
+            return (state.session, state.news, state.errand)
         }
         news?.cancel()
         session?.end()
-    }
-
-    private static func outputError(_ error: AirPlayError) -> OutputError {
-        let code: OutputError.Code
-        switch error.code {
-        case .busy: code = .busy
-        case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
-        case .unreachable, .timedOut: code = .unavailable
-        case .lost: code = .lost
-        default: code = error.status == 403 ? .notPermitted : .failed
-        }
-        return OutputError(code, error.message)
+        errand?.stop()
     }
 }

@@ -1,8 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// How sound of a film's format reaches a buffered speaker: as it is when the speaker can decode it, else encoded
-/// anew.
+/// How sound of a film's format reaches a speaker: as it is when the speaker can decode it, else encoded anew.
 struct DeliveryChoice {
     let stream: StreamFormat
     let isPassThrough: Bool
@@ -10,7 +9,15 @@ struct DeliveryChoice {
     /// - Parameters:
     ///   - mustDecode: the sound is to be changed on the way.
     ///   - reencoding: what to encode to at 48 kHz, when needed.
-    init(for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding) {
+    ///   - route: realtime streams carry one format that every receiver takes.
+    init(
+        for format: AudioFormat, mustDecode: Bool, reencoding: StreamFormat.Coding, route: Route = .buffered
+    ) {
+        guard route == .buffered else {
+            stream = .lossless44100
+            isPassThrough = false
+            return
+        }
         if !mustDecode, let stream = Self.untouched(format) {
             self.stream = stream
             isPassThrough = true

@@ -16,6 +16,8 @@ final class SpeakerAttendance: Sendable {
         var hasPlayed = false
         /// Everything from here on has been sent again for the start that is due.
         var isRewound = false
+        /// Since when every start is refused.
+        var refusedSince: HostInstant?
     }
 
     /// A line that differs by less is the same line: giving it anew would be heard.
@@ -32,7 +34,46 @@ final class SpeakerAttendance: Sendable {
     /// What was sent again gets this long to reach the speaker before it is told to start.
     private static let rewindLead: Duration = .milliseconds(15)
 
+    /// A speaker that refuses our clock's starts for so long will not take one (others saw locks after up to 4 s).
+    private static let refusalPatience: Duration = .seconds(6)
+    /// A speaker that has not even asked for the time after so long does not hear us.
+    private static let silencePatience: Duration = .seconds(8)
+
+    private let clockState = Lock<SpeakerClockState?>(nil)
+
     init(speaker: AirPlaySpeaker) { self.speaker = speaker }
+
+    /// Notes how far the speaker's clock is, when that has changed.
+    private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
+        let state = SpeakerClockState(core.clock.readiness)
+        let isNew = clockState.withLock { last in
+            defer { last = state }
+            return last != state
+        }
+        if isNew { context.events.note(.clock(state: state, output: context.id)) }
+    }
+
+    /// Why no start will ever be possible; nil while there is hope.
+    private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
+        let now = HostInstant.now
+        let isRefused = told.refusedSince.map { now - $0 >= Self.refusalPatience } ?? false
+        if core.insistsOnOwnClock || isRefused {
+            return OutputError(
+                .failed,
+                "\(name) insists on a clock of its own, which cannot be followed yet; play to another speaker, or to it"
+                    + " as a member of a group that its own system has made.")
+        }
+        let clock = core.clock
+        if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
+            now - began >= Self.silencePatience
+        {
+            return OutputError(
+                .notPermitted,
+                "\(name) does not ask for this computer's time; a firewall may keep its questions out (`talkie doctor`)."
+            )
+        }
+        return nil
+    }
 
     /// Does what is due; when to be called again, or nil to wait for a reason.
     func attend(_ core: SessionCore) -> HostInstant? {
@@ -40,19 +81,33 @@ final class SpeakerAttendance: Sendable {
         let (context, line, epoch, isFinished) = speaker.state.withLock {
             ($0.context, $0.line, $0.epoch, $0.isFinished)
         }
-        guard let context, let line else { return nil }
+        guard let context else { return nil }
+        noteClock(core, context)
+        guard let line else { return nil }
         var told = told.withLock { $0 }
         if told.epoch != epoch { told = Told(epoch: epoch) }
         defer { self.told.withLock { $0 = told } }
         let segment = context.timebase.snapshot.upcoming
         do throws(AirPlayError) {
             if segment.rate == 0 { return try stop(segment, core, &told) }
+            if told.segment == nil, let obstacle = obstacle(core, told, speaker.name) {
+                speaker.giveUp(obstacle)
+                return nil
+            }
             // `accept` asks again as soon as there is enough.
             guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
             return try start(segment, line, core, context, &told)
         } catch {
             switch error.code {
-            case .clockNotReady, .timedOut: return .now.advanced(by: Self.retry)
+            case .clockNotReady:
+                told.refusedSince = told.refusedSince ?? .now
+                return .now.advanced(by: Self.retry)
+            case .timedOut: return .now.advanced(by: Self.retry)
+            case .refused, .busy, .pairingRequired:
+                // It will not play; a lost connection is another matter, and somebody else's.
+                guard segment.rate != 0 else { return nil }
+                speaker.giveUp(AirPlaySpeaker.outputError(error))
+                return nil
             default: return nil
             }
         }
@@ -90,8 +145,9 @@ final class SpeakerAttendance: Sendable {
         let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
         let moment = segment.mediaTime(at: instant)
         guard let position = line.timestamp(of: moment, rate: segment.rate) else { return nil }
-        _ = try core.play(position, at: instant)
+        try core.play(position, at: instant)
         told.segment = segment
+        told.refusedSince = nil
         told.hasPlayed = true
         told.isRewound = false
         context.events.note(.audioHeard(media: moment, host: instant, output: context.id))
@@ -112,5 +168,16 @@ final class SpeakerAttendance: Sendable {
         guard clock.readiness != .ready else { return nil }
         guard let ready = clock.ready, ready > now else { return now.advanced(by: .milliseconds(50)) }
         return ready
+    }
+}
+
+extension SpeakerClockState {
+    init(_ readiness: ClockReadiness) {
+        switch readiness {
+        case .cold: self = .cold
+        case .probing: self = .probing
+        case .ready: self = .ready
+        case .stalled: self = .stalled
+        }
     }
 }

@@ -12,21 +12,23 @@ extension AirPlaySpeaker {
     ///
     /// What the speaker had not yet played is sent again. The thread ends when it succeeds, when somebody else plays
     /// there, or when the speaker is closed.
-    func rejoin(after session: AirPlaySession, use: UInt64) {
+    func rejoin(after session: AirPlaySession, because error: AirPlayError, use: UInt64) {
         let context = state.withLock { state -> AudioOutputContext? in
             guard state.use == use, state.session === session else { return nil }
             state.session = nil
+            state.interruption = error.message
             return state.context
         }
         guard let context else { return }
         context.events.note(.outputLost(output: context.id))
-        _ = WorkerThread.start(name: "airplay rejoin") {
-            session.end()
-            self.rejoin(context, use: use)
-        }
+        run(
+            SpeakerErrand(name: "airplay rejoin") { errand in
+                session.end()
+                self.rejoin(context, use: use, errand)
+            })
     }
 
-    private func rejoin(_ context: AudioOutputContext, use: UInt64) {
+    private func rejoin(_ context: AudioOutputContext, use: UInt64, _ errand: SpeakerErrand) {
         let began = HostInstant.now
         var waits = Self.patient[...]
         while true {
@@ -54,10 +56,12 @@ extension AirPlaySpeaker {
                 return
             } catch {
                 // Whoever has taken the speaker shall keep it.
-                if error.code == .busy { return }
+                if error.code == .busy {
+                    return giveUp(OutputError(.busy, "Somebody else plays on \(name) now."), use: use)
+                }
             }
             let pause = attempt - began < Self.eager.span ? Self.eager.pause : waits.popFirst() ?? Self.patient.last!
-            attempt.advanced(by: pause).sleep()
+            guard errand.rest(until: attempt.advanced(by: pause)) else { return }
         }
     }
 

@@ -102,5 +102,14 @@ public struct PairingStore: Sendable {
     /// Every speaker keys are kept for.
     public var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
+    /// What a speaker was called when its keys were kept; nil when there are none.
+    public func name(of speaker: SpeakerID) -> String? {
+        guard
+            case .record(let record)? = try? folder.readRecord(
+                Self.name(speaker), kind: Self.kind, version: Self.version)
+        else { return nil }
+        return record["speaker"]
+    }
+
     private static func name(_ speaker: SpeakerID) -> String { "\(folderName)/\(speaker.digits)" }
 }

@@ -12,7 +12,7 @@ extension RouteConditions.ClockPorts {
             try PTPPorts.check(on: local)
             return .available
         } catch {
-            return .unavailable(error.message)
+            return error.code == .notPermitted ? .forbidden(error.message) : .unavailable(error.message)
         }
     }
 

@@ -4,6 +4,16 @@ public struct RouteConditions: Hashable, Sendable {
         case available
         /// A sentence that says why UDP 319 and 320 cannot be used and what to do.
         case unavailable(String)
+        /// The same where this program lacks the right to them.
+        case forbidden(String)
+
+        /// Why they cannot be used; nil when they can.
+        public var objection: String? {
+            switch self {
+            case .available: nil
+            case .unavailable(let why), .forbidden(let why): why
+            }
+        }
     }
 
     /// The route a person asked for.

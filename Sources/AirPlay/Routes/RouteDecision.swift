@@ -108,7 +108,7 @@ private struct Deliberation {
     func choice() -> RouteDecision {
         let possible = candidates
         if let requested = conditions.requested {
-            if requested.needsPTP, case .unavailable(let why) = conditions.clockPorts {
+            if requested.needsPTP, let why = conditions.clockPorts.objection {
                 return refusal(.clockPorts, "\(requested) was asked for and needs UDP 319 and 320; \(why)")
             }
             return drive(requested, because: "asked for", others: possible.map(\.route))
@@ -122,7 +122,7 @@ private struct Deliberation {
             let history = skipped.isEmpty ? "" : "; \(skipped.joined(separator: " and ")) failed before"
             return drive(first.route, because: first.reason + history, others: possible.map(\.route))
         }
-        if let refusal = ntpRefusal, case .unavailable(let why) = conditions.clockPorts {
+        if let refusal = ntpRefusal, let why = conditions.clockPorts.objection {
             return self.refusal(.clockPorts, "\(refusal), and UDP 319 and 320 cannot be used here: \(why)")
         }
         return refusal(
@@ -142,7 +142,7 @@ private struct Deliberation {
         var found: [(route: Route, reason: String)] = []
         var hasPTP = ptpRefusal == nil
         var noPTP = ptpRefusal ?? ""
-        if hasPTP, case .unavailable = conditions.clockPorts {
+        if hasPTP, conditions.clockPorts != .available {
             hasPTP = false
             noPTP = "UDP 319 and 320 cannot be used here"
         }

@@ -5,11 +5,14 @@ public struct SpeakerListing: Hashable, Sendable {
     public let entry: SpeakerEntry
     public let decision: RouteDecision
     public let isPaired: Bool
+    /// Whether a password is kept for it.
+    public let hasPassword: Bool
 
-    public init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool) {
+    public init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool, hasPassword: Bool = false) {
         self.entry = entry
         self.decision = decision
         self.isPaired = isPaired
+        self.hasPassword = hasPassword
     }
 
     /// The entries of a snapshot with their decisions.
@@ -22,12 +25,14 @@ public struct SpeakerListing: Hashable, Sendable {
     ) -> [SpeakerListing] {
         entries.map { entry in
             let speaker = entry.leader
-            let isPaired = speaker.id.map { pairings.credentials(for: $0).credentials.accessory != nil } ?? false
+            let credentials = speaker.id.map { pairings.credentials(for: $0).credentials } ?? SpeakerCredentials()
+            let isPaired = credentials.accessory != nil
             let conditions = RouteConditions(
                 memory: speaker.id.flatMap { routes.memory(of: $0) },
                 clockPorts: clockPorts(speaker.endpoint?.address), isPaired: isPaired)
             return SpeakerListing(
-                entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired)
+                entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired,
+                hasPassword: credentials.password != nil)
         }
     }
 
@@ -50,8 +55,9 @@ public struct SpeakerListing: Hashable, Sendable {
     /// What a person has to do first, or nil.
     public var todo: String? {
         switch decision.access {
-        case .pin: "talkie pair '\(entry.name)'"
-        case .password: "talkie pair '\(entry.name)' --password PW"
+        case .pin: "talkie pair \(ShellWord.quoted(entry.name))"
+        case .password where hasPassword: nil
+        case .password: "talkie pair \(ShellWord.quoted(entry.name)) --password PW"
         case .verify, .transient: nil
         }
     }
@@ -81,6 +87,7 @@ public struct SpeakerListing: Hashable, Sendable {
         lines.append("    " + verdict)
         if let todo, decision.route != nil { lines.append("    first: \(todo)") }
         if isPaired { lines.append("    paired") }
+        if hasPassword { lines.append("    password kept") }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -109,6 +116,7 @@ public struct SpeakerListing: Hashable, Sendable {
         object.add("clock", decision.role.rawValue)
         object.add("access", decision.access.rawValue)
         object.add("paired", isPaired)
+        object.add("password_kept", hasPassword)
         object.add(
             "members",
             objects: entry.members.map { member in

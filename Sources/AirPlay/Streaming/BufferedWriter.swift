@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A speaker that stops reading is full or paused, not ill: there is no time limit here. A packet once begun is
 /// finished before anything else, because the stream's framing depends on it.
-final class BufferedWriter: Sendable {
+final class BufferedWriter: StreamWriter {
     /// Kept short: what the kernel holds is the only sound that a flush cannot recall.
     private static let sendBuffer: Int32 = 64 << 10
 
@@ -43,6 +43,9 @@ final class BufferedWriter: Sendable {
     /// Tells the thread that there is something to send, from any thread.
     func wake() { arrival.raise() }
 
+    /// A receiver that has no line plays nothing, whatever it holds.
+    func halt() {}
+
     /// True once the connection has ended.
     var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
@@ -51,6 +54,9 @@ final class BufferedWriter: Sendable {
 
     /// Bytes that the speaker has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
+
+    /// The shortest way there and back that the connection has seen.
+    var shortestRoundTrip: Duration? { socket.shortestRoundTrip }
 
     /// Ends the connection and waits for the thread. The store keeps what it has.
     func close() {

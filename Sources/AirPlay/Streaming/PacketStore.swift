@@ -30,6 +30,9 @@ final class PacketStore: Sendable {
     /// none waits.
     func take(into out: inout [UInt8]) -> RTPTimestamp? { contents.withLock { $0.take(into: &out) } }
 
+    /// The timestamp on the wire of the packet that `take` would give; nil when none waits.
+    var nextTimestamp: RTPTimestamp? { contents.withLock { $0.nextTimestamp } }
+
     /// Whether an appender was turned away and there is room for many packets now; says so once.
     func takesRoomNotice() -> Bool { contents.withLock { $0.takesRoomNotice() } }
 
@@ -147,6 +150,8 @@ private struct PacketStoreContents {
         if (furthest ?? timestamp).distance(to: timestamp) >= 0 { furthest = timestamp }
         return timestamp
     }
+
+    var nextTimestamp: RTPTimestamp? { cursor < end ? onWire(entry(cursor).timestamp) : nil }
 
     mutating func takesRoomNotice() -> Bool {
         // Well below full, so that the appender comes back seldom and with much.

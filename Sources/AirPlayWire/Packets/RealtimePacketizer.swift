@@ -23,43 +23,53 @@ public struct RealtimePacketizer: Sendable {
     public mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(12 + sound.count + 24)
+        sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, marked: marked, to: &out) }
+        return out
+    }
+
+    /// The same at the end of memory that is kept.
+    public mutating func append(
+        _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
+    ) {
         out.append(0x80)
         // Payload type 96 with RTP's marker bit (RFC 3550, section 5.1).
         out.append(marked ? 0xE0 : 0x60)
         out.append(bigEndian: nextSequence)
         out.append(bigEndian: timestamp.rawValue)
         out.append(bigEndian: source)
-        let authenticated = Array(out[4..<12])
-        sound.withUnsafeBufferPointer { sound in
-            authenticated.withUnsafeBufferPointer { header in
-                ChaChaPoly.seal(
-                    sound, additionalData: header, nonce: .init(counter: counter), key: key, into: &out)
-            }
+        let authenticated = (UInt64(timestamp.rawValue) << 32 | UInt64(source)).bigEndian
+        withUnsafeBytes(of: authenticated) { header in
+            ChaChaPoly.seal(
+                sound, additionalData: header.bindMemory(to: UInt8.self), nonce: .init(counter: counter), key: key,
+                into: &out)
         }
         out.append(littleEndian: counter)
         counter &+= 1
         nextSequence &+= 1
-        return out
     }
 }
 
 /// The last packets sent on a realtime stream, for receivers that missed some.
 public struct RetransmitBuffer: Sendable {
-    private var packets: [[UInt8]?]
+    /// Empty ones hold nothing; their memory is kept.
+    private var packets: [[UInt8]]
     private var newest: UInt16?
 
     /// - Parameter capacity: packets kept; 512 are 4.1 s at 44.1 kHz.
-    public init(capacity: Int = 512) { packets = Array(repeating: nil, count: max(1, min(capacity, 1 << 15))) }
+    public init(capacity: Int = 512) { packets = Array(repeating: [], count: max(1, min(capacity, 1 << 15))) }
 
     public mutating func keep(_ packet: [UInt8], sequence: UInt16) {
-        packets[Int(sequence) % packets.count] = packet
+        let slot = Int(sequence) % packets.count
+        packets[slot].removeAll(keepingCapacity: true)
+        packets[slot].append(contentsOf: packet)
         newest = sequence
     }
 
     /// The packet as it was sent, or nil when it is no longer kept.
     public func packet(_ sequence: UInt16) -> [UInt8]? {
         guard let newest, Int(newest &- sequence) < packets.count else { return nil }
-        return packets[Int(sequence) % packets.count]
+        let packet = packets[Int(sequence) % packets.count]
+        return packet.isEmpty ? nil : packet
     }
 }
 

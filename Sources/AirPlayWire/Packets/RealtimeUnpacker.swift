@@ -81,6 +81,14 @@ extension PTPInstant {
         let fraction = Int64(((time & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
         self.init(nanoseconds: seconds * 1_000_000_000 + fraction)
     }
+
+    /// The moment as an NTP 32.32 fixed-point time; seconds wrap after 136 years.
+    public var networkTime: UInt64 {
+        let whole = UInt64(bitPattern: max(0, nanoseconds))
+        let (seconds, rest) = whole.quotientAndRemainder(dividingBy: 1_000_000_000)
+        // Rounded up, so that reading it back gives the same nanosecond.
+        return seconds << 32 | ((rest << 32) + 999_999_999) / 1_000_000_000
+    }
 }
 
 extension ResendRequest {

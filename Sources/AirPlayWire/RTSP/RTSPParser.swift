@@ -69,6 +69,9 @@ public struct RTSPParser: Sendable {
     private mutating func takeHead() throws(WireError) -> [String]? {
         // Blank lines before a message are skipped (RFC 9112, section 2.2).
         while start < buffer.count, buffer[start] == 0x0D || buffer[start] == 0x0A { start += 1 }
+        if start < buffer.count, !Self.isLetter(buffer[start]) {
+            throw .malformed("The speaker sent something that is no message.")
+        }
         searched = max(searched, start)
         var index = searched
         while index < buffer.count {
@@ -90,6 +93,9 @@ public struct RTSPParser: Sendable {
         guard buffer.count - start <= Self.headLimit else { throw Self.headTooLong }
         return nil
     }
+
+    /// Methods and the names of both protocols begin with a letter.
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
 
     private static func parse(_ lines: [String]) throws(WireError) -> (message: RTSPMessage, length: Int) {
         guard let first = lines.first else { throw .malformed("The speaker sent a message without a first line.") }

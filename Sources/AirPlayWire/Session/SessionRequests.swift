@@ -24,21 +24,37 @@ public struct TimingPeer: Hashable, Sendable {
 
 /// The bodies of the requests that make, steer and end a session. Each is a binary property list.
 public enum SessionRequests {
-    /// The first SETUP, with PTP timing.
+    /// Whose time a session runs on.
+    public enum Timing: Hashable, Sendable {
+        case ptp(TimingPeer)
+        /// The receiver asks at this UDP port of ours.
+        case ntp(port: UInt16)
+    }
+
+    /// The first SETUP.
     ///
     /// - Parameters:
     ///   - deviceID: eight bytes as `A1:B2:…`, the identity that `clock` of the peer also has.
     ///   - session: an upper-case UUID, new for each connection.
     ///   - group: an upper-case UUID, one for all speakers that play together.
     public static func setUp(
-        deviceID: String, macAddress: String, session: String, group: String, name: String, peer: TimingPeer
+        deviceID: String, macAddress: String, session: String, group: String, name: String, timing: Timing
     ) -> PropertyList {
-        [
-            "timingProtocol": "PTP", "deviceID": .string(deviceID), "macAddress": .string(macAddress),
+        var members: [String: PropertyList] = [
+            "deviceID": .string(deviceID), "macAddress": .string(macAddress),
             "sessionUUID": .string(session), "groupUUID": .string(group), "groupContainsGroupLeader": false,
-            "isMultiSelectAirPlay": true, "name": .string(name), "timingPeerInfo": peer.propertyList,
-            "timingPeerList": .array([peer.propertyList]),
+            "isMultiSelectAirPlay": true, "name": .string(name),
         ]
+        switch timing {
+        case .ptp(let peer):
+            members["timingProtocol"] = "PTP"
+            members["timingPeerInfo"] = peer.propertyList
+            members["timingPeerList"] = .array([peer.propertyList])
+        case .ntp(let port):
+            members["timingProtocol"] = "NTP"
+            members["timingPort"] = .integer(Int64(port))
+        }
+        return .dictionary(members)
     }
 
     /// The second SETUP, for a buffered stream. `latencyMin` and `latencyMax` are left out: Sonos adds the latter to

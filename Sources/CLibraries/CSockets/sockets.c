@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CSockets.h"
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -35,6 +36,14 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
 int csock_unacknowledged_bytes(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+int64_t csock_shortest_round_trip_us(int socket) {
+  struct tcp_info info = {0};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return -1;
+  if (size < offsetof(struct tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return -1;
+  return info.tcpi_min_rtt == 0 || info.tcpi_min_rtt == UINT32_MAX ? -1 : info.tcpi_min_rtt;
 }
 
 int csock_open_event_counter(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

@@ -97,7 +97,7 @@ public final class SoundCard: AudioOutput {
     public var latency: OutputLatency {
         let worker = state.withLock { $0.worker }
         guard let pump = worker?.pump else {
-            return OutputLatency(startLead: depths.idle + depths.wakeUp + .milliseconds(10), isSettled: false)
+            return OutputLatency(startLead: depths.idle + depths.wakeUp + .milliseconds(10))
         }
         var shares = [
             LatencyShare(
@@ -105,9 +105,10 @@ public final class SoundCard: AudioOutput {
         ]
         let after = Duration.nanoseconds(delayAfterCard.load(ordering: .relaxed))
         if after != .zero { shares.append(LatencyShare(name: "after the card", duration: after, source: .calibrated)) }
-        return OutputLatency(
-            startLead: pump.startLead, stopLead: pump.stopLead, isSettled: pump.isSettled, shares: shares)
+        return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
     }
+
+    public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
 
     /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.
     public func setDelayAfterCard(_ delay: Duration) {

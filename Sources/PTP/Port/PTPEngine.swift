@@ -100,38 +100,50 @@ final class PTPEngine: Sendable {
             return fresh
         }
         for peer in newcomers {
-            announce(to: peer, &round)
-            sync(to: peer, &round)
+            announce(to: peer.address, &round)
+            sync(to: peer.address, &round)
         }
     }
 
     private func serve(_ round: inout PTPRound) {
-        let peers = shared.withLock { $0.peers }
+        let count = shared.withLock { $0.peers.count }
         let announcing = round.beat % Self.syncsPerAnnounce == 0
         round.beat &+= 1
-        for peer in peers {
-            if announcing { announce(to: peer, &round) }
-            sync(to: peer, &round)
+        // One at a time: a copy of the list would be copied again by the next change.
+        for index in 0..<count {
+            let peer = shared.withLock { index < $0.peers.count ? $0.peers[index] : nil }
+            guard let peer else { return }
+            if announcing || Self.isNew(peer) { announce(to: peer.address, &round) }
+            sync(to: peer.address, &round)
         }
     }
 
-    private func announce(to peer: PTPPeer, _ round: inout PTPRound) {
-        round.announceSequence &+= 1
-        round.writer.announce(.sender(identity), sequence: round.announceSequence)
-        general.send(round.writer.bytes, to: peer.address, port: generalPort)
-        round.signalingSequence &+= 1
-        round.writer.signaling(sequence: round.signalingSequence)
-        general.send(round.writer.bytes, to: peer.address, port: generalPort)
+    /// In the first second of a stream the speaker begins to listen to us, nobody knows when exactly, and knows our
+    /// time from the first Announce on: one that is lost would cost a second.
+    private static func isNew(_ peer: PTPPeer) -> Bool {
+        guard let begun = peer.readiness.streamSetUp else { return false }
+        return HostInstant.now - begun < .seconds(1)
     }
 
-    private func sync(to peer: PTPPeer, _ round: inout PTPRound) {
+    private func announce(to peer: IPv4Address, _ round: inout PTPRound) {
+        round.announceSequence &+= 1
+        round.writer.announce(.sender(identity), sequence: round.announceSequence)
+        general.send(round.writer.bytes, to: peer, port: generalPort)
+        round.signalingSequence &+= 1
+        round.writer.signaling(sequence: round.signalingSequence)
+        general.send(round.writer.bytes, to: peer, port: generalPort)
+    }
+
+    private func sync(to peer: IPv4Address, _ round: inout PTPRound) {
         round.syncSequence &+= 1
         round.writer.sync(sequence: round.syncSequence)
-        event.send(round.writer.bytes, to: peer.address, port: eventPort)
+        event.send(round.writer.bytes, to: peer, port: eventPort)
         let sent = PTPInstant(nanoseconds: HostInstant.now.nanoseconds)
-        let correction = peer.readiness.probes == 0 ? peer.pathCorrection.wholeNanoseconds << 16 : 0
-        round.writer.followUp(origin: PTPTimestamp(sent), sequence: round.syncSequence, correction: correction)
-        general.send(round.writer.bytes, to: peer.address, port: generalPort)
+        var correction: Duration = .zero
+        change(peer) { correction = $0.nextCorrection() }
+        round.writer.followUp(
+            origin: PTPTimestamp(sent), sequence: round.syncSequence, correction: correction.wholeNanoseconds << 16)
+        general.send(round.writer.bytes, to: peer, port: generalPort)
     }
 
     /// Answers a speaker that is served. Strangers get nothing: whoever is served has been introduced.

@@ -80,10 +80,15 @@ public final class PTPInstance: Sendable {
     }
 
     /// What the speaker shall add to our time, bounded to 50 ms each way; ignored by speakers that ask us
-    /// themselves, because those measure the path.
+    /// themselves, because those measure the path. While the speaker plays it is approached at 100 ppm.
     public func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
         let bounded = max(.milliseconds(-50), min(.milliseconds(50), correction))
         engine.change(peer) { $0.pathCorrection = bounded }
+    }
+
+    /// From now on the speaker plays by our clock, or no longer does.
+    public func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
+        engine.change(peer) { $0.isPlaying = isPlaying }
     }
 
     /// What is known about a speaker; nil when it is not served.

@@ -2,12 +2,15 @@ internal import CSockets
 internal import Glibc
 package import MediaCore
 
-/// One UDP socket of a PTP instance, bound to one local address, with the kernel's receive times.
+/// One UDP socket, bound to one local address, with the kernel's receive times: a PTP instance's, and those of
+/// realtime streams.
 ///
 /// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
 /// computer with the same ports, and a second socket on ours would steal datagrams without a word.
 package final class PTPSocket: Sendable {
     package let descriptor: Int32
+    /// Ours; the one asked for, or what the system chose for 0.
+    package let port: UInt16
 
     package init(address: IPv4Address, port: UInt16) throws(PTPError) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -31,6 +34,12 @@ package final class PTPSocket: Sendable {
             throw Self.refusal(cause, address: address, port: port)
         }
         descriptor = socket
+        var own = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
+        }
+        self.port = UInt16(bigEndian: own.sin_port)
     }
 
     deinit { close(descriptor) }

@@ -19,12 +19,13 @@ struct AudioFeeder {
     private var isRefused = false
     private var speed: Double = 1
     private var damagedBefore = 0
-    private var wasSettled = true
+    private var wasReadyToStart = true
 
     private enum Pending {
         case nothing
         case block(PCMBlock, Int)
         case packets(PacketBatch, Int)
+        case buffer(SampleBuffer)
     }
 
     init(renderer: AudioRenderer) { self.renderer = renderer }
@@ -43,8 +44,9 @@ struct AudioFeeder {
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     mutating func settle() {
         repeat { applyCommands() } while progress()
+        reportAcceptance()
         announceReadiness()
-        announceSettling()
+        announceReadinessToStart()
     }
 
     // MARK: Commands
@@ -67,6 +69,9 @@ struct AudioFeeder {
         if command.speed != speed {
             speed = command.speed
             converter = nil
+            // Packets cannot be stretched: how sound is handed over is agreed anew.
+            format = nil
+            output?.setSpeed(speed)
         }
         if command.changed {
             forget()
@@ -78,7 +83,8 @@ struct AudioFeeder {
             isRefused = false
             context = AudioOutputContext(
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
-            output?.setGain(command.gain)
+            output?.setSpeed(speed)
+            if let gain = command.gain { output?.setGain(gain) }
         }
     }
 
@@ -89,6 +95,7 @@ struct AudioFeeder {
         pending = .nothing
         nextFormat = nil
         isFinishing = false
+        isFinished = false
         isRefused = false
     }
 
@@ -117,6 +124,7 @@ struct AudioFeeder {
 
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
         isFinishing = false
+        isFinished = false
         let incoming = buffer.audioFormat
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
@@ -135,6 +143,7 @@ struct AudioFeeder {
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
             pending = .packets(packets, 0)
+        case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
             do {
@@ -168,8 +177,10 @@ struct AudioFeeder {
             output.timebaseDidChange(renderer.timebase.snapshot)
         }
         converter = nil
-        if case .passThrough = wanted { return true }
-        return makeConverter(for: format)
+        switch wanted {
+        case .passThrough, .sampleBuffers: return true
+        case .pcm, .encoded: return makeConverter(for: format)
+        }
     }
 
     private mutating func makeConverter(for format: AudioFormat) -> Bool {
@@ -177,7 +188,7 @@ struct AudioFeeder {
         switch delivery {
         case .pcm(let format): pcm = format
         case .encoded(_, let format): pcm = format
-        case .passThrough, nil: return false
+        case .passThrough, .sampleBuffers, nil: return false
         }
         do {
             converter = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
@@ -233,6 +244,10 @@ struct AudioFeeder {
             taken = output.accept(packets, from: offset)
             done = offset + taken >= packets.packets.count
             pending = done ? .nothing : .packets(packets, offset + taken)
+        case .buffer(let buffer):
+            done = output.accept(buffer)
+            taken = done ? 1 : 0
+            pending = done ? .nothing : .buffer(buffer)
         }
         if taken > 0 {
             let until = output.acceptedUntil
@@ -258,23 +273,47 @@ struct AudioFeeder {
             encoder.finish()
             return true
         }
+        if !isFinished {
+            isFinished = true
+            // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
+            converter?.reset()
+            encoder?.reset()
+            output.finish()
+        }
+        guard output.isDrained else { return false }
         encoderFinished = false
         isFinishing = false
-        // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
-        converter?.reset()
-        encoder?.reset()
-        output.finish()
+        isFinished = false
         renderer.state.withLock { $0.status.isDrained = true }
         renderer.tell(.progress)
         return false
     }
     private var encoderFinished = false
+    /// The output knows that nothing follows.
+    private var isFinished = false
+
+    /// An output that converts by itself gets on between hand-overs.
+    private mutating func reportAcceptance() {
+        guard let output else { return }
+        if let failure = output.failure, !isRefused, delivery != nil {
+            isRefused = true
+            renderer.fail(.outputFailed(failure))
+        }
+        guard case .sampleBuffers = delivery else { return }
+        let until = output.acceptedUntil
+        let hasMoved = renderer.state.withLock { state -> Bool in
+            guard !state.flushRequested, state.status.acceptedUntil != until else { return false }
+            state.status.acceptedUntil = until
+            return true
+        }
+        if hasMoved { renderer.tell(.progress) }
+    }
 
     /// Tells when the output has found out its own delay, or has to find it out again.
-    private mutating func announceSettling() {
-        let isSettled = output?.latency.isSettled ?? true
-        guard isSettled != wasSettled else { return }
-        wasSettled = isSettled
+    private mutating func announceReadinessToStart() {
+        let isReady = output?.isReadyToStart ?? true
+        guard isReady != wasReadyToStart else { return }
+        wasReadyToStart = isReady
         renderer.tell(.progress)
     }
 
@@ -292,7 +331,7 @@ struct AudioFeeder {
 extension AudioRenderer {
     func tell(_ news: News) {
         let handler = state.withLock { $0.news }
-        handler?(news)
+        handler?.call(news)
     }
 
     func fail(_ news: News) {

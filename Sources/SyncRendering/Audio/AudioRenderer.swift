@@ -26,10 +26,16 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Everything enqueued has been handed to the output and no more follows.
         public var isDrained: Bool
         /// The output knows its own delay, so that a start can be placed.
-        public var isSettled = true
+        public var isReadyToStart = true
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
+    }
+
+    /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+    final class NewsHandler: Sendable {
+        let call: @Sendable (News) -> Void
+        init(call: @escaping @Sendable (News) -> Void) { self.call = call }
     }
 
     struct State {
@@ -42,15 +48,17 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var outputID = OutputID(0)
         var outputChanged = false
         var speed: Double = 1
-        var gain: Float = 1
+        /// Nil leaves the output as its owner left it.
+        var gain: Float?
         var status = Status(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
         var stopping = false
-        var news: (@Sendable (News) -> Void)?
+        var news: NewsHandler?
     }
 
-    let synchronizer: RenderSynchronizer
+    /// Nil when somebody else passes the timeline on.
+    private let synchronizer: RenderSynchronizer?
     /// The synchronizer's line, later by the delay that the user or a calibration asks for.
     let timebase: Timebase
     let codecs: any AudioCodecs
@@ -68,11 +76,20 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock { $0.queue.reserveCapacity(64) }
     }
 
+    /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
+    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog) {
+        synchronizer = nil
+        self.timebase = timebase
+        self.codecs = codecs
+        self.events = events
+        state.withLock { $0.queue.reserveCapacity(64) }
+    }
+
     /// Starts the feeder and follows the synchronizer.
     ///
     /// - Parameter news: called on the feeder thread; must return at once.
     public func start(news: @escaping @Sendable (News) -> Void) {
-        state.withLock { $0.news = news }
+        state.withLock { $0.news = NewsHandler(call: news) }
         feeder.withLock { thread in
             guard thread == nil else { return }
             thread = WorkerThread.start(name: "audio feeder", priority: .elevated) {
@@ -80,19 +97,19 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
                 feeder.run()
             }
         }
-        synchronizer.add(self)
+        synchronizer?.add(self)
     }
 
     /// For tests that turn the feeder by hand: like `start`, without the thread.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
-        state.withLock { $0.news = news }
-        synchronizer.add(self)
+        state.withLock { $0.news = NewsHandler(call: news) }
+        synchronizer?.add(self)
         return AudioFeeder(renderer: self)
     }
 
     /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again.
     public func invalidate() {
-        synchronizer.remove(self)
+        synchronizer?.remove(self)
         state.withLock {
             $0.stopping = true
             $0.news = nil
@@ -120,7 +137,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
-            status.isSettled = $0.output?.latency.isSettled ?? true
+            status.isReadyToStart = $0.output?.isReadyToStart ?? true
             return status
         }
     }
@@ -138,7 +155,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         guard !state.finished else { return false }
         guard let until = state.enqueuedUntil else { return true }
         // Before the playhead reaches the first sound, depth counts from that sound.
-        let playhead = max(synchronizer.currentTime, state.firstEnqueued ?? .zero)
+        let playhead = max((synchronizer?.timebase ?? timebase).currentTime, state.firstEnqueued ?? .zero)
         let depth = state.output?.desiredDepth ?? .seconds(1)
         return (until - playhead).duration < depth && state.queue.count < 4096
     }
@@ -161,6 +178,23 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             if !isReady($0) { $0.wasFull = true }
         }
         wake.raise()
+    }
+
+    /// What an output is lent that this renderer will feed.
+    package func outputContext(_ id: OutputID) -> AudioOutputContext {
+        AudioOutputContext(timebase: timebase, room: wake, events: events, id: id)
+    }
+
+    /// Drops buffers that wait and end before this moment, oldest first: whoever falls behind goes on from there.
+    package func skip(to time: MediaTime) {
+        let hasSkipped = state.withLock { state -> Bool in
+            let late = state.queue.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
+            guard late > 0 else { return false }
+            state.queue.removeFirst(late)
+            if !state.queue.isEmpty { state.queue[0].flags.insert(.discontinuity) }
+            return true
+        }
+        if hasSkipped { wake.raise() }
     }
 
     /// No more sound follows: what is enqueued plays out.
@@ -197,11 +231,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         wake.raise()
     }
 
-    /// Loudness, 1 unchanged, 0 silent.
-    public func setGain(_ gain: Float) {
+    /// Loudness, 1 unchanged, 0 silent; nil, as at the beginning, is as loud as the output's owner left it.
+    public func setGain(_ gain: Float?) {
         state.withLock {
             $0.gain = gain
-            $0.output?.setGain(gain)
+            if let gain { $0.output?.setGain(gain) } else { $0.output?.restoreGain() }
         }
     }
 
@@ -211,7 +245,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         get { timebase.delay }
         set {
             timebase.delay = newValue
-            timebaseDidChange(synchronizer.timebase.snapshot)
+            timebaseDidChange(timebase.snapshot)
         }
     }
 

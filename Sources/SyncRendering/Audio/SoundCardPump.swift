@@ -13,6 +13,9 @@ public final class SoundCardPump {
     public struct Depths: Sendable {
         /// While silent.
         public var idle: Duration = .milliseconds(30)
+        /// While silent and just opened, when somebody waits for the first sound; for `startFor` after a start.
+        public var start: Duration = .milliseconds(20)
+        public var startFor: Duration = .seconds(1)
         /// While playing.
         public var playing: Duration = .milliseconds(100)
         /// Below this the film's own silence is written rather than waited for material.
@@ -22,7 +25,7 @@ public final class SoundCardPump {
         /// … and while it is silent, when less is queued.
         public var idleInterval: Duration = .milliseconds(10)
         /// From a change of the timeline until the pump has seen it: it is woken.
-        public var wakeUp: Duration = .milliseconds(8)
+        public var wakeUp: Duration = .milliseconds(5)
         public init() {}
     }
 
@@ -85,7 +88,7 @@ public final class SoundCardPump {
         rendered = context.timebase.snapshot
         gainBits = Atomic(initialGain.bitPattern)
         rewinds = Atomic(device.canRewind)
-        leadCell = Atomic((depths.idle + depths.wakeUp).wholeNanoseconds)
+        leadCell = Atomic((depths.start + depths.wakeUp).wholeNanoseconds)
     }
 
     deinit { scratch.deallocate() }
@@ -143,7 +146,9 @@ public final class SoundCardPump {
         let now = clock.now
         var next = now.advanced(by: playout.isPlaying ? depths.interval : depths.idleInterval)
         // A stream that starts is watched closely.
-        if reading.state != .running || !deviceClock.isSettled { next = now.advanced(by: .milliseconds(5)) }
+        if reading.state != .running || !deviceClock.isSettled || (!playout.isPlaying && isStarting) {
+            next = now.advanced(by: .milliseconds(5))
+        }
         // Material is late: look again soon, before the queue is down.
         if playout.isPlaying, playout.readyFrames < frames(depths.interval) {
             next = now.advanced(by: .milliseconds(5))
@@ -202,6 +207,10 @@ public final class SoundCardPump {
 
     private func frames(_ duration: Duration) -> Int { Int(duration.inSeconds * rate) }
 
+    /// Whether the device was opened a moment ago.
+    private var isStarting: Bool { written < frames(depths.startFor) }
+    private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
+
     private func learn(_ reading: PlayoutDeviceReading) {
         deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
@@ -220,7 +229,7 @@ public final class SoundCardPump {
         }
         // What lies behind the queue cannot be changed any more: a start must lie beyond it.
         let behind = max(0, Int64(Double(reading.delay - (capacity - reading.free)) / rate * 1e9))
-        leadCell.store((depths.idle + depths.wakeUp).wholeNanoseconds + behind + after, ordering: .relaxed)
+        leadCell.store((idleDepth + depths.wakeUp).wholeNanoseconds + behind + after, ordering: .relaxed)
     }
 
     /// Counters and places begin anew; what is known of the card's rate stays.
@@ -323,7 +332,7 @@ public final class SoundCardPump {
         let perFrame = deviceClock.estimate?.nanosecondsPerFrame ?? 1e9 / rate
         var heard = heardAt(reading)
         while true {
-            let depth = frames(playout.isPlaying ? depths.playing : depths.idle)
+            let depth = frames(playout.isPlaying ? depths.playing : idleDepth)
             var count = min(depth - queued, free, SoundCardPlayout.maximumFrames)
             if queued >= frames(depths.least) { count = min(count, playout.readyFrames) }
             guard count > 0 else { break }

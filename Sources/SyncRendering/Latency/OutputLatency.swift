@@ -38,18 +38,12 @@ public struct OutputLatency: Sendable, Hashable {
     public var startLead: Duration
     /// How far in the future a stop must lie so that no sound is cut that was already handed over.
     public var stopLead: Duration
-    /// False while the output is still finding out its own delay, which takes a fraction of a second after it was
-    /// opened: a start then would be misplaced. The output raises `room` when it turns true.
-    public var isSettled: Bool
     /// The shares that lie between handing a sample over and perceiving it.
     public var shares: [LatencyShare]
 
-    public init(
-        startLead: Duration, stopLead: Duration = .zero, isSettled: Bool = true, shares: [LatencyShare] = []
-    ) {
+    public init(startLead: Duration, stopLead: Duration = .zero, shares: [LatencyShare] = []) {
         self.startLead = startLead
         self.stopLead = stopLead
-        self.isSettled = isSettled
         self.shares = shares
     }
 

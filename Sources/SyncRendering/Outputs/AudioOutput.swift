@@ -8,11 +8,13 @@ public enum AudioDelivery: Sendable, Equatable {
     case passThrough(AudioFormat)
     /// Decoded, resampled and encoded again to this.
     case encoded(AudioFormat, from: PCMFormat)
+    /// The film's buffers as they are, at every speed: the output converts by itself, as a group does for its members.
+    case sampleBuffers(AudioFormat)
 }
 
 /// What kind of way the sound takes; decides how far ahead it is fed and how it can be changed.
 public enum AudioRouteKind: String, Sendable {
-    case soundCard, bufferedSpeaker, realtimeSpeaker, virtual
+    case soundCard, bufferedSpeaker, realtimeSpeaker, group, virtual
 }
 
 /// Where sound goes: a sound card, a speaker across the network, a group, or a virtual card in tests.
@@ -51,8 +53,24 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Takes packets from index `offset` of the batch on; returns how many packets it took. Never blocks.
     func accept(_ batch: PacketBatch, from offset: Int) -> Int
 
+    /// Takes a buffer whole, or not at all; only outputs that asked for `sampleBuffers` are offered any. Never blocks.
+    func accept(_ buffer: SampleBuffer) -> Bool
+
+    /// Film seconds per second of the sound that follows, for outputs that convert by themselves.
+    func setSpeed(_ speed: Double)
+
     /// No more material follows for now: what is queued plays out, and running dry is no underrun.
     func finish()
+
+    /// True when nothing accepted waits to be converted any more; an output raises `room` when it becomes true.
+    var isDrained: Bool { get }
+
+    /// False while the output is still finding out its own delay, for a fraction of a second after it was opened: a
+    /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
+    var isReadyToStart: Bool { get }
+
+    /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
+    var failure: OutputError? { get }
 
     /// Film time up to which sound has been taken since the last flush; nil when there is none.
     var acceptedUntil: MediaTime? { get }
@@ -65,6 +83,13 @@ public protocol AudioOutput: AnyObject, Sendable {
 
     /// Loudness of this output: 0 is silent, 1 is unchanged (0 dB). Applied smoothly. Any thread.
     func setGain(_ gain: Float)
+
+    /// As loud as its owner left it before `setGain` was called first. Any thread.
+    func restoreGain()
+
+    /// The loudness its owner left, as a volume of 0…100 (`VolumeCurve`); nil when it has none of its own, or it is
+    /// not known yet. Any thread.
+    var ownVolume: Double? { get }
 
     /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.
     func close()
@@ -89,6 +114,13 @@ public struct AudioOutputContext: Sendable {
 
 extension AudioOutput {
     public var preroll: Duration { .milliseconds(60) }
+    public func restoreGain() { setGain(1) }
+    public var ownVolume: Double? { nil }
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
+    public func accept(_ buffer: SampleBuffer) -> Bool { false }
+    public func setSpeed(_ speed: Double) {}
+    public var isDrained: Bool { true }
+    public var isReadyToStart: Bool { true }
+    public var failure: OutputError? { nil }
 }

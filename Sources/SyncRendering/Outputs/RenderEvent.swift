@@ -24,8 +24,22 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     /// An output was lost or came back.
     case outputLost(output: OutputID)
     case outputRestored(output: OutputID)
+    /// How far a speaker is with the clock it plays by.
+    case clock(state: SpeakerClockState, output: OutputID)
 
     public enum DropReason: UInt8, Sendable, BitwiseCopyable { case late, skippedDecoding }
+}
+
+/// How far a speaker is with the clock that its sound is placed on.
+public enum SpeakerClockState: UInt8, Sendable, BitwiseCopyable, CaseIterable {
+    /// Nothing was heard from it, and it has not had the time that a silent one needs.
+    case cold
+    /// It measures the clock, not for long enough yet.
+    case probing
+    /// It can place sound.
+    case ready
+    /// It did measure the clock and has stopped.
+    case stalled
 }
 
 /// Names an output inside events: an index into the player's outputs, 0 for the first.

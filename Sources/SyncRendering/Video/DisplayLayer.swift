@@ -15,6 +15,12 @@ public final class DisplayLayer: Sendable {
         public var firstSkipped: MediaTime?
     }
 
+    /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+    private final class ReadyHandler: Sendable {
+        let call: @Sendable () -> Void
+        init(call: @escaping @Sendable () -> Void) { self.call = call }
+    }
+
     private struct State {
         var queue: [SampleBuffer] = []
         var depth: Int
@@ -23,7 +29,7 @@ public final class DisplayLayer: Sendable {
         var shownTime: MediaTime?
         var shownEnd: MediaTime?
         var flushes: UInt64 = 0
-        var onReady: (@Sendable () -> Void)?
+        var onReady: ReadyHandler?
         var wasFull = false
     }
 
@@ -45,7 +51,9 @@ public final class DisplayLayer: Sendable {
     public var count: Int { state.withLock { $0.queue.count } }
 
     /// Called from the taking thread each time the layer turns from full to ready. Must return at once.
-    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) { state.withLock { $0.onReady = body } }
+    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) {
+        state.withLock { $0.onReady = body.map(ReadyHandler.init) }
+    }
 
     /// Adds a picture; buffers without a picture or a time are ignored. Pictures are kept in order of film time.
     public func enqueue(_ buffer: SampleBuffer) {
@@ -77,7 +85,7 @@ public final class DisplayLayer: Sendable {
 
     /// Drops every waiting picture; the one on screen stays until the next is taken.
     public func flush() {
-        let ready = state.withLock { state -> (@Sendable () -> Void)? in
+        let ready = state.withLock { state -> ReadyHandler? in
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
             state.finished = false
@@ -87,7 +95,7 @@ public final class DisplayLayer: Sendable {
             defer { state.wasFull = false }
             return state.onReady
         }
-        ready?()
+        ready?.call()
         arrival.raise()
     }
 
@@ -103,7 +111,7 @@ public final class DisplayLayer: Sendable {
 
     /// Takes the newest picture whose film time is not after `time`, and everything older.
     public func take(upTo time: MediaTime) -> Selection {
-        let (selection, ready) = state.withLock { state -> (Selection, (@Sendable () -> Void)?) in
+        let (selection, ready) = state.withLock { state -> (Selection, ReadyHandler?) in
             var last = -1
             while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,
                 pts <= time || (!state.hasShown && last < 0)
@@ -117,14 +125,14 @@ public final class DisplayLayer: Sendable {
             state.hasShown = true
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
-            var ready: (@Sendable () -> Void)?
+            var ready: ReadyHandler?
             if state.wasFull, state.queue.count < state.depth {
                 state.wasFull = false
                 ready = state.onReady
             }
             return (Selection(picture: picture, skipped: last, firstSkipped: first), ready)
         }
-        ready?()
+        ready?.call()
         return selection
     }
 }

@@ -1,10 +1,38 @@
+internal import AirPlay
+internal import MediaCore
+
 /// Can speakers be found in the network? Avahi does that, and is spoken to over D-Bus.
 enum DiscoveryCheck {
     /// Where both listen on every distribution that follows the file system standard.
     private static let bus = "/run/dbus/system_bus_socket"
     private static let avahi = "/run/avahi-daemon/socket"
+    /// As long as a daemon takes to tell what it knows.
+    private static let patience: Duration = .seconds(2)
 
-    static func findings(bus: String = bus, avahi: String = avahi) -> [Finding] {
+    /// Looks around for real.
+    static func findings() -> [Finding] {
+        guard let browser = try? SpeakerBrowser() else { return findings(bus: bus, avahi: avahi) }
+        return findings(browser, until: .now.advanced(by: patience))
+    }
+
+    static func findings(
+        _ source: any SpeakerSource, until deadline: HostInstant, bus: String = bus, avahi: String = avahi
+    ) -> [Finding] {
+        let snapshot = source.wait(until: deadline) { snapshot in
+            if case .unavailable = snapshot.availability { return true }
+            return snapshot.isSettled
+        }.snapshot
+        guard case .available = snapshot.availability else { return findings(bus: bus, avahi: avahi) }
+        let names = snapshot.entries.map { "'\($0.name)'" }
+        guard !names.isEmpty else {
+            return [Finding("discovery", .good, "avahi-daemon answers; no speaker is announced at present")]
+        }
+        let some = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? " and \(names.count - 8) more" : "")
+        return [Finding("discovery", .good, "avahi-daemon answers; announced: \(some)")]
+    }
+
+    /// Who of the two does not answer.
+    static func findings(bus: String, avahi: String) -> [Finding] {
         if !UnixSocket.answers(at: bus) {
             return [
                 missing("the system's D-Bus does not answer", "sudo apt install dbus, then sudo systemctl start dbus")
@@ -17,7 +45,9 @@ enum DiscoveryCheck {
                     "sudo apt install avahi-daemon, then sudo systemctl start avahi-daemon")
             ]
         }
-        return [Finding("discovery", .good, "avahi-daemon answers: speakers are found by themselves")]
+        return [
+            missing("avahi-daemon does not answer over D-Bus", "sudo systemctl restart avahi-daemon")
+        ]
     }
 
     private static func missing(_ text: String, _ remedy: String) -> Finding {

@@ -3,7 +3,8 @@
 public enum Doctor {
     public static func examine() -> [Finding] {
         DisplayCheck.findings() + SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
-            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings() + DiscoveryCheck.findings()
+            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings()
+            + FirewallCheck.findings() + DiscoveryCheck.findings()
     }
 
     /// For a terminal.

@@ -1,3 +1,4 @@
+internal import AirPlay
 internal import Glibc
 
 /// Where this program lies.
@@ -8,6 +9,6 @@ enum ProgramFile {
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
         let path =
             count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : "talkie"
-        return "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        return ShellWord.quoted(path)
     }
 }

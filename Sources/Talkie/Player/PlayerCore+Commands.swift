@@ -115,7 +115,7 @@ extension PlayerCore {
         wantsPlay = true
         switch state.phase {
         case .paused:
-            let lead = synchronizer.startLead + .milliseconds(5)
+            let lead = synchronizer.startLead + .milliseconds(3)
             synchronizer.setRate(speed, atHostTime: parts.clock.now.advanced(by: lead))
             enter(.playing)
         case .ended: seek(to: resolvedStart, exact: true)
@@ -180,6 +180,7 @@ extension PlayerCore {
 
     func setVolume(_ volume: Double) {
         state.volume = min(100, max(0, volume))
+        isVolumeChosen = true
         applyGain()
     }
 
@@ -188,9 +189,9 @@ extension PlayerCore {
         applyGain()
     }
 
+    /// Until somebody chooses a volume, every output keeps the one its owner left.
     func applyGain() {
-        let linear = state.volume / 100
-        renderer?.setGain(state.isMuted ? 0 : Float(linear * linear * linear))
+        renderer?.setGain(state.isMuted ? 0 : isVolumeChosen ? VolumeCurve.gain(volume: state.volume) : nil)
     }
 
     func setAudioDelay(_ delay: Duration) {

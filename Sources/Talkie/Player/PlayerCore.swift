@@ -40,6 +40,7 @@ final class PlayerCore {
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
+    var isVolumeChosen: Bool
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
@@ -72,11 +73,12 @@ final class PlayerCore {
         }
         layer.onReadyForMoreMediaData { [mailbox] in mailbox.wakeVideo() }
         wantsPlay = !options.startsPaused
+        isVolumeChosen = options.volume != nil
         state.speed = options.speed
         state.volume = options.volume ?? 100
         state.isMuted = options.isMuted
         state.audioDelay = options.audioDelay
-        applyGain()
+        if isVolumeChosen || options.isMuted { applyGain() }
     }
 
     // MARK: The thread
@@ -184,7 +186,7 @@ final class PlayerCore {
     func soundFailed(_ message: String, status: Int32) {
         guard !soundIsLost else { return }
         soundIsLost = true
-        if video == nil || (options.audioDevice != nil && status != 1) {
+        if video == nil || ((options.audioDevice != nil || options.isOutputNamed) && status != 1) {
             fail(message, status: status)
         } else {
             news(.message("\(message) The picture plays on without sound."))
@@ -250,12 +252,12 @@ final class PlayerCore {
         let status = renderer.status
         if status.hasFailed || status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return status.isSettled && (until - jump.target).duration >= renderer.preroll
+        return status.isReadyToStart && (until - jump.target).duration >= renderer.preroll
     }
 
     private func startTime(at moment: MediaTime) {
         // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(5)
+        let lead = synchronizer.startLead + .milliseconds(3)
         synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
         enter(.playing)
     }

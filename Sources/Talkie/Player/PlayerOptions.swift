@@ -32,6 +32,8 @@ public struct PlayerOptions: Sendable {
     public var startPolicy: StartPolicy = .wait
     /// ALSA device name; nil is the system's default.
     public var audioDevice: String?
+    /// The output was chosen by a person: without it the film is not played.
+    public var isOutputNamed = false
 
     public init() {}
 }

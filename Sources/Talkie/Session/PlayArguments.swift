@@ -1,3 +1,4 @@
+internal import AirPlay
 public import MediaCore
 
 /// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
@@ -34,7 +35,11 @@ public enum SpeakerChoice: Sendable, Hashable {
 
     public init(parsing text: String) throws(ValueError) {
         if text.isEmpty { throw ValueError("a speaker is a name, an ID, airplay://HOST[:PORT] or local") }
-        self = text == "local" ? .local : .named(text)
+        do {
+            self = try SpeakerQuery(text) == .local ? .local : .named(text)
+        } catch {
+            throw ValueError(error.message)
+        }
     }
 }
 

@@ -14,18 +14,33 @@ public enum PlaySession {
         let list = try PlaylistLoader(arguments.files)
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
-        let signals = SignalWatch { mailbox.post(.request($0)) }
+        let interruption = Interruption()
+        let signals = SignalWatch { request in
+            mailbox.post(.request(request))
+            if case .end(let status) = request { interruption.raise(status: status) }
+        }
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: list.items)
-        let route = try SoundRoute.output(for: arguments)
         let terminal = Terminal()
+        let route: SoundRoute
+        do {
+            defer { terminal.show(status: nil) }
+            route = try SoundRoute(for: arguments, interruption: interruption) {
+                if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+            }
+        } catch {
+            if let status = interruption.status { return status }
+            throw error
+        }
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
         distributor.start(recordingTo: timeline) { mailbox.post(.remark(.warning, $0)) }
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
-        let player = Player(parts: .film(audioOutput: route), options: arguments.options, events: events) {
+        var options = arguments.options
+        options.isOutputNamed = !arguments.speakers.isEmpty
+        let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
             mailbox.post(.player($0))
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
@@ -35,14 +50,15 @@ public enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route),
+                route: route.output),
             arguments: arguments, items: list.items, mailbox: mailbox)
-        director.tell(leftOut: list.failures, warnings: list.warnings)
+        director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings)
         director.start()
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, whatever the status.
         let isDown = shutDown(player)
+        route.remember()
         distributor.stop()
         terminal.leaveStatus()
         director.tellRest()

@@ -1,6 +1,7 @@
 internal import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
+internal import SyncRendering
 
 extension SessionDirector {
     /// Does what a person asked for, and shows on the picture what has changed.
@@ -22,13 +23,13 @@ extension SessionDirector {
             settings.speed = 1
             applySpeed()
         case .addVolume(let steps):
-            settings.addVolume(steps)
-            player.setVolume(settings.volume)
-            show("Volume: \(Decimals.text(settings.volume, 0))%\(settings.isMuted ? " (muted)" : "")")
+            settings.addVolume(steps, own: ownVolume)
+            player.setVolume(settings.volume ?? ownVolume)
+            show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
         case .toggleMute:
             settings.isMuted.toggle()
             player.setMuted(settings.isMuted)
-            show(settings.isMuted ? "Muted" : "Volume: \(Decimals.text(settings.volume, 0))%")
+            show(settings.isMuted ? "Muted" : volumeText)
         case .addAudioDelay(let step):
             settings.addAudioDelay(step)
             player.setAudioDelay(settings.audioDelay)
@@ -47,6 +48,11 @@ extension SessionDirector {
         case .showProgress: show(StatusText.position(player.state))
         }
     }
+
+    /// Where the first press of a key begins: at what is heard, or a speaker that its owner turned down would shout.
+    private var ownVolume: Double { stage.route?.ownVolume ?? 100 }
+
+    private var volumeText: String { "Volume: \(Decimals.text(settings.volume ?? ownVolume, 0))%" }
 
     private func setPaused(_ isPaused: Bool) {
         if isPaused {

@@ -2,14 +2,15 @@ internal import MediaCore
 
 /// What a person has set so far. The player knows it a moment later; two quick presses of a key must add up.
 struct SessionSettings {
-    var volume: Double
+    /// Nil while every output has the volume its owner left.
+    var volume: Double?
     var isMuted: Bool
     var speed: Double
     var audioDelay: Duration
     var loop: PlayerOptions.Loop
 
     init(_ options: PlayerOptions) {
-        volume = options.volume ?? 100
+        volume = options.volume
         isMuted = options.isMuted
         speed = options.speed
         audioDelay = options.audioDelay
@@ -23,7 +24,8 @@ struct SessionSettings {
         if abs(speed - 1) < 0.001 { speed = 1 }
     }
 
-    mutating func addVolume(_ steps: Double) { volume = max(0, min(100, volume + steps)) }
+    /// - Parameter own: the volume that the outputs have by themselves.
+    mutating func addVolume(_ steps: Double, own: Double) { volume = max(0, min(100, (volume ?? own) + steps)) }
 
     mutating func addAudioDelay(_ step: Duration) {
         let limit = PlayerOptions.longestAudioDelay

@@ -97,8 +97,10 @@ public final class EventDistributor: Sendable {
         }
 
         private func drain() {
-            let remarks = distributor.remarks.withLock { remarks in
-                defer { remarks.removeAll(keepingCapacity: true) }
+            let remarks = distributor.remarks.withLock { remarks -> [(TimelineRemark, HostInstant)] in
+                // Emptying an array that is also returned allocates another.
+                guard !remarks.isEmpty else { return [] }
+                defer { remarks = [] }
                 return remarks
             }
             for (remark, instant) in remarks { writer?.write(remark, at: instant) }

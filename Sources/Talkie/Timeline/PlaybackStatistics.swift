@@ -48,7 +48,7 @@ public struct PlaybackStatistics: Sendable {
             if sound == nil || output.index <= sound!.output { sound = (output.index, error) }
         case .outputLost(let output): if sound?.output == output.index { sound = nil }
         case .underrun: underruns += 1
-        case .audioAccepted, .audioHeard, .latency, .outputRestored: break
+        case .audioAccepted, .audioHeard, .latency, .outputRestored, .clock: break
         }
     }
 }

@@ -90,6 +90,7 @@ extension RenderEvent {
         case .latency: "latency"
         case .underrun: "underrun"
         case .outputLost, .outputRestored: "route"
+        case .clock: "clock"
         }
     }
 
@@ -135,6 +136,14 @@ extension RenderEvent {
         case .outputRestored(let output):
             line.add("route", output.index)
             line.add("state", "restored")
+        case .clock(let state, let output):
+            line.add("route", output.index)
+            switch state {
+            case .cold: line.add("state", "cold")
+            case .probing: line.add("state", "probing")
+            case .ready: line.add("state", "ready")
+            case .stalled: line.add("state", "stalled")
+            }
         }
     }
 }

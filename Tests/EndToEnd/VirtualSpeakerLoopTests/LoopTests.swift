@@ -15,14 +15,18 @@ import VirtualSpeaker
     }()
     private let identity = SenderIdentity.random(name: "Talkie test")
 
-    private func speaker(_ quirks: SpeakerQuirks = SpeakerQuirks()) throws -> SoftwareSpeaker {
-        try SoftwareSpeaker(
-            SpeakerConfiguration(port: 0, clock: .required, ptpPorts: Self.ports, quirks: quirks))
+    private func speaker(
+        _ quirks: SpeakerQuirks = SpeakerQuirks(), clock: SpeakerConfiguration.ClockPolicy = .required
+    ) throws -> SoftwareSpeaker {
+        try SoftwareSpeaker(SpeakerConfiguration(port: 0, clock: clock, ptpPorts: Self.ports, quirks: quirks))
     }
 
-    private func session(_ speaker: SoftwareSpeaker) -> AirPlaySession {
-        AirPlaySession(
-            .init(address: SpeakerAddress(host: "127.0.0.2", port: speaker.port), identity: identity),
+    private func session(_ speaker: SoftwareSpeaker, route: Route = .buffered) -> AirPlaySession {
+        var configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.2", port: speaker.port), identity: identity)
+        configuration.route = route
+        return AirPlaySession(
+            configuration,
             clocks: PTPDirectory(identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general)
         )
     }
@@ -76,7 +80,7 @@ import VirtualSpeaker
         let session = session(speaker)
         defer { session.end() }
         _ = try session.connect()
-        _ = try session.startBuffered(.lossless44100)
+        _ = try session.startStream(.lossless44100)
         let start = RTPTimestamp(rawValue: 0xFFFF_F000)
         write(4, from: start, to: session)
         let anchor = try play(start, on: session)
@@ -89,6 +93,65 @@ import VirtualSpeaker
         #expect(abs(later) < 1)
     }
 
+    @Test(arguments: [Route.realtime, .realtimeNTP])
+    func aRealtimeStreamIsHeardAtItsInstantOnEitherClock(route: Route) throws {
+        let speaker = try speaker(clock: route == .realtime ? .required : .never)
+        defer { speaker.stop() }
+        let session = session(speaker, route: route)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startStream(.lossless44100)
+        let start = RTPTimestamp(rawValue: 0xFFFF_F000)
+        write(4, from: start, to: session)
+        let anchor = try play(start, on: session)
+        let first = try error(speaker, start, due: anchor)
+        let later = try error(speaker, start.advanced(byFrames: 88200), due: anchor.advanced(by: .seconds(2)))
+        print("loop, \(route): first frame \(first) ms, two seconds later \(later) ms from its moment")
+        #expect(abs(first) < 1)
+        #expect(abs(later) < 1)
+        #expect(speaker.record.spans.reduce(0) { $0 + $1.frames } >= 88200, "a hole in the sound")
+    }
+
+    @Test func packetsThatGotLostAreSentAgainInTime() throws {
+        var quirks = SpeakerQuirks()
+        quirks.packetLoss = 0.1
+        let speaker = try speaker(quirks)
+        defer { speaker.stop() }
+        let session = session(speaker, route: .realtime)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startStream(.lossless44100)
+        let start = RTPTimestamp(rawValue: 0)
+        write(4, from: start, to: session)
+        let anchor = try play(start, on: session)
+        _ = try error(speaker, start.advanced(byFrames: 132_300), due: anchor.advanced(by: .seconds(3)))
+        print("loop: \(session.resentPackets) packets were sent again")
+        #expect(session.resentPackets > 20)
+        let missing = speaker.record.events.filter { if case .lost = $0 { true } else { false } }
+        #expect(missing.isEmpty, "\(missing)")
+    }
+
+    @Test func aRealtimeStreamThatIsPausedFallsSilentAndGoesOnWhereItWas() throws {
+        let speaker = try speaker()
+        defer { speaker.stop() }
+        let session = session(speaker, route: .realtime)
+        defer { session.end() }
+        _ = try session.connect()
+        _ = try session.startStream(.lossless44100)
+        write(6, from: RTPTimestamp(rawValue: 0), to: session)
+        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
+        _ = try error(speaker, RTPTimestamp(rawValue: 22050), due: anchor.advanced(by: .milliseconds(500)))
+        let asked = HostInstant.now
+        try session.pause()
+        #expect(
+            speaker.record.wait(until: asked.advanced(by: .seconds(2))) {
+                ($0.spans.last?.end ?? asked) - asked < .milliseconds(150)
+            })
+        let resumed = RTPTimestamp(rawValue: 132_000)
+        let again = try play(resumed, on: session)
+        #expect(abs(try error(speaker, resumed, due: again)) < 1)
+    }
+
     @Test func anAnchorRefusedBeforeTheLockIsGivenAgain() throws {
         var quirks = SpeakerQuirks()
         quirks.refusesAnchorBeforeLock = true
@@ -98,7 +161,7 @@ import VirtualSpeaker
         let session = session(speaker)
         defer { session.end() }
         _ = try session.connect()
-        _ = try session.startBuffered(.lossless44100)
+        _ = try session.startStream(.lossless44100)
         write(2, from: RTPTimestamp(rawValue: 0), to: session)
         let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
         #expect(abs(try error(speaker, RTPTimestamp(rawValue: 0), due: anchor)) < 1)
@@ -116,7 +179,7 @@ import VirtualSpeaker
         let session = session(speaker)
         defer { session.end() }
         _ = try session.connect()
-        #expect(try session.startBuffered(.lossless44100).bufferSize == 256 << 10)
+        #expect(try session.startStream(.lossless44100).bufferSize == 256 << 10)
         // Until it plays nothing leaves the buffer: the sender fills it, and what the two kernels hold.
         let packet = LosslessEscape.frame([Int16](repeating: 1, count: 704))
         var written = 0
@@ -139,7 +202,7 @@ import VirtualSpeaker
         let session = session(speaker)
         defer { session.end() }
         _ = try session.connect()
-        _ = try session.startBuffered(.lossless44100)
+        _ = try session.startStream(.lossless44100)
         write(6, from: RTPTimestamp(rawValue: 0), to: session)
         let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
         _ = try error(speaker, RTPTimestamp(rawValue: 22050), due: anchor.advanced(by: .milliseconds(500)))

@@ -51,7 +51,7 @@ extension SpeakerLabTests {
             defer { session.end() }
             let info = try session.connect()
             #expect(info.features?.contains(.bufferedAudio) == true)
-            _ = try session.startBuffered(format)
+            _ = try session.startStream(format)
             try session.setVolume(decibels: 0)
             // FFmpeg's encoder delays by one unit: the first one decodes to what lies before the track.
             let start = RTPTimestamp(rawValue: .random(in: 0 ... .max))

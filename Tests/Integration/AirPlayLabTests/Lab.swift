@@ -1,3 +1,4 @@
+import AirPlay
 import Foundation
 
 /// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
@@ -61,18 +62,30 @@ struct Lab {
 
     /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
     static func freshSpeaker() throws -> (lab: Lab, host: String, port: UInt16) {
+        let (lab, addresses) = try freshSpeakers(1)
+        return (lab, addresses[0].host, addresses[0].port)
+    }
+
+    /// Several speakers, each with a receiver process of its own and an undisturbed network.
+    static func freshSpeakers(_ count: Int) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
         if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
         _ = tidiness
         let lab = Lab()
-        let listing = try lab.run("up", ["1", "--private"])
-        _ = try lab.run("impair", ["1", "clear"])
-        _ = try lab.run("restart", ["1"])
+        let listing = try lab.run("up", [String(count), "--private"])
+        for number in 1...count {
+            _ = try lab.run("impair", [String(number), "clear"])
+            _ = try lab.run("restart", [String(number)])
+        }
         // 1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2
         let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard let index = words.firstIndex(of: "port"), index > 0, words.count > index + 1,
-            let port = UInt16(words[index + 1])
-        else { throw Unavailable(description: "the lab does not name its speaker: \(listing)") }
-        return (lab, words[index - 1], port)
+        let addresses = words.indices.dropFirst().dropLast().compactMap { index -> SpeakerAddress? in
+            guard words[index] == "port", let port = UInt16(words[index + 1]) else { return nil }
+            return SpeakerAddress(host: words[index - 1], port: port)
+        }
+        guard addresses.count >= count else {
+            throw Unavailable(description: "the lab names too few speakers: \(listing)")
+        }
+        return (lab, Array(addresses.prefix(count)))
     }
 
     func run(_ command: String, _ arguments: [String]) throws -> String {
@@ -106,10 +119,10 @@ struct Lab {
         private let process = Process()
         let file: URL
 
-        init(_ lab: Lab, seconds: Int) throws {
+        init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
             file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
             process.executableURL = URL(fileURLWithPath: Lab.command("record"))
-            process.arguments = ["1", file.path, String(seconds)]
+            process.arguments = [String(speaker), file.path, String(seconds)]
             process.environment = ProcessInfo.processInfo.environment.merging(Lab.settings(of: getpid())) { $1 }
             let errors = Pipe()
             process.standardError = errors

@@ -47,7 +47,7 @@ final class CardPlayer: @unchecked Sendable {
     /// Returns once the card knows where it is; false when that takes longer than half a second.
     func waitUntilSettled() -> Bool {
         let limit = HostInstant.now.advanced(by: .milliseconds(500))
-        while !card.latency.isSettled {
+        while !card.isReadyToStart {
             guard HostInstant.now < limit else { return false }
             HostInstant.now.advanced(by: .milliseconds(1)).sleep()
         }

@@ -46,6 +46,52 @@ import Testing
         #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .seconds(2)) }
     }
 
+    @Test func aFloodThatIsNoAnswerEndsWithTheDeadline() throws {
+        let (server, connection) = try connect()
+        let stale = Array(String(repeating: "RTSP/1.0 200 OK\r\nCSeq: 0\r\n\r\n", count: 2000).utf8)
+        let isOver = Lock(false)
+        let flood = WorkerThread.start(name: "flood") { while !isOver.withLock({ $0 }) { server.send(stale) } }
+        let began = HostInstant.now
+        #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .milliseconds(300)) }
+        #expect(HostInstant.now - began < .seconds(5))
+        isOver.withLock { $0 = true }
+        connection.socket.interrupt()
+        server.hangUp()
+        flood.join()
+    }
+
+    @Test(arguments: [true, false])
+    func anEventChannelWithGarbageEndsWithASentenceAboutIt(isEncrypted: Bool) throws {
+        let server = try LoopbackServer()
+        let (own, theirs) = (SecretBytes.random(count: 32), SecretBytes.random(count: 32))
+        let told = Lock<AirPlayError?>(nil)
+        let done = Signal()
+        let channel = EventChannel(socket: try server.connect(), keys: ChannelKeys(write: own, read: theirs)) { event in
+            guard case .ended(let error) = event else { return }
+            told.withLock { $0 = error }
+            done.raise()
+        }
+        defer { channel.close() }
+        let garbage = [UInt8](repeating: 9, count: 100)
+        var sealer = HAPFrameSealer(key: theirs)
+        server.send(isEncrypted ? sealer.seal(garbage) : garbage)
+        // A frame of 0x0909 bytes is not complete with a hundred.
+        if !isEncrypted { server.send([UInt8](repeating: 9, count: 4000)) }
+        #expect(done.wait(until: .now.advanced(by: .seconds(5))))
+        #expect(told.withLock { $0?.code } == .protocolViolation)
+    }
+
+    @Test func newsBeyondTheLimitPushesOutTheOldest() async {
+        let shared = SessionShared()
+        for number in 0..<1000 { shared.tell(.message(.integer(Int64(number)))) }
+        shared.finish()
+        var numbers: [Int64] = []
+        for await news in shared.news {
+            if case .message(let list) = news, let number = list.int64 { numbers.append(number) }
+        }
+        #expect(numbers == Array(744..<1000))
+    }
+
     @Test func aSpeakerThatHangsUpIsLost() throws {
         let (server, connection) = try connect()
         server.hangUp()
@@ -62,6 +108,13 @@ import Testing
         let error = #expect(throws: AirPlayError.self) { try RTSPResponse(status: status).accepted("play") }
         #expect(error?.code.rawValue == code)
         #expect(error?.status == status)
+    }
+
+    @Test func whatSpeakersAskLiesOnAFewPortsThatAFirewallCanBeTold() throws {
+        let address = IPv4Address("127.0.0.1")!
+        let sockets = try (0..<4).map { _ in try SenderPorts.open(on: address) }
+        #expect(Set(sockets.map(\.port)).count == 4)
+        #expect(sockets.allSatisfy { SenderPorts.range.contains($0.port) })
     }
 
     @Test func nobodyThereIsSaidInOneSentence() throws {

@@ -6,7 +6,9 @@ import Testing
 @testable import AirPlay
 
 /// A receiver's end of a connection on this host, driven by the test.
-final class LoopbackServer {
+///
+/// `@unchecked Sendable`: `connect` comes before any other thread has it; then there are only system calls.
+final class LoopbackServer: @unchecked Sendable {
     private let listener: Int32
     let port: UInt16
     private var connection: Int32 = -1

@@ -59,6 +59,28 @@ import Testing
         #expect(parser.heldBytes == 0)
     }
 
+    @Test func whatBeginsLikeNoMessageIsRefusedWithoutWaitingForItsEnd() {
+        for first: UInt8 in [0, 5, 0x20, 0x31, 0x40, 0x5B, 0x80, 0xFF] {
+            var parser = RTSPParser()
+            parser.append([first])
+            #expect(throws: WireError.self) { try parser.next() }
+        }
+    }
+
+    @Test func aHeadAndABodyOfJustTheLimitAreTaken() throws {
+        let line = "RTSP/1.0 200 OK\r\nContent-Length: \(RTSPParser.bodyLimit)\r\nX: "
+        var head = bytes(line)
+        head += [UInt8](repeating: 0x61, count: RTSPParser.headLimit - head.count - 3) + bytes("\r\n\r\n")
+        var parser = RTSPParser()
+        parser.append(head)
+        parser.append([UInt8](repeating: 1, count: RTSPParser.bodyLimit))
+        guard case .response(let response)? = try parser.next() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(response.body.count == RTSPParser.bodyLimit)
+    }
+
     @Test(arguments: ["99999999", "-1", "8388609", "1e3", ""])
     func absurdBodyLengthsAreRefusedBeforeAnyByteOfThem(length: String) {
         var parser = RTSPParser()

@@ -135,6 +135,39 @@ private struct Listener {
         #expect(correction == 50_000_000 << 16)
     }
 
+    @Test func aPathCorrectionThatChangesWhileSoundPlaysMovesByInaudibleSteps() {
+        var peer = PTPPeer(address: speaker, readiness: PeerReadiness())
+        peer.pathCorrection = .milliseconds(20)
+        #expect(peer.nextCorrection() == .milliseconds(20))
+        peer.isPlaying = true
+        peer.pathCorrection = .milliseconds(10)
+        var last = peer.correctionInForce
+        for _ in 0..<799 {
+            let next = peer.nextCorrection()
+            #expect(last - next == .nanoseconds(12_500))
+            last = next
+        }
+        #expect(peer.nextCorrection() == .milliseconds(10))
+        #expect(peer.nextCorrection() == .milliseconds(10))
+        // Silence hears no step.
+        peer.isPlaying = false
+        peer.pathCorrection = .zero
+        #expect(peer.nextCorrection() == .zero)
+    }
+
+    @Test func aSpeakerThatAsksForTheTimeIsCorrectedNoLonger() {
+        var peer = PTPPeer(address: speaker, readiness: PeerReadiness())
+        peer.isPlaying = true
+        peer.pathCorrection = .milliseconds(20)
+        for _ in 0..<10 { _ = peer.nextCorrection() }
+        #expect(peer.correctionInForce == .microseconds(125))
+        peer.readiness.noteProbe(at: .now)
+        #expect(peer.nextCorrection() == .zero)
+        var known = PTPPeer(address: speaker, readiness: PeerReadiness(isKnownToProbe: true))
+        known.pathCorrection = .milliseconds(20)
+        #expect(known.nextCorrection() == .zero)
+    }
+
     @Test func strangersGetNoAnswer() throws {
         let ports: (UInt16, UInt16) = (32327, 32328)
         let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)

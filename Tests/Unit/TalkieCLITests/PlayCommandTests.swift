@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MediaCore
 import Testing
 
@@ -101,15 +102,32 @@ import Testing
     }
 
     @Test func usageIsCheckedBeforeInputAndInputBeforeOutputs() {
+        // Whoever looks for speakers has an identity, and it is kept: not in the home of whoever runs the tests.
+        let state = NSTemporaryDirectory() + "talkie-test-\(UUID().uuidString)"
+        setenv("XDG_STATE_HOME", state, 1)
+        defer { try? FileManager.default.removeItem(atPath: state) }
+        let nobody = "No speaker has this name \(UUID().uuidString)"
         #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--volume", "900"]).status == 2)
-        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", "Kitchen"]).status == 66)
-        #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", "Kitchen"]).status == 69)
+        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", "airplay://"]).status == 2)
+        #expect(CommandLineRunner.outcome(of: ["play", "/no/such/film", "--speaker", nobody]).status == 66)
+        #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", nobody]).status == 69)
     }
 
     @Test func aCommandThatDoesNotExistIsAUsageError() {
         let outcome = CommandLineRunner.outcome(of: ["fly"])
         #expect(outcome.status == 2)
         #expect(outcome.complaint.contains("fly") && outcome.complaint.contains("Usage: talkie COMMAND"))
+    }
+
+    @Test(arguments: [
+        ["speakers", "--timeout", "soon"], ["speakers", "Kitchen"], ["speakers", "--timeout", "86401"], ["pair"],
+        ["pair", "Kitchen", "--pin", "1", "--password", "2"], ["pair", "Kitchen", "--forget", "--pin", "1"],
+        ["pair", ""], ["pair", "Kitchen", "--password", ""], ["pair", "local"], ["pair", "airplay://["],
+    ])
+    func whatSpeakersAndPairCannotUnderstandIsAUsageError(words: [String]) {
+        let outcome = CommandLineRunner.outcome(of: words)
+        #expect(outcome.status == 2 && outcome.output.isEmpty, "\(outcome.complaint)")
+        #expect(outcome.complaint.hasPrefix("talkie: "))
     }
 
     @Test func helpAndVersionGoToStandardOutput() {

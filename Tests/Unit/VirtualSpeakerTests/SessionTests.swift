@@ -18,7 +18,7 @@ import Testing
             "SETUP",
             SessionRequests.setUp(
                 deviceID: "A1:B2:C3:D4:E5:F6:07:18", macAddress: "A1:B2:C3:D4:E5:F6", session: "S", group: "G",
-                name: "Test", peer: TimingPeer(identifier: "I", clock: clock, addresses: ["127.0.0.1"])))
+                name: "Test", timing: .ptp(TimingPeer(identifier: "I", clock: clock, addresses: ["127.0.0.1"]))))
     }
 
     private func secondSetup(_ format: StreamFormat) -> RTSPRequest {

@@ -16,6 +16,12 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
 /* Bytes written to a TCP socket that the peer has not acknowledged (SIOCOUTQ, tcp(7)), or -1 with errno set. */
 int csock_unacknowledged_bytes(int socket);
 
+/*
+ * The shortest round trip of a TCP connection in the kernel's window (tcpi_min_rtt of TCP_INFO; 300 s, see
+ * tcp_min_rtt_wlen in ip-sysctl), in microseconds; -1 when the kernel has none.
+ */
+int64_t csock_shortest_round_trip_us(int socket);
+
 /* eventfd(2), closed on exec and never waiting; -1 with errno set. */
 int csock_open_event_counter(void);
 

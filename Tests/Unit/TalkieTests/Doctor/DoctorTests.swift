@@ -1,5 +1,8 @@
 import Foundation
 import Glibc
+import MediaCore
+import PTP
+import TalkieTestKit
 import Testing
 
 @testable import Talkie
@@ -30,7 +33,9 @@ import Testing
         finding = try #require(DiscoveryCheck.findings(bus: bus, avahi: avahi).first)
         #expect(finding.verdict == .missing && finding.remedy?.contains("avahi-daemon") == true)
         let avahiSocket = listen(at: avahi)
-        #expect(DiscoveryCheck.findings(bus: bus, avahi: avahi).first?.verdict == .good)
+        // Both listen, and the daemon did not answer all the same.
+        finding = try #require(DiscoveryCheck.findings(bus: bus, avahi: avahi).first)
+        #expect(finding.verdict == .missing && finding.remedy?.contains("restart avahi-daemon") == true)
         close(busSocket)
         // The file remains; nobody is behind it.
         #expect(DiscoveryCheck.findings(bus: bus, avahi: avahi).first?.verdict == .missing)
@@ -38,7 +43,35 @@ import Testing
         #expect(!UnixSocket.answers(at: String(repeating: "x", count: 200)))
     }
 
-    @Test func aPortThatSomebodyHoldsIsTold() {
+    @Test func discoveryNamesTheSpeakersThatItHears() {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Kitchen"))))
+        let finding = DiscoveryCheck.findings(network, until: network.clock.now.advanced(by: .seconds(2))).first
+        #expect(finding?.verdict == .good && finding?.text.contains("'Kitchen'") == true)
+        let silent = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+        #expect(
+            DiscoveryCheck.findings(
+                silent, until: silent.clock.now.advanced(by: .seconds(2)), bus: folder.path("no"), avahi: "no"
+            ).first?.verdict == .missing)
+    }
+
+    @Test func thePortsAreCheckedOnEveryAddressAndTheirHolderIsNamed() throws {
+        let addresses = [IPv4Address("127.0.0.1")!, IPv4Address("10.0.0.1")!]
+        func finding(_ code: PTPError.Code, on bad: IPv4Address) throws -> Finding {
+            try #require(
+                PortCheck.findings(
+                    on: addresses,
+                    check: { (address) throws(PTPError) in if address == bad { throw PTPError(code, "no.") } },
+                    holder: { "ptp4l (77)" }
+                ).first)
+        }
+        #expect(try finding(.portsBusy, on: addresses[1]).text.contains("ptp4l (77) holds UDP 319 or 320 on 10.0.0.1"))
+        let forbidden = try finding(.notPermitted, on: addresses[0])
+        #expect(forbidden.remedy?.contains("setcap cap_net_bind_service,cap_sys_nice+ep '/") == true)
+        #expect(forbidden.remedy?.contains("sysctl net.ipv4.ip_unprivileged_port_start=319") == true)
+        #expect(try finding(.portsBusy, on: IPv4Address("10.0.0.2")!).verdict == .good)
+    }
+
+    @Test func theHolderOfAPortIsFoundInTheKernelsTable() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
@@ -50,7 +83,27 @@ import Testing
                 #expect(getsockname(descriptor, pointer, &length) == 0)
             }
         }
-        #expect(PortCheck.bindFailure(UInt16(bigEndian: address.sin_port)) == EADDRINUSE)
+        let holder = PortHolder.name(ofUDP: UInt16(bigEndian: address.sin_port))
+        #expect(holder?.hasSuffix("(\(getpid()))") == true, "\(holder ?? "nobody")")
+        #expect(PortHolder.inode(319, in: ["head", "1: 00000000:013G 0 0 0 0 0 0 0 0 5", "short"]) == nil)
+    }
+
+    @Test func aFirewallThatIsOnIsRecognisedWithTheRuleItNeeds() throws {
+        var files = FirewallCheck.Files(
+            ufw: folder.path("ufw"), ufwRules: folder.path("rules"), firewalld: folder.path("pid"),
+            firewalldZones: [folder.path("zone")])
+        #expect(FirewallCheck.findings(files).first?.verdict == .good)
+        folder.write("# comment\nENABLED=yes\n", to: "ufw")
+        var finding = try #require(FirewallCheck.findings(files).first)
+        #expect(finding.verdict == .limited && finding.remedy?.contains("ufw allow 62319:62350/udp") == true)
+        folder.write("-A ufw-user-input -p udp -m multiport --dports 62319:62350 -j ACCEPT\n", to: "rules")
+        #expect(FirewallCheck.findings(files).first?.verdict == .good)
+        files.ufw = folder.path("none")
+        folder.write("812\n", to: "pid")
+        finding = try #require(FirewallCheck.findings(files).first)
+        #expect(finding.verdict == .limited && finding.remedy?.contains("--add-port=62319-62350/udp") == true)
+        folder.write("<port port=\"62319-62350\" protocol=\"udp\"/>", to: "zone")
+        #expect(FirewallCheck.findings(files).first?.verdict == .good)
     }
 
     @Test func aSlowClockIsALimit() {
@@ -63,7 +116,8 @@ import Testing
         // The checks that look at this machine and need no display.
         let findings =
             SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
-            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings() + DiscoveryCheck.findings()
+            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings() + FirewallCheck.findings()
+            + DiscoveryCheck.findings()
         #expect(findings.count >= 7)
         for finding in findings {
             #expect(!finding.text.isEmpty)

@@ -15,6 +15,7 @@ import Testing
         let person = PseudoTerminal(columns: 200)
         let player: Player
         let director: SessionDirector
+        let output = RecordingOutput(capacity: 48_000 * 60)
         private let distributor: EventDistributor
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
@@ -24,7 +25,6 @@ import Testing
             let events = EventLog(clock: MonotonicClock())
             distributor = EventDistributor(log: events)
             distributor.start()
-            let output = RecordingOutput(capacity: 48_000 * 60)
             player = Player(
                 parts: Player.Parts(
                     open: { [opened] (address, _) throws(MediaError) in
@@ -106,6 +106,30 @@ import Testing
         #expect(state.isMuted)
         #expect(state.audioDelay == .milliseconds(200))
         #expect(abs(state.speed - 1.1) < 1e-9)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSpeakerKeepsItsOwnVolumeUntilAKeyIsPressedAndNeverShouts() {
+        let untouched = Rig("short")
+        #expect(untouched.run() == 0)
+        #expect(untouched.output.state.withLock { $0.gains }.isEmpty)
+
+        let muted = Rig("long")
+        #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
+        let heard = muted.output.state.withLock { $0.gains }
+        #expect(heard.last == .some(nil), "unmuted is as loud as its owner left it")
+        #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
+
+        let turned = Rig("long")
+        turned.output.state.withLock { $0.ownVolume = 40 }
+        #expect(turned.run(.terminalKey("9"), .terminalKey("9"), .terminalKey("q")) == 0)
+        #expect(turned.player.state.volume == 36)
+        #expect(turned.output.state.withLock { $0.gains }.allSatisfy { ($0 ?? 1) < 0.1 })
+
+        var arguments = PlayArguments(files: [])
+        arguments.options.volume = 100
+        let loud = Rig("short", arguments: arguments)
+        #expect(loud.run() == 0)
+        #expect(loud.output.state.withLock { $0.gains }.contains(1), "100 was asked for")
     }
 
     @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {

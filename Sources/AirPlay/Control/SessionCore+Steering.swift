@@ -1,0 +1,93 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+
+extension SessionCore {
+    /// Sets the loudness; speakers that refuse it are left as they are.
+    func setVolume(decibels: Double) throws(AirPlayError) {
+        _ = try exchange(
+            "SET_PARAMETER", headers: ["Content-Type": "text/parameters"],
+            body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
+    }
+
+    /// Titles; some speakers are silent until they have seen any.
+    func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
+        _ = try exchange(
+            "SET_PARAMETER",
+            headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
+            body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
+    }
+
+    /// The frame `position` is heard at `instant`, and the others before and after it.
+    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
+        guard let remote, let writer = shared.writer, stream != nil else {
+            throw AirPlayError(.outOfOrder, "There is no stream to start.")
+        }
+        let timeline = ptp?.timeline(for: remote)
+        let onWire = writer.store.onWire(position)
+        if let sender = writer as? RealtimeSender {
+            sender.play(.init(position: onWire, instant: instant, timeline: timeline))
+            configuration.lessons.learn(.played)
+            ptp?.setPlaying(true, for: remote)
+            return
+        }
+        guard let ptp, let timeline else { return }
+        let body = SessionRequests.play(
+            position: onWire, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
+        let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
+        if response.status == 400 {
+            throw AirPlayError(
+                .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
+        }
+        _ = try response.accepted("start")
+        configuration.lessons.learn(.played)
+        ptp.setPlaying(true, for: remote)
+    }
+
+    /// Silence at once; the sound already sent is kept.
+    func pause() throws(AirPlayError) {
+        if let ptp, let remote { ptp.setPlaying(false, for: remote) }
+        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
+    }
+
+    /// A speaker that does not measure the path takes our time to be as old as it was when it left; half the
+    /// shortest round trip of the TCP connections puts that right as far as the way there is like the way back. The
+    /// kernel's figure and not one of `/feedback`: it holds no process's time, and every segment of sound renews it.
+    func measurePath() {
+        guard let ptp, let remote, let connection else { return }
+        let trips = [connection.socket.shortestRoundTrip, shared.writer?.shortestRoundTrip].compactMap { $0 }
+        guard let shortest = trips.min() else { return }
+        ptp.setPathCorrection(shortest / 2, for: remote)
+    }
+
+    /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
+    func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
+        sender.halt()
+        let next = sender.next
+        guard let timestamp = next.timestamp else { return }
+        _ = try exchange(
+            "FLUSH", headers: ["RTP-Info": "seq=\(next.sequence);rtptime=\(timestamp.rawValue)"], timeout: timeout
+        ).accepted("forget its queue")
+    }
+
+    /// Everything before this packet is forgotten; a new `play` is needed.
+    func flush(until position: PacketStore.Position) throws(AirPlayError) {
+        if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        _ = try request(
+            "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
+            timeout: Deadline.request
+        ).accepted("forget its queue")
+    }
+
+    /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet
+    /// is no longer kept, nor any later one.
+    func rewind(to timestamp: RTPTimestamp, gap: Int64) throws(AirPlayError) -> Bool {
+        guard let writer = shared.writer else { return false }
+        writer.halt()
+        guard let position = writer.store.rewind(to: timestamp, gap: gap) else { return false }
+        writer.wake()
+        try flush(until: position)
+        return true
+    }
+}

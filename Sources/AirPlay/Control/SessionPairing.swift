@@ -1,0 +1,61 @@
+internal import AirPlayWire
+internal import MediaCore
+
+/// Comes to a secret with a speaker for one session: with stored keys, its password, or the keys everybody gets.
+struct SessionPairing {
+    /// One round trip may take this long; receivers calculate for a second.
+    private static let timeout: Duration = .seconds(5)
+
+    let configuration: AirPlaySession.Configuration
+    /// Opens another connection to the same speaker.
+    let reconnect: () throws(AirPlayError) -> RTSPConnection
+
+    /// - Parameter first: a fresh connection. After a refused way another one takes its place, because most speakers
+    ///   are unusable on the old one.
+    /// - Returns: the secret, and the connection it belongs to, not encrypted yet.
+    func run(
+        on first: RTSPConnection, info: ReceiverInfo
+    ) throws(AirPlayError) -> (secret: SecretBytes, connection: RTSPConnection) {
+        let stored = configuration.pairing
+        var procedure = PairingProcedure(
+            .session(stored: stored?.accessory, password: configuration.password),
+            identity: stored?.identity ?? configuration.pairingIdentity
+                ?? .generate(identifier: configuration.identity.remoteControlID),
+            traits: configuration.traits.updated(by: info))
+        var connection = first
+        var step: PairingProcedure.Step
+        do { step = try procedure.begin() } catch { throw Self.translated(error) }
+        while true {
+            switch step {
+            case .send(let request):
+                let reply = try connection.exchange(
+                    "POST", request.target, headers: request.headers, body: request.body, timeout: Self.timeout)
+                do {
+                    step = try procedure.receive(PairingReply(status: reply.status, body: reply.body))
+                } catch {
+                    throw Self.translated(error)
+                }
+            case .reconnect:
+                connection.socket.interrupt()
+                connection = try reconnect()
+                step = procedure.reconnected()
+            case .askForPIN:
+                throw AirPlayError(.pairingRequired, "The speaker wants to be paired first: `talkie pair`.")
+            case .finished(let result):
+                return (result.secret, connection)
+            }
+        }
+    }
+
+    static func translated(_ failure: PairingFailure) -> AirPlayError {
+        let code: AirPlayError.Code =
+            switch failure.code {
+            case .pinRequired, .passwordRequired: .pairingRequired
+            case .wrongCode, .notAuthentic: .notAuthentic
+            case .refused where failure.status == 453 || failure.status == 503: .busy
+            case .refused: .refused
+            default: .protocolViolation
+            }
+        return AirPlayError(code, failure.message, status: failure.status)
+    }
+}

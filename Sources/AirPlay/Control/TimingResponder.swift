@@ -1,0 +1,77 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// Tells one speaker the time in the manner of NTP: this computer's monotonic clock. Must run before the session's
+/// first SETUP, because some speakers ask during it.
+final class TimingResponder: Sendable {
+    private struct Exchange {
+        var answers = 0
+        var first: HostInstant?
+        var last: HostInstant?
+    }
+
+    /// After its first answer a speaker is given this long to work with it.
+    private static let settling: Duration = .milliseconds(100)
+    /// The slowest receiver met asks every 3 s; three questions missed are a stall.
+    private static let stall: Duration = .seconds(10)
+
+    private let socket: PTPSocket
+    private let exchange = Lock(Exchange())
+    private let news = PollableSignal()
+    private let isClosing = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// - Parameters:
+    ///   - local: the address that requests leave from.
+    ///   - remote: the only one that is answered.
+    init(on local: IPv4Address, for remote: IPv4Address) throws(PTPError) {
+        socket = try SenderPorts.open(on: local)
+        // The thread keeps this object until `close`.
+        thread.withLock {
+            $0 = WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
+        }
+    }
+
+    /// The UDP port to be named in SETUP.
+    var port: UInt16 { socket.port }
+
+    /// Ends answering and waits for the thread.
+    func close() {
+        isClosing.store(true, ordering: .releasing)
+        news.raise()
+        thread.withLock({ $0 })?.join()
+    }
+
+    /// How far the speaker is, and from when on it is ready. A speaker that never asks is never ready.
+    func state(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
+        let exchange = exchange.withLock { $0 }
+        guard let first = exchange.first, let last = exchange.last else { return (.cold, nil) }
+        let ready = first.advanced(by: Self.settling)
+        if now - last >= Self.stall { return (.stalled, ready) }
+        return (now >= ready ? .ready : .probing, ready)
+    }
+
+    private func run(_ remote: IPv4Address) {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        while !isClosing.load(ordering: .acquiring) {
+            _ = news.wait(until: nil, orReadable: socket.descriptor)
+            while let datagram = socket.receive(into: &buffer) {
+                guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {
+                    continue
+                }
+                func time(_ instant: HostInstant) -> UInt64 {
+                    PTPInstant(nanoseconds: instant.nanoseconds).networkTime
+                }
+                let answer = question.answer(received: time(datagram.received), sent: time(.now))
+                socket.send(answer, to: remote, port: datagram.sourcePort)
+                exchange.withLock {
+                    $0.answers += 1
+                    $0.first = $0.first ?? datagram.received
+                    $0.last = datagram.received
+                }
+            }
+        }
+    }
+}

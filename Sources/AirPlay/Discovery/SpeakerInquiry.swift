@@ -1,0 +1,52 @@
+internal import AirPlayWire
+public import MediaCore
+internal import PTP
+
+/// Asks the receiver at an address who it is, where nobody announces it.
+public enum SpeakerInquiry {
+    private static let connectLimit: Duration = .seconds(3)
+    private static let answerLimit: Duration = .seconds(5)
+    private static let pause: Duration = .milliseconds(500)
+
+    /// Blocks until something answers at the address; a receiver that is being switched on is waited for.
+    ///
+    /// - Parameter pauses: waits between two attempts until the moment given; false gives up at once.
+    /// - Returns: the speaker as its `/info` describes it. One that answers and knows no `/info` has no AirPlay 2
+    ///   endpoint.
+    /// - Throws: `unreachable` for a name that leads nowhere, at once, or when nothing answered in time.
+    public static func ask(
+        _ address: SpeakerAddress, as identity: SenderIdentity, until deadline: HostInstant,
+        pauses: (HostInstant) -> Bool
+    ) throws(AirPlayError) -> DiscoveredSpeaker {
+        let host = try TCPSocket.resolve(address.host)
+        while true {
+            do throws(AirPlayError) {
+                let limit = min(deadline, HostInstant.now.advanced(by: connectLimit))
+                let socket = try TCPSocket.connect(to: host, port: address.port, deadline: limit)
+                return try ask(socket, address, identity)
+            } catch {
+                let next = HostInstant.now.advanced(by: pause)
+                guard [.unreachable, .lost].contains(error.code), next < deadline, pauses(next) else { throw error }
+            }
+        }
+    }
+
+    private static func ask(
+        _ socket: TCPSocket, _ address: SpeakerAddress, _ identity: SenderIdentity
+    ) throws(AirPlayError) -> DiscoveredSpeaker {
+        let connection = RTSPConnection(socket: socket, identity: identity)
+        let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
+        let endpoint = NetworkAddress(socket.remote.description).map { SpeakerEndpoint($0, port: address.port) }
+        let endpoints = endpoint.map { [$0] } ?? []
+        // 404 is what receivers answer that know AirPlay 1 only.
+        if reply.status == 404 || reply.status == 501 {
+            return DiscoveredSpeaker(
+                id: nil, name: address.host, traits: SpeakerTraits(), endpoints: [], raopEndpoints: endpoints)
+        }
+        let info = ReceiverInfo(try reply.accepted("tell what it is").propertyList())
+        return DiscoveredSpeaker(
+            id: info.deviceID.flatMap { SpeakerID($0) },
+            name: info.name.map { PrintableText.of($0) } ?? address.host,
+            traits: SpeakerTraits().updated(by: info), endpoints: endpoints)
+    }
+}

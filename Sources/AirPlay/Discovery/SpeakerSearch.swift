@@ -1,0 +1,103 @@
+public import MediaCore
+
+/// Where snapshots of the network come from: a browser, or a list that a test turns by hand.
+public protocol SpeakerSource: Sendable {
+    /// What is known now.
+    var snapshot: SpeakerBrowser.Snapshot { get }
+    /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
+    func wait(
+        until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
+    ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool)
+}
+
+/// Finds the speakers that a person named, as they appear.
+public struct SpeakerSearch: Sendable {
+    /// How long a missing daemon is waited for: it may be starting, and without it nothing will come.
+    static let daemonPatience: Duration = .seconds(2)
+    /// How long the second half of a stereo pair is waited for; after that the first plays alone.
+    static let pairPatience: Duration = .seconds(2)
+
+    private let source: any SpeakerSource
+    private let clock: any HostClock
+
+    public init(_ source: any SpeakerSource, clock: any HostClock = MonotonicClock()) {
+        self.source = source
+        self.clock = clock
+    }
+
+    /// Blocks until all of them are on the network, each in the place of its query.
+    ///
+    /// - Parameter notice: called when it takes longer than usual, with those that are still missing.
+    /// - Throws: `DiscoveryError` with a sentence: not found and what was found instead, several of that name, or no
+    ///   daemon.
+    public func find(
+        _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
+    ) throws(DiscoveryError) -> [SpeakerEntry] {
+        var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {
+            Self.isDecided(queries, $0)
+        }
+        if !decided {
+            if case .unavailable(let error) = snapshot.availability { throw error }
+            notice(try Self.match(queries, snapshot).missing)
+            (snapshot, decided) = source.wait(until: deadline) { snapshot in
+                if case .unavailable = snapshot.availability { return true }
+                return Self.isDecided(queries, snapshot)
+            }
+        }
+        if let found = try Self.match(queries, snapshot).whole, found.contains(where: { !$0.isComplete }) {
+            snapshot =
+                source.wait(until: min(deadline, clock.now.advanced(by: Self.pairPatience))) { snapshot in
+                    guard let matching = try? Self.match(queries, snapshot), let found = matching.whole else {
+                        return true
+                    }
+                    return found.allSatisfy(\.isComplete)
+                }.snapshot
+        }
+        let matching = try Self.match(queries, snapshot)
+        if let found = matching.whole { return found }
+        if case .unavailable(let error) = snapshot.availability { throw error }
+        throw Self.notFound(matching.missing, in: snapshot.entries)
+    }
+
+    private struct Matching {
+        var entries: [SpeakerEntry?] = []
+        var missing: [SpeakerQuery] = []
+        var whole: [SpeakerEntry]? { missing.isEmpty ? entries.compactMap { $0 } : nil }
+    }
+
+    private static func match(
+        _ queries: [SpeakerQuery], _ snapshot: SpeakerBrowser.Snapshot
+    ) throws(DiscoveryError) -> Matching {
+        var matching = Matching()
+        let entries = snapshot.entries
+        for query in queries {
+            let entry = try query.find(in: entries)
+            matching.entries.append(entry)
+            if entry == nil { matching.missing.append(query) }
+        }
+        return matching
+    }
+
+    private static func isDecided(_ queries: [SpeakerQuery], _ snapshot: SpeakerBrowser.Snapshot) -> Bool {
+        guard let matching = try? match(queries, snapshot) else { return true }
+        return matching.missing.isEmpty
+    }
+
+    /// More names than this make no sentence.
+    private static let mostNames = 8
+
+    private static func notFound(_ missing: [SpeakerQuery], in entries: [SpeakerEntry]) -> DiscoveryError {
+        let wanted = missing.map { "'\(PrintableText.of($0.description))'" }.joined(separator: " and ")
+        guard !entries.isEmpty else {
+            return DiscoveryError(
+                .notFound,
+                "No speaker named \(wanted) is on the network, nor any other; is it on, and on the same network as this computer?"
+            )
+        }
+        var names = entries.prefix(mostNames).map { "'\($0.name)'" }.joined(separator: ", ")
+        if entries.count > mostNames { names += " and \(entries.count - mostNames) more" }
+        return DiscoveryError(
+            .notFound,
+            "No speaker named \(wanted) is on the network; found were \(names) ('talkie speakers' says more).")
+    }
+}

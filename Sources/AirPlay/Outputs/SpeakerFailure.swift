@@ -1,0 +1,53 @@
+internal import AirPlayWire
+public import MediaCore
+public import SyncRendering
+
+extension AirPlaySpeaker {
+    /// A sentence about why the sound was interrupted, once it was; kept when the speaker is back. Any thread.
+    public var interruption: String? { state.withLock { $0.interruption } }
+
+    public var failure: OutputError? { state.withLock { $0.failure } }
+
+    /// How far the speaker is with the clock, and from when on it is ready as far as that can be said. Any thread.
+    public var clock: (state: SpeakerClockState, ready: HostInstant?) {
+        guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }
+        return (SpeakerClockState(clock.readiness), clock.ready)
+    }
+
+    /// This use of the speaker is over, and no attempt to get it back is made. Any thread; returns at once.
+    func giveUp(_ error: OutputError, use: UInt64? = nil) {
+        let (context, session, news) = state.withLock { state in
+            guard use == nil || state.use == use, state.failure == nil else {
+                return (AudioOutputContext?.none, AirPlaySession?.none, Task<Void, Never>?.none)
+            }
+            state.failure = error
+            defer {
+                state.session = nil
+                state.news = nil
+            }
+            return (state.context, state.session, state.news)
+        }
+        news?.cancel()
+        if let session {
+            context?.events.note(.outputLost(output: context!.id))
+            // Ending waits for the control thread, which may be the one that gives up.
+            run(SpeakerErrand(name: "airplay ending") { _ in session.end() })
+        }
+        context?.room.raise()
+    }
+
+    /// The errand is waited for when the speaker is closed.
+    func run(_ errand: SpeakerErrand) { state.withLock { $0.errand = errand } }
+
+    static func outputError(_ error: AirPlayError) -> OutputError {
+        let code: OutputError.Code
+        switch error.code {
+        case .busy: code = .busy
+        case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
+        case .unreachable, .timedOut: code = .unavailable
+        case .lost: code = .lost
+        default: code = error.status == 403 ? .notPermitted : .failed
+        }
+        return OutputError(code, error.message)
+    }
+}

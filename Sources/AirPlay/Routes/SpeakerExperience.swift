@@ -1,0 +1,49 @@
+internal import MediaCore
+
+/// What playing to a speaker has taught about it.
+public struct SpeakerExperience: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// It took a line of sound to play from.
+    public static let played = SpeakerExperience(rawValue: 1)
+    /// It asked for our time.
+    public static let probed = SpeakerExperience(rawValue: 2)
+    /// It took a stream and never came to terms with our clock.
+    public static let clockless = SpeakerExperience(rawValue: 4)
+}
+
+/// Collects what all sessions with one speaker teach. Any thread.
+public final class SpeakerLessons: Sendable {
+    private let state = Lock(SpeakerExperience())
+
+    public init() {}
+
+    public var learned: SpeakerExperience { state.withLock { $0 } }
+
+    func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
+}
+
+extension RouteMemory {
+    /// What is worth remembering after a speaker was driven on a route; nil when nothing was learned.
+    public static func after(
+        _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
+        before: RouteMemory?
+    ) -> RouteMemory? {
+        // An update of the speaker's software makes what was learned void.
+        var memory = before.flatMap { $0.sourceVersion == sourceVersion ? $0 : nil } ?? RouteMemory()
+        if experience.contains(.played) {
+            memory.route = route
+            memory.failed.remove(route)
+            memory.role = role
+        } else if experience.contains(.clockless) {
+            if memory.route == route { memory.route = nil }
+            memory.failed.insert(route)
+        } else {
+            return nil
+        }
+        memory.hasProbed = memory.hasProbed || experience.contains(.probed)
+        memory.sourceVersion = sourceVersion
+        return memory == before ? nil : memory
+    }
+}

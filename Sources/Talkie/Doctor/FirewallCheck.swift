@@ -1,0 +1,56 @@
+internal import AirPlay
+
+/// Do speakers get through to this computer? They ask for time on UDP 319 and 320, and for lost sound and NTP time on
+/// a pinned range.
+///
+/// The rules themselves may be read by root only, so this looks for the two programs that Linux users keep rules with.
+enum FirewallCheck {
+    struct Files {
+        var ufw = "/etc/ufw/ufw.conf"
+        var ufwRules = "/etc/ufw/user.rules"
+        var firewalld = "/run/firewalld.pid"
+        var firewalldZones = ["/etc/firewalld/zones/public.xml", "/etc/firewalld/zones/home.xml"]
+    }
+
+    private static let first = SenderPorts.range.lowerBound
+    private static let last = SenderPorts.range.upperBound
+
+    static func findings(_ files: Files = Files()) -> [Finding] {
+        let ports = "UDP 319, 320 and \(first) to \(last)"
+        let isOn = TextFile.whole(files.ufw, limit: 65_536).split(separator: "\n")
+            .contains { $0.filter { $0 != " " }.lowercased() == "enabled=yes" }
+        if isOn {
+            if TextFile.whole(files.ufwRules, limit: 4 << 20).contains("\(first):\(last)") {
+                return [Finding("firewall", .good, "ufw lets \(ports) in")]
+            }
+            return [
+                limited(
+                    "ufw", ports,
+                    "sudo ufw allow 319:320/udp && sudo ufw allow \(first):\(last)/udp && sudo ufw allow 5353/udp")
+            ]
+        }
+        if !TextFile.whole(files.firewalld, limit: 64).isEmpty {
+            let zones = files.firewalldZones.map { TextFile.whole($0, limit: 1 << 20) }
+            if zones.contains(where: { $0.contains("\(first)-\(last)") }) {
+                return [Finding("firewall", .good, "firewalld lets \(ports) in")]
+            }
+            return [
+                limited(
+                    "firewalld", ports,
+                    "sudo firewall-cmd --permanent --add-service=mdns --add-port=319-320/udp "
+                        + "--add-port=\(first)-\(last)/udp && sudo firewall-cmd --reload")
+            ]
+        }
+        return [
+            Finding(
+                "firewall", .good,
+                "neither ufw nor firewalld is on; rules kept otherwise must let \(ports) in from the speakers")
+        ]
+    }
+
+    private static func limited(_ name: String, _ ports: String, _ remedy: String) -> Finding {
+        Finding(
+            "firewall", .limited,
+            "\(name) is on, and no rule for speakers is seen: they must get through on \(ports)", remedy: remedy)
+    }
+}

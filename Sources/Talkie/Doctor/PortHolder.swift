@@ -1,0 +1,56 @@
+internal import Glibc
+
+/// Which program holds a UDP port, as far as this user may know (proc(5)).
+enum PortHolder {
+    /// More sockets or programs than this are not looked through.
+    private static let most = 65_536
+
+    /// `ptp4l (1234)`; nil when nobody does or it cannot be known.
+    static func name(ofUDP port: UInt16) -> String? {
+        guard let inode = inode(port, in: lines(of: "/proc/net/udp")) else { return nil }
+        return holder(of: "socket:[\(inode)]")
+    }
+
+    /// The socket bound to a port, from the kernel's table: the second column ends in the port in hexadecimal, the
+    /// tenth is the inode.
+    static func inode(_ port: UInt16, in table: [String]) -> String? {
+        let digits = String(port, radix: 16, uppercase: true)
+        let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
+        for line in table.dropFirst() {
+            let columns = line.split(separator: " ")
+            if columns.count > 9, columns[1].hasSuffix(suffix), columns[9] != "0" { return String(columns[9]) }
+        }
+        return nil
+    }
+
+    private static func holder(of link: String) -> String? {
+        for process in names(in: "/proc") where process.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            for descriptor in names(in: "/proc/\(process)/fd") {
+                var buffer = [CChar](repeating: 0, count: 64)
+                let count = readlink("/proc/\(process)/fd/\(descriptor)", &buffer, buffer.count)
+                guard count > 0 else { continue }
+                if String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) == link {
+                    return "\(TextFile.firstLine(of: "/proc/\(process)/comm") ?? "a program") (\(process))"
+                }
+            }
+        }
+        return nil
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let handle = opendir(folder) else { return [] }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while names.count < most, let entry = readdir(handle) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private static func lines(of path: String) -> [String] {
+        TextFile.whole(path, limit: 4 << 20).split(separator: "\n").map(String.init)
+    }
+}

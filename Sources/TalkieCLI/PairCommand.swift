@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie pair`: gets a speaker and this computer acquainted, once.
+struct PairCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "pair",
+        abstract: "Get to know a speaker that asks for a PIN or a password, once.",
+        discussion: """
+            Without options the speaker is asked to show its PIN, which is then typed here. What is kept is readable \
+            by you alone.
+            """)
+    static let usageLine = "talkie pair SPEAKER [--pin PIN | --password PW] [--forget]"
+
+    @Argument(
+        help: ArgumentHelp("Name, ID or address of the speaker.", valueName: "NAME|ID|airplay://HOST[:PORT]"))
+    var speaker: String
+
+    @Option(help: ArgumentHelp("The PIN, when it is known beforehand.", valueName: "PIN"))
+    var pin: String?
+
+    @Option(help: ArgumentHelp("The password that the speaker's owner set.", valueName: "PW"))
+    var password: String?
+
+    @Flag(help: "Forget what was kept for the speaker.")
+    var forget = false
+
+    func validate() throws {
+        if [pin != nil, password != nil, forget].count(where: { $0 }) > 1 {
+            throw ValidationError("--pin, --password and --forget exclude each other; give one of them")
+        }
+        if speaker.isEmpty || pin == "" || password == "" {
+            throw ValidationError("A name, a PIN or a password is not empty; give one")
+        }
+    }
+
+    func run() throws {
+        let wish: SpeakerIntroduction.Wish =
+            forget ? .forget : password.map { .password($0) } ?? .pin(pin)
+        let outcome = try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
+        for remark in outcome.remarks { StandardStream.error.write("talkie: \(TerminalText.sentence(remark))\n") }
+        StandardStream.output.write("\(TerminalText.sentence(outcome.message))\n")
+    }
+
+    /// Nil when nobody sits at a terminal.
+    private static var question: SpeakerIntroduction.Question? {
+        TerminalQuestion() == nil ? nil : { TerminalQuestion()?.ask($0) }
+    }
+}

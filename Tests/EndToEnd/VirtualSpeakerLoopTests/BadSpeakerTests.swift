@@ -1,0 +1,151 @@
+import AirPlay
+import AirPlayWire
+import MediaCore
+import PTP
+import SyncRendering
+import Testing
+import VirtualSpeaker
+
+extension LoopTests {
+    /// Speakers that answer badly: each attempt ends in time, with a sentence, and leaves the next one possible.
+    @Suite(.serialized, .timeLimit(.minutes(2))) struct BadSpeakerTests {
+        private static let ports: (event: UInt16, general: UInt16) = (34519, 34520)
+        private let identity = SenderIdentity.random(name: "Talkie test")
+        private let synchronizer = RenderSynchronizer()
+        private let events = EventLog(clock: MonotonicClock())
+        private let room = Signal()
+        private let alac = AudioFormat(
+            parameters: CodecParameters(codec: "alac", bitsPerRawSample: 16, framesPerPacket: 352), sampleRate: 44100,
+            layout: .stereo)
+
+        private var context: AudioOutputContext {
+            AudioOutputContext(timebase: synchronizer.timebase, room: room, events: events, id: OutputID(0))
+        }
+
+        private func receiver(_ quirks: [String]) throws -> SoftwareSpeaker {
+            var all = SpeakerQuirks()
+            for quirk in quirks { try all.set(quirk) }
+            return try SoftwareSpeaker(
+                SpeakerConfiguration(port: 0, clock: .required, ptpPorts: Self.ports, quirks: all))
+        }
+
+        private func speaker(_ receiver: SoftwareSpeaker, route: Route = .buffered) -> AirPlaySpeaker {
+            AirPlaySpeaker(
+                name: "Test",
+                configuration: .init(
+                    address: SpeakerAddress(host: "127.0.0.2", port: receiver.port), identity: identity),
+                clocks: PTPDirectory(
+                    identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general),
+                route: route)
+        }
+
+        private func prepare(_ speaker: AirPlaySpeaker) throws(OutputError) {
+            try speaker.prepare(.encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)), context: context)
+        }
+
+        /// A second of sound, and the start.
+        private func play(_ speaker: AirPlaySpeaker) {
+            let packet = LosslessEscape.frame([Int16](repeating: 7, count: 704))
+            let batch = PacketBatch()
+            for index in 0..<Int64(125) {
+                packet.withUnsafeBytes {
+                    batch.append(
+                        $0,
+                        as: .init(
+                            presentationTime: MediaTime(value: index * 352, timescale: 44100),
+                            duration: MediaTime(value: 352, timescale: 44100)))
+                }
+            }
+            #expect(speaker.accept(batch, from: 0) == 125)
+            synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+        }
+
+        private func eventually(within limit: Duration, _ condition: () -> Bool) -> Bool {
+            let end = HostInstant.now.advanced(by: limit)
+            while HostInstant.now < end {
+                if condition() { return true }
+                HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+            }
+            return condition()
+        }
+
+        @Test(arguments: [
+            ("garbage=SETUP", "failed"), ("truncated=SETUP", "lost"), ("endless=SETUP", "failed"),
+            ("status=SETUP:453", "busy"), ("status=SETUP:403", "notPermitted"), ("status=SETUP:400", "failed"),
+            ("status=SETUP:454", "lost"), ("garbage=/pair-setup", "failed"), ("truncated=/info", "lost"),
+            ("silent=/info", "unavailable"), ("status=RECORD:500", "failed"),
+        ])
+        func aBadAnswerEndsTheAttemptWithASentence(quirk: String, code: String) throws {
+            let receiver = try receiver([quirk])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            let began = HostInstant.now
+            let error = #expect(throws: OutputError.self) { try prepare(speaker) }
+            #expect(error?.code.rawValue == code, "\(error?.message ?? "")")
+            #expect((error?.message.count ?? 0) > 10)
+            #expect(HostInstant.now - began < .seconds(6))
+        }
+
+        @Test func aSpeakerThatEndsTheSessionIsLostWithASentence() throws {
+            let receiver = try receiver(["status=/feedback:454"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            #expect(eventually(within: .seconds(8)) { speaker.interruption != nil })
+            var notes: [RenderEvent] = []
+            while let entry = events.take() { notes.append(entry.event) }
+            #expect(notes.contains { if case .outputLost = $0 { true } else { false } })
+            #expect(speaker.failure == nil, "it is tried again")
+        }
+
+        @Test func aSpeakerThatRefusesToStartIsGivenUpAndTheFilmGoesOn() throws {
+            let receiver = try receiver(["status=SETRATEANCHORTIME:403"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(eventually(within: .seconds(6)) { speaker.failure != nil })
+            #expect(speaker.failure?.code == .notPermitted)
+            // What is handed over now is taken and forgotten.
+            let batch = PacketBatch()
+            [UInt8](repeating: 0, count: 10).withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: MediaTime(value: 9, timescale: 1), duration: .zero))
+            }
+            #expect(speaker.accept(batch, from: 0) == 1)
+            #expect(speaker.acceptedUntil == MediaTime(value: 9, timescale: 1))
+        }
+
+        @Test func aSpeakerThatTakesNoStartOnOurClockIsRefusedWithASentence() throws {
+            let receiver = try receiver(["status=SETRATEANCHORTIME:400"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(eventually(within: .seconds(15)) { speaker.failure != nil })
+            #expect(speaker.failure?.message.contains("clock of its own") == true)
+            var states: [SpeakerClockState] = []
+            while let entry = events.take() { if case .clock(let state, _) = entry.event { states.append(state) } }
+            #expect(states.first == .cold && states.contains(.ready), "\(states)")
+        }
+
+        @Test(arguments: [Route.buffered, .realtime])
+        func anOrdinarySpeakerPlaysAfterAllThat(route: Route) throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver, route: route)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(
+                eventually(within: .seconds(8)) {
+                    receiver.record.spans.reduce(0) { $0 + $1.frames } > 30_000
+                }, "\(receiver.record.events.suffix(6))")
+            #expect(speaker.failure == nil && speaker.interruption == nil)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import AirPlay
+import Foundation
+import MediaCodecs
+import MediaCore
+import PTP
+import SyncRendering
+import Testing
+
+/// Two real speakers behind one renderer.
+extension SpeakerLabTests {
+    @Suite struct GroupTests {
+        @Test(.timeLimit(.minutes(2))) func twoSpeakersAreHeardTogether() throws {
+            let (lab, addresses) = try Lab.freshSpeakers(2)
+            let source = try BeepSource(lab, seconds: 20)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let clocks = PTPDirectory(identity: identity.clock)
+            let speakers = addresses.map {
+                AirPlaySpeaker(
+                    name: $0.description, configuration: .init(address: $0, identity: identity), clocks: clocks)
+            }
+            let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
+            defer { film.end() }
+            let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 14, speaker: $0) }
+            try film.play(source)
+            for recording in recordings { try recording.wait() }
+            let heard = try recordings.map { film.errors(try lab.beeps(in: $0.file)) }
+            print("speakers: \(heard)")
+            for errors in heard { #expect(errors.count >= Bounds.least(7)) }
+            let differences = zip(heard[0].suffix(7), heard[1].suffix(7)).map { $0 - $1 }
+            let median = differences.sorted()[differences.count / 2]
+            print("between the speakers: median \(median) ms of \(differences)")
+            #expect(Bounds.isNear(median, tight: 0.5))
+            for errors in heard { #expect(Bounds.areTogether(errors.suffix(5), tight: 5), "\(errors)") }
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsLeavesTheOtherPlayingAndRejoins() throws {
+            let (lab, addresses) = try Lab.freshSpeakers(2)
+            let source = try BeepSource(lab, seconds: 40)
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let clocks = PTPDirectory(identity: identity.clock)
+            let speakers = addresses.map {
+                AirPlaySpeaker(
+                    name: $0.description, configuration: .init(address: $0, identity: identity), clocks: clocks)
+            }
+            let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
+            defer { film.end() }
+            let other = try Lab.Recording(lab, seconds: 22, speaker: 1)
+            try film.play(source)
+            film.start.advanced(by: .milliseconds(2500)).sleep()
+            _ = try lab.run("restart", ["2"])
+            let recording = try Lab.Recording(lab, seconds: 12, speaker: 2)
+            try recording.wait()
+            try other.wait()
+            let rejoined = film.errors(try lab.beeps(in: recording.file))
+            let undisturbed = film.errors(try lab.beeps(in: other.file))
+            print("rejoined: \(rejoined); undisturbed: \(undisturbed)")
+            #expect(rejoined.count >= Bounds.least(6))
+            #expect(Bounds.areTogether(rejoined.suffix(3), tight: 5))
+            #expect(undisturbed.count >= Bounds.least(14))
+            #expect(Bounds.areTogether(undisturbed, tight: 5))
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aSlowAndUnsteadyNetworkIsCorrectedFor() throws {
+            let (lab, addresses) = try Lab.freshSpeakers(1)
+            let source = try BeepSource(lab, seconds: 20)
+            _ = try lab.run("impair", ["1", "delay", "20", "jitter", "10"])
+            defer { _ = try? lab.run("impair", ["1", "clear"]) }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
+                clocks: PTPDirectory(identity: identity.clock))
+            let film = PlayedSound(speaker)
+            defer { film.end() }
+            let recording = try Lab.Recording(lab, seconds: 18)
+            try film.play(source)
+            try recording.wait()
+            let heard = film.errors(try lab.beeps(in: recording.file))
+            print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
+            #expect(heard.count >= Bounds.least(10))
+            let median = heard.sorted()[heard.count / 2]
+            #expect(Bounds.isNear(median, tight: 8), "median \(median) ms")
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [0, 1])
+        func aRealtimeStreamIsHeardWhereTheTimebaseSaysIt(lossPercent: Int) throws {
+            let (lab, addresses) = try Lab.freshSpeakers(1)
+            let source = try BeepSource(lab, seconds: 20)
+            if lossPercent > 0 { _ = try lab.run("impair", ["1", "loss", String(lossPercent)]) }
+            defer { _ = try? lab.run("impair", ["1", "clear"]) }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let speaker = AirPlaySpeaker(
+                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
+                clocks: PTPDirectory(identity: identity.clock), route: .realtime)
+            let film = PlayedSound(speaker)
+            defer { film.end() }
+            let recording = try Lab.Recording(lab, seconds: 16)
+            try film.play(source)
+            film.start.advanced(by: .milliseconds(4300)).sleep()
+            let firstStart = film.start
+            let paused = film.pause()
+            HostInstant.now.advanced(by: .seconds(1)).sleep()
+            let resumed = film.resume()
+            try recording.wait()
+            let beeps = try lab.beeps(in: recording.file)
+            let before = film.errors(beeps.filter { $0 < paused.nanoseconds }, from: firstStart)
+            let between = beeps.filter { $0 > paused.nanoseconds + 150_000_000 && $0 < resumed.nanoseconds - 5_000_000 }
+            let after = film.errors(beeps.filter { $0 >= resumed.nanoseconds - 5_000_000 })
+            print("realtime, loss \(lossPercent) %: \(before), then \(after)")
+            #expect(before.count >= Bounds.least(4) && after.count >= Bounds.least(5))
+            #expect(between.isEmpty, "heard while paused")
+            for errors in [before, after] {
+                let median = errors.sorted()[errors.count / 2]
+                #expect(Bounds.isNear(median, tight: lossPercent > 0 ? 8 : 1.5), "median \(median) ms")
+            }
+        }
+    }
+}

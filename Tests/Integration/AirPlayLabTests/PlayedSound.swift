@@ -1,0 +1,85 @@
+import Foundation
+import MediaCodecs
+import MediaCore
+import SyncRendering
+import Testing
+
+/// A film of beeps, one at each whole second, as AAC packets.
+final class BeepSource {
+    static let format = AudioFormat(
+        parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
+        sampleRate: 48000, layout: .stereo)
+    private let units: [[UInt8]]
+    private var next = 0
+
+    init(_ lab: Lab, seconds: Int) throws { units = try lab.aacBeeps(seconds: seconds, rate: 48000) }
+
+    /// The next quarter of a second or so; nil at the end.
+    func read() -> SampleBuffer? {
+        guard next < units.count else { return nil }
+        let batch = PacketBatch()
+        let unit = MediaTime(value: 1024, timescale: 48000)
+        // FFmpeg's encoder delays by one unit.
+        let start = unit * Int64(next - 1)
+        for bytes in units[next..<min(next + 12, units.count)] {
+            bytes.withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: unit * Int64(next - 1), duration: unit))
+            }
+            next += 1
+        }
+        return SampleBuffer(
+            payload: .encodedAudio(Self.format, batch), presentationTime: start,
+            duration: unit * Int64(batch.packets.count), flags: .sync)
+    }
+}
+
+/// One output behind the real renderer and synchronizer, as a player has them.
+final class PlayedSound {
+    let synchronizer = RenderSynchronizer()
+    let events = EventLog(clock: MonotonicClock())
+    let renderer: AudioRenderer
+    private(set) var start = HostInstant.now
+
+    init(_ output: any AudioOutput) {
+        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: events)
+        renderer.setOutput(output)
+        renderer.start { _ in }
+    }
+
+    func end() { renderer.invalidate() }
+
+    /// Hands the film over and starts it as soon as the output has enough.
+    func play(_ source: BeepSource) throws {
+        while let buffer = source.read() { renderer.enqueue(buffer) }
+        renderer.finish()
+        let limit = HostInstant.now.advanced(by: .seconds(20))
+        while (renderer.status.acceptedUntil?.duration ?? .zero) < renderer.preroll || renderer.preroll == .zero {
+            try #require(HostInstant.now < limit, "the output takes no sound; \(renderer.status)")
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        start = .now.advanced(by: synchronizer.startLead + .milliseconds(5))
+        synchronizer.setRate(1, time: .zero, atHostTime: start)
+    }
+
+    /// Stops time now; when that was.
+    func pause() -> HostInstant {
+        synchronizer.setRate(0)
+        return .now
+    }
+
+    /// Goes on from where it stopped; when.
+    func resume() -> HostInstant {
+        let line = synchronizer.setRate(1, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        // Film time 0 would have been heard then.
+        start = line.hostInstant(of: .zero) ?? line.hostAnchor
+        return line.hostAnchor
+    }
+
+    /// How far each beep was from the whole second it belongs to, in milliseconds; positive is late.
+    func errors(_ beeps: [Int64], from origin: HostInstant? = nil) -> [Double] {
+        beeps.map { instant in
+            let milliseconds = Double(instant - (origin ?? start).nanoseconds) / 1e6
+            return milliseconds - (milliseconds / 1000).rounded() * 1000
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import AirPlay
+import Testing
+
+@Suite struct RouteMemoryTests {
+    @Test func whatWasHeardIsTakenAgainAndWhatNeverGotAClockIsAvoided() throws {
+        let heard = try #require(
+            RouteMemory.after(
+                [.played, .probed], on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: nil))
+        #expect(heard == RouteMemory(route: .buffered, role: .grandmaster, hasProbed: true, sourceVersion: "366.0"))
+        // It still probes, though it did not this time.
+        #expect(
+            RouteMemory.after(.played, on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: heard) == nil)
+        let stuck = try #require(
+            RouteMemory.after(.clockless, on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: heard))
+        #expect(stuck.route == nil && stuck.failed == [.buffered] && stuck.hasProbed)
+        let mended = RouteMemory.after(
+            [.played, .clockless], on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: stuck)
+        #expect(mended?.route == .buffered && mended?.failed.isEmpty == true)
+    }
+
+    @Test func nothingIsLearnedFromASessionThatPlayedNothing() {
+        #expect(RouteMemory.after([], on: .realtime, role: .grandmaster, sourceVersion: nil, before: nil) == nil)
+        #expect(RouteMemory.after(.probed, on: .realtime, role: .grandmaster, sourceVersion: nil, before: nil) == nil)
+    }
+
+    @Test func anUpdateOfTheSpeakerMakesWhatWasLearnedVoid() {
+        let old = RouteMemory(route: .realtime, failed: [.buffered], hasProbed: true, sourceVersion: "366.0")
+        #expect(
+            RouteMemory.after(.played, on: .buffered, role: .grandmaster, sourceVersion: "400.0", before: old)
+                == RouteMemory(route: .buffered, role: .grandmaster, sourceVersion: "400.0"))
+    }
+}

@@ -1,0 +1,183 @@
+import MediaCore
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import AirPlay
+
+/// A group of recording outputs behind a real renderer; film time is turned by hand, the feeders are real threads.
+@Suite(.timeLimit(.minutes(1))) struct SpeakerGroupTests {
+    private let clock = ManualClock()
+    private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
+    private let synchronizer: RenderSynchronizer
+    private let renderer: AudioRenderer
+    private let events: EventLog
+
+    init() {
+        synchronizer = RenderSynchronizer(clock: clock)
+        events = EventLog(clock: clock)
+        renderer = AudioRenderer(synchronizer: synchronizer, codecs: SyntheticCodecs(), events: events)
+    }
+
+    private func group(_ members: [any AudioOutput]) -> SpeakerGroup {
+        SpeakerGroup(members: members, codecs: SyntheticCodecs())
+    }
+
+    private var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
+
+    private func fill(from source: any SampleSource) throws {
+        while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
+    }
+
+    /// Waits for what other threads bring about.
+    private func eventually(_ condition: () -> Bool) -> Bool {
+        let limit = HostInstant.now.advanced(by: .seconds(10))
+        while HostInstant.now < limit {
+            if condition() { return true }
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+        return condition()
+    }
+
+    @Test func aSpeakerGetsPacketsUntouchedAndTheCardTheSameSoundDecoded() throws {
+        let speaker = RecordingOutput(passThroughCodec: "synthetic")
+        let card = RecordingOutput(capacity: 1_000_000)
+        renderer.setOutput(group([speaker, card]))
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        #expect(eventually { renderer.routeName == "recording, recording" })
+        try fill(from: sound)
+        #expect(eventually { card.state.withLock { $0.samples.count > 90_000 } })
+        #expect(eventually { speaker.state.withLock { $0.packets.count > 90 } })
+        let samples = card.state.withLock { $0.samples }
+        #expect(samples.enumerated().allSatisfy { SyntheticFilm.frame(ofValue: $1) == Int64($0) })
+        #expect(speaker.state.withLock { $0.samples.isEmpty })
+        #expect(eventually { (renderer.status.acceptedUntil?.seconds ?? 0) > 1.9 })
+    }
+
+    @Test func aFullMemberHoldsNobodyUpAndGoesOnAtThePlayhead() throws {
+        let quick = RecordingOutput(capacity: 10_000_000)
+        let stuck = RecordingOutput(capacity: 4_096)
+        renderer.setOutput(group([quick, stuck]))
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        let source = sound
+        try fill(from: source)
+        #expect(eventually { quick.state.withLock { $0.samples.count > 90_000 } })
+        // Ten seconds of film pass in which the second member takes nothing.
+        synchronizer.setRate(1)
+        for _ in 0..<20 {
+            clock.advance(by: .milliseconds(500))
+            try fill(from: source)
+            let enqueued = renderer.status.enqueuedUntil
+            #expect(eventually { quick.acceptedUntil == enqueued })
+        }
+        #expect(eventually { quick.state.withLock { $0.samples.count > 550_000 } })
+        stuck.play(frames: 10_000)
+        #expect(eventually { stuck.state.withLock { $0.samples.count > 4_096 } })
+        stuck.play(frames: 10_000)
+        // What it takes now is at most the lateness and what its feeder held behind the playhead.
+        #expect(
+            eventually {
+                stuck.play(frames: 10_000)
+                return stuck.state.withLock { ($0.starts.last?.seconds ?? 0) > 7.5 }
+            })
+        #expect(stuck.state.withLock { $0.samples.count } < 300_000)
+    }
+
+    @Test func aMemberThatIsNotThereLeavesTheOthersPlayingAndIsAnEvent() throws {
+        let present = RecordingOutput()
+        let absent = RecordingOutput()
+        absent.state.withLock { $0.refusal = OutputError(.unavailable, "nobody answers") }
+        let group = group([present, absent])
+        renderer.setOutput(group, id: OutputID(3))
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        #expect(eventually { present.state.withLock { $0.samples.count > 10_000 } })
+        #expect(group.failure == nil)
+        var lost: [OutputID] = []
+        while let entry = events.take() { if case .outputLost(let id) = entry.event { lost.append(id) } }
+        #expect(lost == [OutputID(4)])
+    }
+
+    @Test func aGroupWithoutAnybodyFailsAndHoldsNothing() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        for member in members { member.state.withLock { $0.refusal = OutputError(.busy, "somebody plays there") } }
+        let group = group(members)
+        let told = Lock<OutputError?>(nil)
+        renderer.setOutput(group)
+        renderer.start { news in if case .outputFailed(let error) = news { told.withLock { $0 = error } } }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { told.withLock { $0 != nil } })
+        #expect(told.withLock { $0?.code } == .busy)
+        #expect(members.allSatisfy { $0.state.withLock { $0.isClosed } })
+    }
+
+    @Test func theSlowestMemberDecidesAndAFlushReachesAll() throws {
+        let first = RecordingOutput(capacity: 200_000, desiredDepth: .seconds(3))
+        let second = RecordingOutput(capacity: 200_000, desiredDepth: .seconds(1))
+        let group = group([first, second])
+        renderer.setOutput(group)
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        let source = sound
+        try fill(from: source)
+        #expect(eventually { (renderer.status.acceptedUntil?.seconds ?? 0) > 2.9 })
+        #expect(group.latency.startLead == .milliseconds(50))
+        renderer.flush()
+        _ = try source.seek(to: MediaTime(value: 100, timescale: 1), mode: .exact)
+        synchronizer.setRate(0, time: MediaTime(value: 100, timescale: 1))
+        try fill(from: source)
+        for member in [first, second] {
+            #expect(eventually { member.state.withLock { $0.flushes == 1 && ($0.until?.seconds ?? 0) > 102 } })
+        }
+    }
+
+    @Test func theEndIsReachedWhenEveryMemberHasEverything() throws {
+        let quick = RecordingOutput(capacity: 1_000_000)
+        let slow = RecordingOutput(capacity: 2_048)
+        renderer.setOutput(group([quick, slow]))
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        renderer.finish()
+        #expect(eventually { quick.state.withLock { $0.isFinished } })
+        #expect(!renderer.status.isDrained)
+        slow.play(frames: 2_048)
+        #expect(eventually { renderer.status.isDrained })
+        #expect(renderer.status.acceptedUntil == MediaTime(value: 4_096, timescale: 48_000))
+    }
+
+    @Test func membersKeepTheLoudnessTheirOwnersLeftUntilSomebodyChoosesOne() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        members[0].state.withLock { $0.ownVolume = 70 }
+        members[1].state.withLock { $0.ownVolume = 45 }
+        let group = group(members)
+        #expect(group.ownVolume == 45, "the quietest: whoever starts from there makes nobody shout")
+        renderer.setOutput(group)
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        try fill(from: sound)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.samples.isEmpty } } })
+        #expect(members.allSatisfy { $0.state.withLock { $0.gains.isEmpty } })
+        renderer.setGain(0)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(0) } } })
+        renderer.setGain(nil)
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(nil) } } })
+    }
+
+    @Test func loudnessOfTheGroupKeepsItsMembersInProportion() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        let group = group(members)
+        renderer.setOutput(group)
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        renderer.setGain(0.5)
+        group.setGain(0.5, ofMember: 1)
+        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == [0.5, 0.25] })
+    }
+}

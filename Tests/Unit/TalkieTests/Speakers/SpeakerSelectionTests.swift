@@ -1,0 +1,188 @@
+import AirPlay
+import AirPlayWire
+import MediaCore
+import PTP
+import TalkieTestKit
+import Testing
+
+@testable import Talkie
+
+@Suite struct SpeakerSelectionTests {
+    private let folder = TemporaryFolder()
+
+    private func selection(
+        _ network: ScriptedNetwork, ports: RouteConditions.ClockPorts = .available,
+        inquire: @escaping (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker = {
+            (address, _) throws(AirPlayError) in throw AirPlayError(.unreachable, "nobody at \(address).")
+        }
+    ) -> SpeakerSelection {
+        SpeakerSelection(
+            knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)), clock: network.clock,
+            browse: { network }, inquire: inquire, clockPorts: { _ in ports })
+    }
+
+    private func chosen(_ selection: SpeakerSelection, _ names: String...) throws -> [ChosenSpeaker] {
+        try selection.places(names.map { try SpeakerChoice(parsing: $0) }).compactMap {
+            if case .speaker(let chosen) = $0 { chosen } else { nil }
+        }
+    }
+
+    private func failure(_ selection: SpeakerSelection, _ name: String) throws -> PlayerFailure {
+        try #require(throws: PlayerFailure.self) { try chosen(selection, name) }
+    }
+
+    @Test func aSpeakerThatIsBeingSwitchedOnIsWaitedFor() throws {
+        let network = ScriptedNetwork(
+            (.milliseconds(20), ScriptedNetwork.listing()),
+            (.seconds(7), ScriptedNetwork.listing(.announced("Kitchen"))))
+        var selection = selection(network)
+        var notices: [String] = []
+        selection.notice = { notices.append($0) }
+        let kitchen = try #require(try chosen(selection, "kitchen").first)
+        #expect(network.elapsed == .seconds(7))
+        #expect(notices == ["waiting for 'kitchen'"])
+        #expect(kitchen.address == SpeakerAddress(host: "10.0.0.5", port: 7000))
+        #expect(kitchen.route == .buffered && kitchen.role == .grandmaster)
+    }
+
+    @Test func afterEightSecondsTheSentenceNamesWhatIsThere() throws {
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))))
+        let failure = try failure(selection(network), "Bath")
+        #expect(failure.exitStatus == 69)
+        #expect(failure.message.contains("'Bath'") && failure.message.contains("'Kitchen', 'Office'"))
+        #expect(network.elapsed == .seconds(8))
+        let empty = try self.failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing()))), "Bath")
+        #expect(empty.exitStatus == 69 && empty.message.contains("nor any other"))
+    }
+
+    @Test func withoutADaemonTheRemedyComesAfterTwoSeconds() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+        let failure = try failure(selection(network), "Kitchen")
+        #expect(failure.exitStatus == 69 && failure.message == "start avahi-daemon.")
+        #expect(network.elapsed == .seconds(2))
+        let late = ScriptedNetwork(
+            (.zero, ScriptedNetwork.without("start avahi-daemon.")),
+            (.seconds(1), ScriptedNetwork.listing(.announced("Kitchen"))))
+        #expect(try chosen(selection(late), "Kitchen").count == 1)
+    }
+
+    @Test func anAddressNeedsNoDaemonAndNoName() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+        let selection = selection(network) { (address, deadline) throws(AirPlayError) in
+            #expect(deadline - network.clock.now == .seconds(8))
+            return .announced("Den", address: address.host)
+        }
+        let den = try #require(try chosen(selection, "airplay://10.0.0.9").first)
+        #expect(den.name == "Den" && den.address.host == "10.0.0.9")
+        #expect(network.elapsed == .zero)
+        #expect(try failure(self.selection(network), "airplay://10.0.0.9").exitStatus == 69)
+    }
+
+    @Test func oneNameThatTwoHaveIsAnsweredWithTheirIds() throws {
+        let network = ScriptedNetwork(
+            (
+                .zero,
+                ScriptedNetwork.listing(
+                    .announced("Kitchen", id: "02:00:00:00:00:01"), .announced("Kitchen", id: "02:00:00:00:00:02"))
+            ))
+        let failure = try failure(selection(network), "Kitchen")
+        #expect(failure.exitStatus == 2 && failure.message.contains("02:00:00:00:00:02"))
+        #expect(try chosen(selection(network), "02:00:00:00:00:02").count == 1)
+    }
+
+    @Test func severalAreFoundTogetherAndEachOnce() throws {
+        let network = ScriptedNetwork(
+            (.seconds(1), ScriptedNetwork.listing(.announced("Kitchen"))),
+            (.seconds(3), ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02")))
+        )
+        let choices = try ["Office", "local", "Kitchen", "020000000001", "local"].map {
+            try SpeakerChoice(parsing: $0)
+        }
+        let places = try selection(network).places(choices)
+        let names = places.map { if case .speaker(let chosen) = $0 { chosen.name } else { "card" } }
+        #expect(names == ["Office", "card", "Kitchen"])
+        #expect(network.elapsed == .seconds(3))
+    }
+
+    @Test func bothHalvesOfAStereoPairPlay() throws {
+        let network = ScriptedNetwork(
+            (
+                .zero,
+                ScriptedNetwork.listing(
+                    .announced("Left", id: "02:00:00:00:00:01", "tsid=T", "gpn=Sofa"),
+                    .announced("Right", id: "02:00:00:00:00:02", "tsid=T", "gpn=Sofa", address: "10.0.0.6"))
+            ))
+        #expect(try chosen(selection(network), "Sofa").map(\.name) == ["Left", "Right"])
+    }
+
+    @Test(arguments: [
+        ("flags=0x204", 77, "talkie pair 'Box'"), ("flags=0x84", 77, "talkie pair 'Box' --password PW"),
+        ("features=0x405C4A00", 69, "this speaker needs AirPlay 1, which is not supported yet"), ("acl=1", 77, "home"),
+        ("features=0x405C4800,0x5A340", 69, "no sound"),
+    ])
+    func whatStandsInTheWayIsSaidWithItsStatus(announced: String, status: Int, words: String) throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", announced))))
+        let failure = try failure(selection(network), "Box")
+        #expect(failure.exitStatus == Int32(status))
+        #expect(failure.message.contains(words), "\(failure.message)")
+    }
+
+    @Test func aSpeakerThatOnlyKnowsAirPlay1IsNotSupportedYet() throws {
+        let old = DiscoveredSpeaker(
+            id: SpeakerID("020000000001"), name: "Old", traits: SpeakerTraits(), endpoints: [],
+            raopEndpoints: [SpeakerEndpoint(NetworkAddress("10.0.0.5")!, port: 5000)])
+        let failure = try failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(old)))), "Old")
+        #expect(failure.exitStatus == 69)
+        #expect(failure.message.contains("this speaker needs AirPlay 1, which is not supported yet"))
+    }
+
+    @Test func portsThatMayNotBeBoundAreAQuestionOfRightsAndBusyOnesAreNot() throws {
+        let speaker = DiscoveredSpeaker.announced("Box", "model=ShairportSync")
+        for (ports, status) in [
+            (RouteConditions.ClockPorts.forbidden("run setcap."), 77 as Int32), (.unavailable("ptpd has them."), 69),
+        ] {
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(speaker)))
+            let failure = try failure(selection(network, ports: ports), "Box")
+            #expect(failure.exitStatus == status)
+            #expect(failure.message.contains(ports.objection ?? "?"))
+        }
+    }
+
+    @Test func keysAndPasswordsThatAreKeptAreUsed() throws {
+        let knowledge = SpeakerKnowledge(folder: StateFolder(path: folder.path))
+        let accessory = PairedAccessory(identifier: [1, 2], publicKey: [UInt8](repeating: 7, count: 32))
+        try knowledge.pairings.keep(
+            SpeakerCredentials(accessory: accessory, password: "sesame"), for: SpeakerID("020000000001")!, name: "Box")
+        try knowledge.routes.remember(
+            RouteMemory(route: .realtime, hasProbed: true, sourceVersion: "366.0"), of: SpeakerID("020000000001")!)
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box", "flags=0x204"))))
+        let box = try #require(try chosen(selection(network), "Box").first)
+        #expect(box.route == .realtime, "what was heard before")
+        let sender = knowledge.sender
+        let configuration = box.configuration(knowledge, sender: sender)
+        #expect(configuration.pairing?.accessory == accessory)
+        #expect(configuration.pairing?.identity.identifier == knowledge.identity.pairing.identifier)
+        #expect(configuration.password == "sesame")
+        #expect(configuration.readiness.isKnownToProbe)
+        #expect(configuration.identity.clock.rawValue == knowledge.identity.number)
+    }
+
+    @Test func aSpeakerWithoutIPv4IsToldApartFromOneThatIsNotThere() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Six", address: "fd00::5"))))
+        let failure = try failure(selection(network), "Six")
+        #expect(failure.exitStatus == 69 && failure.message.contains("IPv4"))
+    }
+
+    @Test func aNameMadeToRunCommandsIsOneWordOfTheRemedy() throws {
+        let name = "Box'; rm -rf ~; '"
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced(name, "flags=0x204"))))
+        let failure = try failure(selection(network), name)
+        #expect(failure.message.contains(#"talkie pair 'Box'\''; rm -rf ~; '\'''"#), "\(failure.message)")
+    }
+
+    @Test func anAddressThatCannotBeReadIsRefusedBeforeAnythingIsLookedFor() {
+        #expect(throws: ValueError.self) { try SpeakerChoice(parsing: "airplay://") }
+        #expect(throws: ValueError.self) { try SpeakerChoice(parsing: "airplay://host:99999") }
+    }
+}
