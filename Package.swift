@@ -126,7 +126,7 @@ let package = Package(
             ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
-            ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
+            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",

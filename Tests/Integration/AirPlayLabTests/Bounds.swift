@@ -16,6 +16,9 @@ enum Bounds {
         return sizes[sizes.count / 2] < 30 && sizes.count { $0 < 45 } * 10 >= sizes.count * 8
     }
 
+    /// One offset, or a median of several, in milliseconds.
+    static func isNear(_ error: Double, tight: Double) -> Bool { abs(error) < (isTight ? tight : 30) }
+
     /// How many of the beeps that were due must be heard.
     static func least(_ due: Int) -> Int { isTight ? due : due * 8 / 10 }
 }

@@ -57,17 +57,18 @@ extension SpeakerLabTests {
 
         private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
-        @Test(.timeLimit(.minutes(2))) func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem() throws {
-            let (lab, host, port) = try Lab.freshSpeaker()
-            let units = try lab.aacBeeps(seconds: 30, rate: 48000)
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.allCases)
+        func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem(receiver: Receiver) throws {
+            let peer = try Peer(receiver)
+            let units = try peer.lab.aacBeeps(seconds: 30, rate: 48000)
             let identity = SenderIdentity.random(name: "Talkie test")
             let speaker = AirPlaySpeaker(
                 name: "Lab 1",
-                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+                configuration: .init(address: SpeakerAddress(host: peer.host, port: peer.port), identity: identity),
                 clocks: PTPDirectory(identity: identity.clock))
             let synchronizer = RenderSynchronizer()
             let feeder = Feeder(speaker, synchronizer, units)
-            let recording = try Lab.Recording(lab, seconds: 18)
+            try peer.record(seconds: 18)
 
             let delivery = speaker.delivery(for: aac, mustDecode: false)
             #expect(delivery == .passThrough(aac))
@@ -114,14 +115,13 @@ extension SpeakerLabTests {
             note(line, until: .now)
             speaker.close()
 
-            try recording.wait()
-            let heard = try lab.beeps(in: recording.file)
+            let heard = try peer.heard()
             var errors: [Double] = []
             for instant in expected {
                 let error = heard.map { Double($0 - instant.nanoseconds) / 1e6 }.min { abs($0) < abs($1) }
                 errors.append(error ?? .infinity)
             }
-            print("expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
+            print("\(receiver): expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
             #expect(expected.count == 4 + 2 + 4)
             #expect(Bounds.areTogether(errors, tight: 5), "\(errors)")
             pausedAt = pausedAt.advanced(by: .milliseconds(150))

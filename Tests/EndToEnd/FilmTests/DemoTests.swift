@@ -1,0 +1,39 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `make demo`, and the speaker in software that it plays on.
+@Suite(.timeLimit(.minutes(3))) struct DemoTests {
+    @Test func theDemoPlaysOnASpeakerInSoftwareAndSaysHowLipsAndVoiceWentTogether() throws {
+        let demo = try Program.run(
+            Program.root.appending(path: "Tools/demo").path, ["--end", "4"],
+            environment: ["TALKIE": Program.talkie, "DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 90)
+        #expect(demo.status == 0, "\(demo.errors)")
+        // Without the ports of PTP and without a network of its own it says so, and there is nothing to measure.
+        try #require(demo.errors == "", "\(demo.errors)")
+        #expect(demo.output.contains("sound as the speaker in software recorded it"))
+        let offset = try #require(demo.output.split(separator: "\n").first { $0.hasPrefix("offset  ") })
+        let words = offset.split(separator: " ")
+        let median = try #require(words.count > 2 ? Double(words[2]) : nil, "\(offset)")
+        // To the millisecond on a quiet machine; on any other less than anybody notices (ITU-R BT.1359).
+        #expect(abs(median) < 45, "\(offset)")
+        let sound = try #require(demo.output.split(separator: "\n").first { $0.hasPrefix("sound  ") })
+        #expect(!sound.contains("nothing"), "\(sound)")
+    }
+
+    @Test func theSpeakerEndsCleanlyOnASignal() throws {
+        let record = try Scratch()
+        let path = record.path("heard.jsonl")
+        let words = [
+            "speaker", "--port", "0", "--clock", "ntp", "--no-mdns", "--address", "127.0.0.3", "--record", path,
+        ]
+        let speaker = try Program.run(Program.talkie, words, atMost: 20) { process in
+            // Its record is there: it is about to listen, or does so already.
+            let deadline = Date(timeIntervalSinceNow: 10)
+            while !FileManager.default.fileExists(atPath: path), Date() < deadline { usleep(10_000) }
+            kill(process, SIGTERM)
+        }
+        #expect(speaker.status == 143)
+        #expect(speaker.errors == "")
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import MediaCore
+import Testing
+import VirtualSpeaker
+
+/// Who plays: one body of a test for a receiver that others wrote and for ours, so that ours stays honest.
+enum Receiver: CaseIterable {
+    /// shairport-sync in the lab, heard by a recorder at its DAC.
+    case foreign
+    /// The speaker in software on an address of its own, which writes its recording itself.
+    case software
+}
+
+/// A receiver that is ready to be played to, and what is heard of it.
+final class Peer {
+    let lab: Lab
+    let host: String
+    let port: UInt16
+    private var recording: Lab.Recording?
+    private var speaker: SoftwareSpeaker?
+    private let file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
+
+    init(_ receiver: Receiver) throws {
+        switch receiver {
+        case .foreign: (lab, host, port) = try Lab.freshSpeaker()
+        case .software:
+            let speaker = try SoftwareSpeaker(
+                SpeakerConfiguration(port: 0, output: .file(path: file.path), clock: .required))
+            (lab, host, port) = (Lab(), "127.0.0.2", speaker.port)
+            self.speaker = speaker
+        }
+    }
+
+    deinit {
+        speaker?.stop()
+        try? FileManager.default.removeItem(at: file)
+        try? FileManager.default.removeItem(atPath: file.path + ".json")
+    }
+
+    /// Begins to record; returns when sound would be heard.
+    func record(seconds: Int) throws {
+        if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds) }
+    }
+
+    /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
+    func heard() throws -> [Int64] {
+        if let recording {
+            try recording.wait()
+            return try lab.beeps(in: recording.file)
+        }
+        speaker?.stop()
+        return try lab.beeps(in: file)
+    }
+}
