@@ -14,9 +14,7 @@ final class VideoStage: TrackStage {
     private var sourceHasEnded = false
     private var failuresInARow = 0
     private var lastEnd: MediaTime?
-    /// Pictures in a row that came out of the decoder after their time, and in time.
-    private var lateInARow = 0
-    private var timelyInARow = 0
+    private var policy = EffortPolicy()
 
     init(
         source: any SampleSource, decoder: any PictureDecoder, layer: DisplayLayer, timebase: Timebase,
@@ -41,7 +39,7 @@ final class VideoStage: TrackStage {
         if exact { decoder.discardPictures(before: time) }
         lastEnd = nil
         sourceHasEnded = false
-        lateInARow = 0
+        policy.reset()
     }
 
     func step() throws(MediaError) -> TrackStep {
@@ -85,26 +83,17 @@ final class VideoStage: TrackStage {
 
     func cancel() { source.cancel() }
 
-    /// A dozen pictures in a row that come too late cost the loop filter, the next dozen the pictures that no other
-    /// needs, and so on; 150 in time give one step back.
+    /// Less effort is first no loop filter, then no pictures that no other needs, then key pictures only.
     private func adaptEffort(to picture: SampleBuffer) {
         noteSkipped(before: picture)
         guard timebase.rate > 0, let end = picture.end else { return }
-        if end < timebase.currentTime {
-            lateInARow += 1
-            timelyInARow = 0
-            if lateInARow >= 12, let less = DecodingEffort(rawValue: decoder.effort.rawValue - 1) {
-                decoder.effort = less
-                lateInARow = 0
+        let step =
+            switch policy.advice(end: end, now: timebase.currentTime) {
+            case .same: 0
+            case .less: -1
+            case .more: 1
             }
-        } else {
-            lateInARow = 0
-            timelyInARow += 1
-            if timelyInARow >= 150, let more = DecodingEffort(rawValue: decoder.effort.rawValue + 1) {
-                decoder.effort = more
-                timelyInARow = 0
-            }
-        }
+        if step != 0, let effort = DecodingEffort(rawValue: decoder.effort.rawValue + step) { decoder.effort = effort }
     }
 
     /// What the decoder leaves out shows as a hole in film time.

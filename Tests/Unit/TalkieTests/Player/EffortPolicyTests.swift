@@ -1,0 +1,34 @@
+import MediaCore
+import Testing
+
+@testable import Talkie
+
+@Suite struct EffortPolicyTests {
+    private func time(_ seconds: Double) -> MediaTime { MediaTime(seconds: seconds) }
+
+    /// What is advised for pictures that end at these times, so late.
+    private func advice(_ policy: inout EffortPolicy, _ ends: [Double], late: Double) -> [EffortPolicy.Advice] {
+        ends.map { policy.advice(end: time($0), now: time($0 + late)) }.filter { $0 != .same }
+    }
+
+    @Test func aDozenLatePicturesCostOneStep() {
+        var policy = EffortPolicy()
+        #expect(advice(&policy, (0..<11).map { Double($0) / 24 }, late: 0.1).isEmpty)
+        #expect(advice(&policy, (11..<24).map { Double($0) / 24 }, late: 0.1) == [.less, .less])
+    }
+
+    @Test func aFilmThatStumbledIsWholeAgainAfterSecondsEvenFromKeyPicturesAlone() {
+        var policy = EffortPolicy()
+        _ = advice(&policy, (0..<36).map { Double($0) / 24 }, late: 1)
+        // One picture in two seconds.
+        #expect(advice(&policy, stride(from: 2, through: 14, by: 2).map { $0 }, late: -0.1) == [.more, .more, .more])
+    }
+
+    @Test func picturesThatComeLateNowAndThenChangeNothing() {
+        var policy = EffortPolicy()
+        for second in stride(from: 0.0, to: 60, by: 3) {
+            #expect(advice(&policy, [second, second + 1], late: -0.1).isEmpty)
+            #expect(advice(&policy, [second + 2], late: 0.1).isEmpty)
+        }
+    }
+}
