@@ -11,6 +11,8 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
         public static let timedOut = Code(rawValue: "timed-out")
         /// The connection is gone: connect anew.
         public static let lost = Code(rawValue: "lost")
+        /// The speaker ended the session by itself: it was restarted, or somebody else has taken it.
+        public static let ended = Code(rawValue: "ended")
         /// The speaker refused a request; see `status`.
         public static let refused = Code(rawValue: "refused")
         /// The speaker wants a PIN or a password first.

@@ -79,9 +79,9 @@ public final class AirPlaySession: Sendable {
 
     /// Connects, pairs and sets the session up. Waits up to a few seconds.
     ///
-    /// - Parameter yielding: true gives up with `busy` when somebody else is playing there.
-    public func connect(yielding: Bool = false) throws(AirPlayError) -> ReceiverInfo {
-        try control.perform { (core) throws(AirPlayError) in try core.connect(yielding: yielding) }
+    /// - Parameter busy: gives up with the code `busy` when the speaker shows any of these flags.
+    public func connect(yieldingTo busy: StatusFlags = []) throws(AirPlayError) -> ReceiverInfo {
+        try control.perform { (core) throws(AirPlayError) in try core.connect(yieldingTo: busy) }
     }
 
     /// Memory for packets. Buffered: as much as a speaker holds, so that all of it can be sent again; at 40 bytes each,

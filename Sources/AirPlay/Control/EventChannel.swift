@@ -20,7 +20,7 @@ final class EventChannel: Sendable {
             let error: AirPlayError
             do throws(WireError) {
                 try Self.run(socket, keys, handler)
-                error = AirPlayError(.lost, "The speaker has ended the session; somebody else may have taken it.")
+                error = AirPlayError(.ended, "The speaker has ended the session; somebody else may have taken it.")
             } catch let refusal {
                 error = AirPlayError(.protocolViolation, refusal.message)
             }

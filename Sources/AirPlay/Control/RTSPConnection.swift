@@ -101,7 +101,7 @@ final class RTSPConnection {
         }
     }
 
-    private static let gone = AirPlayError(.lost, "The speaker has closed the connection.")
+    private static let gone = AirPlayError(.ended, "The speaker has closed the connection.")
 }
 
 extension RTSPResponse {
@@ -118,7 +118,7 @@ extension RTSPResponse {
         case 453:
             throw AirPlayError(
                 .busy, "Somebody else is playing on the speaker; stop that and try again.", status: status)
-        case 454: throw AirPlayError(.lost, "The speaker has ended the session; connect anew.", status: status)
+        case 454: throw AirPlayError(.ended, "The speaker has ended the session; connect anew.", status: status)
         case 470:
             throw AirPlayError(.pairingRequired, "The speaker wants to be paired first: `talkie pair`.", status: status)
         default:

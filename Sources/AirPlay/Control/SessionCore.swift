@@ -68,7 +68,7 @@ final class SessionCore {
     // MARK: Set-up
 
     /// Connects, pairs, and sets the session up as far as it goes without a stream.
-    func connect(yielding: Bool) throws(AirPlayError) -> ReceiverInfo {
+    func connect(yieldingTo busy: StatusFlags) throws(AirPlayError) -> ReceiverInfo {
         guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
         let address = try TCPSocket.resolve(configuration.address.host)
         let socket = try TCPSocket.connect(
@@ -79,7 +79,7 @@ final class SessionCore {
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
-        if yielding, info.statusFlags?.contains(.busy) == true {
+        if let flags = info.statusFlags, !flags.isDisjoint(with: busy) {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
         }
         let paired = try pair(connection, info)
@@ -185,7 +185,7 @@ final class SessionCore {
             shared.setWriter(
                 BufferedWriter(
                     socket: socket, key: key, format: format, store: store, room: room,
-                    ended: { shared.fail(AirPlayError(.lost, "The speaker has closed the stream.")) }))
+                    ended: { shared.fail(AirPlayError(.ended, "The speaker has closed the stream.")) }))
         } else {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
                 throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
@@ -305,7 +305,7 @@ final class SessionCore {
         }
     }
 
-    private static let sessionEnded = AirPlayError(.lost, "The speaker has ended the session.", status: 454)
+    private static let sessionEnded = AirPlayError(.ended, "The speaker has ended the session.", status: 454)
 
     // MARK: Requests
 

@@ -42,6 +42,14 @@ public final class AirPlaySpeaker: AudioOutput {
         /// dB asked for; nil leaves the speaker as its owner set it.
         var volume: Double?
         var news: Task<Void, Never>?
+        /// When the present session was made, and how many before it were ended by the speaker at once.
+        var adopted = HostInstant(nanoseconds: 0)
+        var evictions = 0
+        /// What the speaker showed before we played there.
+        var idleFlags: StatusFlags = []
+        /// What it shows when somebody else plays there: not every speaker has a flag for that, but one that some show
+        /// while they play means something else on those that show it always.
+        var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
         /// Those that play together with it, when it is in a group.
         var ensemble: SpeakerEnsemble?
         /// What is done for it on a thread of its own: bringing it back, or ending a session.
@@ -172,7 +180,9 @@ public final class AirPlaySpeaker: AudioOutput {
         if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
-            loudness.note(try session.connect(yielding: yielding))
+            let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
+            if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
+            loudness.note(info)
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })
@@ -193,6 +203,7 @@ public final class AirPlaySpeaker: AudioOutput {
     func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
         state.session = session
         state.setup = setup
+        state.adopted = .now
         state.epoch += 1
         let attendance = SpeakerAttendance(speaker: self)
         session.control.post { core in

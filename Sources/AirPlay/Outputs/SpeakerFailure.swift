@@ -45,7 +45,7 @@ extension AirPlaySpeaker {
         case .busy: code = .busy
         case .pairingRequired, .notAuthentic, .timingUnavailable: code = .notPermitted
         case .unreachable, .timedOut: code = .unavailable
-        case .lost: code = .lost
+        case .lost, .ended: code = .lost
         default: code = error.status == 403 ? .notPermitted : .failed
         }
         return OutputError(code, error.message)

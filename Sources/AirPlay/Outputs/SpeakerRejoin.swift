@@ -7,6 +7,10 @@ extension AirPlaySpeaker {
     /// past a minute while a network is away.
     private static let eager: (pause: Duration, span: Duration) = (.milliseconds(500), .seconds(120))
     private static let patient: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
+    /// A speaker that ended the session by itself is asked after this: by then a sender that took it shows in its flags.
+    private static let courtesy: Duration = .seconds(1)
+    /// A session that lasted less than this, so often in a row, tells that somebody else wants the speaker.
+    private static let evictions: (span: Duration, count: Int) = (.seconds(5), 3)
 
     /// The session is lost: brings the sound back in sync as soon as the speaker answers, on a thread of its own.
     ///
@@ -17,13 +21,20 @@ extension AirPlaySpeaker {
             guard state.use == use, state.session === session else { return nil }
             state.session = nil
             state.interruption = error.message
+            state.evictions = .now - state.adopted < Self.evictions.span ? state.evictions + 1 : 0
             return state.context
         }
         guard let context else { return }
         context.events.note(.outputLost(output: context.id))
+        let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
         run(
             SpeakerErrand(name: "airplay rejoin") { errand in
                 session.end()
+                guard !isUnwelcome else {
+                    return self.giveUp(
+                        OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."), use: use)
+                }
+                if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
                 self.rejoin(context, use: use, errand)
             })
     }

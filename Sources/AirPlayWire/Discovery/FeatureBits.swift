@@ -56,6 +56,8 @@ public struct StatusFlags: OptionSet, Hashable, Sendable {
     /// One pairing by PIN is needed.
     public static let pairingRequired = StatusFlags(rawValue: 0x200)
     public static let homeKitAccessControl = StatusFlags(rawValue: 0x400)
+    /// A session plays; shairport-sync sets this and not `busy` (seen).
+    public static let playing = StatusFlags(rawValue: 0x800)
     /// Somebody else is playing.
     public static let busy = StatusFlags(rawValue: 0x2_0000)
 

@@ -98,11 +98,11 @@ import Testing
         let error = #expect(throws: AirPlayError.self) {
             try connection.exchange("GET", "/info", timeout: .seconds(2))
         }
-        #expect(error?.code == .lost)
+        #expect(error?.code == .ended)
     }
 
     @Test(arguments: [
-        (401, "pairing-required"), (470, "pairing-required"), (453, "busy"), (454, "lost"), (500, "refused"),
+        (401, "pairing-required"), (470, "pairing-required"), (453, "busy"), (454, "ended"), (500, "refused"),
     ])
     func refusalsSayWhatToDo(status: Int, code: String) {
         let error = #expect(throws: AirPlayError.self) { try RTSPResponse(status: status).accepted("play") }
