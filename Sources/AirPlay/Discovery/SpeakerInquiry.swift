@@ -26,7 +26,9 @@ public enum SpeakerInquiry {
                 return try ask(socket, address, identity)
             } catch {
                 let next = HostInstant.now.advanced(by: pause)
-                guard [.unreachable, .lost, .ended].contains(error.code), next < deadline, pauses(next) else { throw error }
+                guard [.unreachable, .lost, .ended].contains(error.code), next < deadline, pauses(next) else {
+                    throw error
+                }
             }
         }
     }

@@ -32,7 +32,8 @@ extension AirPlaySpeaker {
                 session.end()
                 guard !isUnwelcome else {
                     return self.giveUp(
-                        OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."), use: use)
+                        OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."),
+                        use: use)
                 }
                 if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
                 self.rejoin(context, use: use, errand)

@@ -19,6 +19,7 @@ extension PlayerCore {
         source = film
         loopsLeft = options.loopFile
         soundIsLost = false
+        hasBegun = false
         state.duration = film.summary.duration
         if let title = film.summary.title { state.title = title }
         if options.playsVideo { addPicture(of: film) }

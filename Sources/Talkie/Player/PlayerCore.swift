@@ -40,6 +40,8 @@ final class PlayerCore {
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
+    /// The film has played since it was opened.
+    var hasBegun = false
     var isVolumeChosen: Bool
 
     init(
@@ -182,11 +184,13 @@ final class PlayerCore {
         enter(.failed)
     }
 
-    /// Sound cannot be had: named outputs are the user's will, anything else is a pity.
+    /// Sound cannot be had: a named output that fails before the film has begun is the user's will, anything else is a
+    /// pity that the picture outlives.
     func soundFailed(_ message: String, status: Int32) {
         guard !soundIsLost else { return }
         soundIsLost = true
-        if video == nil || ((options.audioDevice != nil || options.isOutputNamed) && status != 1) {
+        let isWanted = (options.audioDevice != nil || options.isOutputNamed) && status != 1
+        if video == nil || (isWanted && !hasBegun) {
             fail(message, status: status)
         } else {
             news(.message("\(message) The picture plays on without sound."))
@@ -259,6 +263,7 @@ final class PlayerCore {
         // A little more than the slowest output asks for: this thread, too, may be late.
         let lead = synchronizer.startLead + .milliseconds(3)
         synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
+        hasBegun = true
         enter(.playing)
     }
 }

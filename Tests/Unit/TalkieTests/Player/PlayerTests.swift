@@ -153,4 +153,26 @@ import Testing
         #expect(cinema.phase == .playing)
         #expect(cinema.shown.count > 60)
     }
+
+    @Test func aNamedSpeakerThatIsLostInMidFilmLeavesThePicturePlaying() {
+        var options = PlayerOptions()
+        options.isOutputNamed = true
+        let cinema = VirtualCinema(film: film(seconds: 20), options: options)
+        cinema.run(for: .seconds(2))
+        cinema.core.soundFailed("Somebody else plays on Kitchen now.", status: 69)
+        let before = cinema.screen.shown.count
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        #expect(cinema.screen.shown.count - before > 40)
+        #expect(cinema.messages.withLock { $0.contains { $0.contains("The picture plays on") } })
+    }
+
+    @Test func aNamedSpeakerThatCannotBeHadAtTheStartEndsTheFilmWithItsStatus() {
+        var options = PlayerOptions()
+        options.isOutputNamed = true
+        let cinema = VirtualCinema(film: film(seconds: 20), options: options)
+        cinema.core.soundFailed("Kitchen does not answer.", status: 69)
+        #expect(cinema.phase == .failed)
+        #expect(cinema.core.state.failure?.exitStatus == 69)
+    }
 }
