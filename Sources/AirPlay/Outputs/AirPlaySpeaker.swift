@@ -88,9 +88,7 @@ public final class AirPlaySpeaker: AudioOutput {
         var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
             let clock = session.clock
-            if clock.readiness != .ready, let ready = clock.ready {
-                lead += max(.zero, ready - .now)
-            }
+            if let ready = clock.ready { lead += max(.zero, ready.advanced(by: SpeakerAttendance.firstLook) - .now) }
             let path = session.pathCorrection
             if path != .zero {
                 // The way of our clock to the speaker, and what the speaker is told to add for it.

@@ -39,6 +39,10 @@ final class SpeakerAttendance: Sendable {
     /// A speaker that has not even asked for the time after so long does not hear us.
     private static let silencePatience: Duration = .seconds(8)
 
+    /// A speaker reads its stream from when its clock is there. shairport-sync, told to start before it has read
+    /// anything, ends by itself (SIGFPE, one start in twelve when told at once); this lets it look.
+    static let firstLook: Duration = .milliseconds(150)
+
     private let clockState = Lock<SpeakerClockState?>(nil)
 
     init(speaker: AirPlaySpeaker) { self.speaker = speaker }
@@ -165,9 +169,9 @@ final class SpeakerAttendance: Sendable {
     private static func clockWait(
         _ clock: (readiness: ClockReadiness, ready: HostInstant?), now: HostInstant
     ) -> HostInstant? {
-        guard clock.readiness != .ready else { return nil }
-        guard let ready = clock.ready, ready > now else { return now.advanced(by: .milliseconds(50)) }
-        return ready
+        let settled = clock.ready?.advanced(by: firstLook)
+        if let settled, settled > now { return settled }
+        return clock.readiness == .ready ? nil : now.advanced(by: .milliseconds(50))
     }
 }
 

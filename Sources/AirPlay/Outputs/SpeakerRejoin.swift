@@ -10,7 +10,7 @@ extension AirPlaySpeaker {
     /// A speaker that ended the session by itself is asked after this: by then a sender that took it shows in its flags.
     private static let courtesy: Duration = .seconds(1)
     /// A session that lasted less than this, so often in a row, tells that somebody else wants the speaker.
-    private static let evictions: (span: Duration, count: Int) = (.seconds(5), 3)
+    private static let evictions: (span: Duration, count: Int) = (.seconds(5), 6)
 
     /// The session is lost: brings the sound back in sync as soon as the speaker answers, on a thread of its own.
     ///

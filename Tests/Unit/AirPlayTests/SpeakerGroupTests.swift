@@ -144,6 +144,7 @@ import Testing
         renderer.enqueue(try #require(try sound.read()))
         renderer.finish()
         #expect(eventually { quick.state.withLock { $0.isFinished } })
+        #expect(eventually { slow.state.withLock { $0.queuedFrames == 2_048 } })
         #expect(!renderer.status.isDrained)
         slow.play(frames: 2_048)
         #expect(eventually { renderer.status.isDrained })
