@@ -212,7 +212,10 @@ public final class SoundCardPump {
     private var idleDepth: Duration { isStarting ? min(depths.start, depths.idle) : depths.idle }
 
     private func learn(_ reading: PlayoutDeviceReading) {
-        deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
+        // Until it has taken anything, a sound server's figure only counts the time that passes.
+        if written > Int64(capacity - reading.free) {
+            deviceClock.add(position: DeviceFrame(written - Int64(reading.delay)), at: reading.instant)
+        }
         if deviceClock.isSteady, !steady.load(ordering: .relaxed) {
             steady.store(true, ordering: .releasing)
             context.room.raise()
