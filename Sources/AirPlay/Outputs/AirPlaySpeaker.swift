@@ -179,7 +179,7 @@ public final class AirPlaySpeaker: AudioOutput {
                 adopt(session, setup, &state)
             }
         } catch {
-            throw Self.outputError(error)
+            throw outputError(error)
         }
     }
 

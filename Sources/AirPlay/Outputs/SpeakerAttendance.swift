@@ -108,7 +108,7 @@ final class SpeakerAttendance: Sendable {
             case .refused, .busy, .pairingRequired:
                 // It will not play; a lost connection is another matter, and somebody else's.
                 guard segment.rate != 0 else { return nil }
-                speaker.giveUp(AirPlaySpeaker.outputError(error))
+                speaker.giveUp(speaker.outputError(error))
                 return nil
             default: return nil
             }
