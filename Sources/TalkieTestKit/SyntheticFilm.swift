@@ -154,7 +154,7 @@ public struct SyntheticCodecs: AudioCodecs {
     public init() {}
     public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
-    { SyntheticConverter() }
+    { SyntheticConverter(speed: speed) }
     public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
         throw MediaError(.unsupported, "synthetic sound cannot be encoded")
     }
@@ -162,7 +162,10 @@ public struct SyntheticCodecs: AudioCodecs {
 
 final class SyntheticConverter: PCMConverter {
     private var packets: [PacketBatch.Packet] = []
+    private let speed: Double
     let damagedPackets = 0
+
+    init(speed: Double) { self.speed = speed }
 
     func send(_ buffer: SampleBuffer) {
         if case .encodedAudio(_, let batch) = buffer.payload { packets += batch.packets }
@@ -175,12 +178,15 @@ final class SyntheticConverter: PCMConverter {
         packets.removeFirst()
         let rate = Int32(block.format.sampleRate)
         let first = time.rescaled(to: rate)
-        block.frames = min(block.capacity, Int(packet.duration.rescaled(to: rate)))
+        // Sound that is "stretched" leaves out or repeats numbers.
+        let frames = Int((Double(packet.duration.rescaled(to: rate)) / speed).rounded())
+        block.frames = min(block.capacity, frames)
         block.start = time
+        block.speed = speed
         for index in 0..<block.frames {
+            let number = first + (speed == 1 ? Int64(index) : Int64((Double(index) * speed).rounded()))
             for channel in 0..<block.format.channels {
-                block.samples[index * block.format.channels + channel] =
-                    SyntheticFilm.value(ofFrame: first + Int64(index))
+                block.samples[index * block.format.channels + channel] = SyntheticFilm.value(ofFrame: number)
             }
         }
         return true
