@@ -163,6 +163,8 @@ public struct SyntheticCodecs: AudioCodecs {
 final class SyntheticConverter: PCMConverter {
     private var packets: [PacketBatch.Packet] = []
     private let speed: Double
+    /// Frames of the first packet that are out already.
+    private var done = 0
     let damagedPackets = 0
 
     init(speed: Double) { self.speed = speed }
@@ -171,23 +173,34 @@ final class SyntheticConverter: PCMConverter {
         if case .encodedAudio(_, let batch) = buffer.payload { packets += batch.packets }
     }
     func finish() {}
-    func reset() { packets.removeAll() }
+    func reset() {
+        packets.removeAll()
+        done = 0
+    }
 
     func receive(into block: PCMBlock) -> Bool {
         guard let packet = packets.first, let time = packet.presentationTime else { return false }
-        packets.removeFirst()
         let rate = Int32(block.format.sampleRate)
         let first = time.rescaled(to: rate)
         // Sound that is "stretched" leaves out or repeats numbers.
         let frames = Int((Double(packet.duration.rescaled(to: rate)) / speed).rounded())
-        block.frames = min(block.capacity, frames)
-        block.start = time
+        block.frames = min(block.capacity, frames - done)
+        block.start =
+            speed == 1
+            ? time + MediaTime(value: Int64(done), timescale: rate)
+            : time.advanced(
+                by: .seconds(Double(done) / Double(rate) * speed))
         block.speed = speed
         for index in 0..<block.frames {
-            let number = first + (speed == 1 ? Int64(index) : Int64((Double(index) * speed).rounded()))
+            let number = first + Int64((Double(done + index) * speed).rounded())
             for channel in 0..<block.format.channels {
                 block.samples[index * block.format.channels + channel] = SyntheticFilm.value(ofFrame: number)
             }
+        }
+        done += block.frames
+        if done >= frames {
+            packets.removeFirst()
+            done = 0
         }
         return true
     }

@@ -146,7 +146,10 @@ final class AudioDecoder {
         let tick = 1 / Double(first.timescale)
         var (least, most) = (-tick / 2, tick / 2)
         for later in index..<batch.packets.count {
-            guard let time = batch.packets[later].presentationTime else { return nil }
+            // Times of several scales are an application's own, and not rounded.
+            guard let time = batch.packets[later].presentationTime, time.timescale == first.timescale else {
+                return nil
+            }
             let counted = Double(later - index + 1) * Double(frames) / Double(rate)
             let error = (time - first).seconds - counted
             // The first frame's true time lies at `first + x`; this stamp says that x is within half a tick of `error`.

@@ -98,7 +98,8 @@ final class Resampler {
             av_channel_layout_default(&from, wanted.channels)
         }
         let code = swr_alloc_set_opts2(
-            &mixer, &to, AV_SAMPLE_FMT_FLT, wanted.rate, &from, AVSampleFormat(wanted.sampleFormat), wanted.rate, 0, nil)
+            &mixer, &to, AV_SAMPLE_FMT_FLT, wanted.rate, &from, AVSampleFormat(wanted.sampleFormat), wanted.rate, 0, nil
+        )
         guard code >= 0, let mixer else { throw Self.refusal(wanted) }
         wanted.mix.apply(to: UnsafeMutableRawPointer(mixer))
         guard swr_init(mixer) >= 0 else {

@@ -36,9 +36,10 @@ struct AudioFeeder {
         case buffer(SampleBuffer)
     }
 
-    init(renderer: AudioRenderer, life: UInt64) {
+    /// - Parameter life: nil is the renderer's present use.
+    init(renderer: AudioRenderer, life: UInt64? = nil) {
         self.renderer = renderer
-        self.life = life
+        self.life = life ?? renderer.state.withLock { $0.life }
     }
 
     /// Waits for something to do and does it, until the renderer is removed or invalidated.

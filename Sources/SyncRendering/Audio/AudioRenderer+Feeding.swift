@@ -130,6 +130,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         if let refusal { throw refusal }
         // Time that is turned by hand turns the feeder, too.
         if synchronizer.runsByItself { startFeeder() }
+        if isReadyForMoreMediaData { demand.offer() }
     }
 
     public func leave(completion: @escaping @Sendable () -> Void) {
@@ -143,7 +144,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             state.life += 1
             state.onRetired.append(completion)
         }
-        demand.noteFlush()
+        // Nothing is wanted until another synchronizer takes it on.
+        demand.noteFlush(asks: false)
         wake.raise()
     }
 

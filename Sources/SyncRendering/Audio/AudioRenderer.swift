@@ -168,7 +168,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
         onNews(news)
         owner?.add(self)
-        return AudioFeeder(renderer: self, life: state.withLock { $0.life })
+        return AudioFeeder(renderer: self)
     }
 
     /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again: what is

@@ -73,9 +73,11 @@ final class MediaDataDemand: Sendable {
     }
 
     /// The consumer was flushed: a receiver that waits has waited for nothing.
-    func noteFlush() {
+    ///
+    /// - Parameter asks: whether more is wanted now.
+    func noteFlush(asks: Bool = true) {
         let (request, waiter) = takeWaiter(counting: 1)
-        request?.ask(isUrgent: true)
+        if asks { request?.ask(isUrgent: true) }
         waiter?.resume(returning: .flushed)
     }
 

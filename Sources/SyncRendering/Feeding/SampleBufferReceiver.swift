@@ -32,7 +32,8 @@ public final class SampleBufferReceiver {
     /// Runs where the caller runs. Allocates nothing when the renderer is ready.
     ///
     /// - Throws: `CancellationError` when the task was cancelled; the buffer was not enqueued then.
-    public nonisolated(nonsending) func enqueue(_ buffer: SampleBuffer) async throws(CancellationError) -> EnqueueResult {
+    public nonisolated(nonsending) func enqueue(_ buffer: SampleBuffer) async throws(CancellationError) -> EnqueueResult
+    {
         guard let renderer else { return .superseded }
         let flushes = renderer.demand.flushCount
         while renderer.demand.isSupplier(number) {

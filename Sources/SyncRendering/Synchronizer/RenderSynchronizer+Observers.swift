@@ -26,7 +26,8 @@ extension RenderSynchronizer {
     /// What is said of closures at `addPeriodicTimeObserver` holds here, too, but calls are never made as one. No times
     /// are no mistake: nothing is ever called.
     public func addBoundaryTimeObserver(
-        forTimes times: [MediaTime], queue: (any MediaRequestQueue)? = nil, using body: @escaping @Sendable () throws -> Void
+        forTimes times: [MediaTime], queue: (any MediaRequestQueue)? = nil,
+        using body: @escaping @Sendable () throws -> Void
     ) -> TimeObserver {
         let moments = Set(times.map(\.nanoseconds)).sorted()
         return observe(TimeObserver(.boundary(moments, body), queue: queue))

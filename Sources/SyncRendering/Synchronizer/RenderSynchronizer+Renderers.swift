@@ -79,7 +79,8 @@ extension RenderSynchronizer {
     }
 
     /// Adds a renderer and returns its producing end for Swift concurrency.
-    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver {
+    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
+    {
         try addRenderer(renderer)
         return renderer.sampleBufferReceiver()
     }

@@ -114,18 +114,18 @@ final class TimeObservation: Sendable {
         for alarm in alarms { alarm.fire() }
         for observer in observers { observer.deliver(timebase) }
         if observers.contains(where: \.isDue) { return now }
-        return state.withLock { nextInstant($0, observers) }
+        return state.withLock { nextInstant($0) }
     }
 
-    private func nextInstant(_ state: State, _ observers: [TimeObserver]) -> HostInstant? {
+    private func nextInstant(_ state: State) -> HostInstant? {
         if state.watchers.isEmpty, state.alarms.isEmpty { return nil }
         let segment = state.line.segment(at: state.cursor)
         var next = state.line.scheduled.flatMap { $0.hostAnchor > state.cursor ? $0.hostAnchor : nil }
         guard segment.rate > 0 else { return next }
         let moment = segment.mediaTime(at: state.cursor).nanoseconds
         var nearest = state.alarms.map(\.moment).min()
-        for observer in observers {
-            if let other = observer.next(after: moment) { nearest = min(nearest ?? other, other) }
+        for watcher in state.watchers {
+            if let other = watcher.observer?.next(after: moment) { nearest = min(nearest ?? other, other) }
         }
         guard let nearest, let instant = segment.hostInstant(of: MediaTime(nanoseconds: nearest)) else { return next }
         // A rounded instant may lie a nanosecond before its moment; a step there would find nothing and come again.

@@ -175,7 +175,8 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         guard case .picture = buffer.payload else {
-            return RenderError(.wrongMedia, "a layer shows decoded pictures; decode them first, and enqueue sound elsewhere")
+            return RenderError(
+                .wrongMedia, "a layer shows decoded pictures; decode them first, and enqueue sound elsewhere")
         }
         if buffer.presentationTime != nil { return nil }
         return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
