@@ -183,7 +183,8 @@ import Testing
         var end = MediaTime.zero
         var (frames, jumps) = (0, 0)
         while try converter.receive(into: block) {
-            if (block.start - end).nanoseconds.magnitude > 1_000_000 { jumps += 1 }
+            // libavcodec's MP3 decoder gives the first frame of a new rate out under the old one: 2 ms too long.
+            if (block.start - end).nanoseconds.magnitude > 3_000_000 { jumps += 1 }
             end = block.end
             frames += block.frames
         }
