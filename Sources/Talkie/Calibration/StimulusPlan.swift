@@ -11,6 +11,8 @@ struct StimulusPlan: Sendable, Equatable {
         var speaker: Int
         /// The event's bit of the run's code word.
         var isLong: Bool
+        /// How much later than the flash the sound is meant to be; zero except where a person compares the two.
+        var soundDelay: Duration = .zero
 
         /// How long the screen is white.
         var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }

@@ -20,8 +20,8 @@ final class StimulusRun {
     enum Progress {
         /// The outputs are being opened.
         case opening
-        /// So many of the events are over.
-        case events(Int)
+        /// So many of the events are over, on a line that began at `start`.
+        case events(Int, start: HostInstant)
     }
 
     private static let openPatience = Duration.seconds(20)
@@ -55,9 +55,12 @@ final class StimulusRun {
 
     /// Plays the plan once, whatever comes in between; the outputs are closed when it returns.
     ///
+    /// - Parameter isOver: asked many times a second; true ends the run before its end.
     /// - Returns: nil when it was interrupted.
     /// - Throws: status 69 for outputs that cannot be had, or are lost.
-    func play(_ progress: (Progress) -> Void) throws(PlayerFailure) -> Played? {
+    func play(
+        until isOver: () -> Bool = { false }, _ progress: (Progress) -> Void
+    ) throws(PlayerFailure) -> Played? {
         defer { close() }
         progress(.opening)
         // The screen first: it opens while the speakers are asked.
@@ -70,11 +73,11 @@ final class StimulusRun {
         let start = HostInstant.now.advanced(by: lead)
         synchronizer.setRate(1, time: .zero, atHostTime: start)
         let end = start.advanced(by: plan.duration.duration)
-        while HostInstant.now < end {
+        while HostInstant.now < end, !isOver() {
             guard interruption.status == nil else { return nil }
             try turn()
             let moment = synchronizer.currentTime
-            progress(.events(plan.events.count { $0.time < moment }))
+            progress(.events(plan.events.count { $0.time < moment }, start: start))
         }
         shares = outputs.map { LatencyLedger.stated($0.latency, isCard: $0.kind == .soundCard) }
         drainEvents()

@@ -25,7 +25,8 @@ struct StimulusSound {
         let count = min(Int64(Self.piece), frames - next)
         var mono = [Float](repeating: 0, count: Int(count))
         for event in events {
-            let onset = event.time.seconds * Double(Self.sampleRate) - Double(next)
+            let onset =
+                (event.time.seconds + event.soundDelay.inSeconds) * Double(Self.sampleRate) - Double(next)
             guard onset < Double(count), onset > -Double(Self.sampleRate) else { continue }
             event.code.add(to: &mono, onset: onset, rate: Double(Self.sampleRate))
         }

@@ -104,4 +104,27 @@ enum WaveFile {
             return sample.isFinite ? max(-16, min(16, sample)) : 0
         }
     }
+
+    /// A recording as 32-bit floats (WAVE_FORMAT_IEEE_FLOAT).
+    static func bytes(_ recording: Recording) -> [UInt8] {
+        let channels = recording.channels.count
+        let size = recording.frames * channels * 4
+        var bytes: [UInt8] = Array("RIFF".utf8)
+        bytes.reserveCapacity(size + 44)
+        bytes.append(littleEndian: UInt32(clamping: size + 36))
+        bytes += Array("WAVEfmt ".utf8)
+        bytes.append(littleEndian: UInt32(16))
+        bytes.append(littleEndian: UInt16(3))
+        bytes.append(littleEndian: UInt16(clamping: channels))
+        bytes.append(littleEndian: UInt32(clamping: recording.sampleRate))
+        bytes.append(littleEndian: UInt32(clamping: recording.sampleRate * channels * 4))
+        bytes.append(littleEndian: UInt16(clamping: channels * 4))
+        bytes.append(littleEndian: UInt16(32))
+        bytes += Array("data".utf8)
+        bytes.append(littleEndian: UInt32(clamping: size))
+        for frame in 0..<recording.frames {
+            for channel in recording.channels { bytes.append(littleEndian: channel[frame].bitPattern) }
+        }
+        return bytes
+    }
 }
