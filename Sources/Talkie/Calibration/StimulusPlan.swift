@@ -52,15 +52,14 @@ struct StimulusPlan: Sendable, Equatable {
         let most = Int(room / Self.shortestInterval / 1.15) / speakers
         let count = max(1, min(perSpeaker, most)) * speakers
         let mean = min(Self.usualInterval, room / Double(count))
-        let spread = min(0.35 * mean, mean - Self.shortestInterval)
-        var moment = Self.before.inSeconds
-        events = []
-        for number in 0..<count {
+        // Each event lies off an even grid by itself, so that the whole never grows beyond it.
+        let spread = min(0.35 * mean, mean - Self.shortestInterval) / 2
+        events = (0..<count).map { number in
+            let moment =
+                Self.before.inSeconds + Double(number) * mean + Double.random(in: -spread...spread, using: &generator)
             // In whole 100 µs, so that times are the same in every unit.
             let time = MediaTime(value: Int64((moment * 10_000).rounded()), timescale: 10_000)
-            events.append(
-                Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator)))
-            moment += mean + Double.random(in: -spread...spread, using: &generator)
+            return Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator))
         }
     }
 
