@@ -16,10 +16,10 @@ public final class RenderSynchronizer: Sendable {
 
     public let timebase: Timebase
     public let clock: any HostClock
-    private let events: EventLog?
+    let events: EventLog?
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
-    private let command = Lock<Void>(())
+    let command = Lock<Void>(())
 
     public init(clock: any HostClock = MonotonicClock(), events: EventLog? = nil) {
         self.clock = clock
@@ -49,8 +49,8 @@ public final class RenderSynchronizer: Sendable {
     /// The film moment perceived now.
     public var currentTime: MediaTime { timebase.currentTime }
 
-    /// The rate in force now.
-    public var rate: Double { timebase.rate }
+    /// The rate in force now, as it was commanded.
+    public var rate: Double { timebase.snapshot.segment(at: clock.now).speed }
 
     /// Sets rate and film time together: from `hostInstant` on, `time` is perceived there and film passes at `rate`.
     ///
