@@ -1,6 +1,6 @@
 internal import MediaCore
 internal import PTP
-internal import SyncRendering
+public import SyncRendering
 
 /// What a speaker was told: film moment `media` is heard at `moment` of the clock it plays by, and from there film
 /// passes at `speed`. Never rewritten; where it lies on this computer's clock follows from the timeline as known.

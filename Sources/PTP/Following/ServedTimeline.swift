@@ -83,6 +83,8 @@ public final class ServedTimeline: Sendable {
         isPlaying: Bool
     ) -> Bool {
         let now = clock.now
+        // A mapping beyond all sense is nobody's clock.
+        guard measured.rateOffset.magnitude < 1e-3 else { return false }
         return read { state in
             if let leader = state.leader, leader.peer != peer { return leader.grandmaster == grandmaster }
             let ours = state.mapping.target(at: now)

@@ -45,6 +45,7 @@ public struct PTPPeer: Sendable {
 
     /// A second of Syncs; a receiver that only wakes a master sends Announce messages.
     static let insistence = 8
+    private static let doubt: Duration = .seconds(1)
     /// A speaker that is taken for a master and sends no time for so long is none, and is served.
     static let masterPatience: Duration = .seconds(4)
 
@@ -64,7 +65,11 @@ public struct PTPPeer: Sendable {
 
     /// How far the speaker is with the clock it plays by, and from when on it is ready as far as that can be said.
     public func clock(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
-        guard isFollowed else { return (readiness.state(at: now), readiness.readyInstant) }
+        guard isFollowed else {
+            // One that sends time of its own and asks for none is about to be followed, and is started on neither.
+            if readiness.probes == 0, let master, now - master.lastTime < Self.doubt { return (.probing, nil) }
+            return (readiness.state(at: now), readiness.readyInstant)
+        }
         guard let master else { return (.cold, nil) }
         if now - master.lastTime >= PeerReadiness.stallGap { return (.stalled, master.lockedSince) }
         return (master.lockedSince == nil || master.isTurnedAway ? .probing : .ready, master.lockedSince)

@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 extension RenderSynchronizer {
     /// The most that the timeline's rate is bent: a sixth of a cent, two pictures in a quarter of an hour.
@@ -21,7 +21,7 @@ extension RenderSynchronizer {
     ///   change, or the line is none of ours. Nothing is done then.
     @discardableResult
     public func steer(toward line: TimebaseSegment) -> Duration? {
-        command.withLock { _ in
+        command.withLock { _ -> Duration? in
             let now = clock.now
             let old = timebase.snapshot
             let segment = old.segment(at: now)
@@ -31,7 +31,7 @@ extension RenderSynchronizer {
             let film = segment.mediaTime(at: now)
             guard let held = line.hostInstant(of: film) else { return nil }
             let late = held - now
-            guard late < Self.reach, late > .zero - Self.reach else { return nil }
+            guard max(late, .zero - late) < Self.reach else { return nil }
             // Where the line is late, film must pass more slowly until it has come.
             let wanted = line.rate / line.speed - 1 - late.inSeconds / Self.timeConstant
             let rate = segment.speed * (1 + max(-Self.largestBend, min(Self.largestBend, wanted)))
