@@ -71,7 +71,7 @@ final class SpeakerAttendance: Sendable {
         let now = HostInstant.now
         if core.isTurnedAway {
             return OutputError(
-                .failed,
+                .clockConflict,
                 "\(name) insists on a clock of its own, and so does another speaker that plays; only one can be followed:"
                     + " play to one of them, or let their own system make a group of them and play to that.")
         }

@@ -22,9 +22,10 @@ struct MasterLine: Sendable {
     static let largestRate = 200e-6
     /// Standard deviation of a quartz against another; a rate is held near zero until there is evidence.
     private static let rateSpread = 40e-6
-    /// Usable after so many messages over so long (measured by others on HomePods: 0.4 s).
-    private static let lockMessages = 4
-    private static let lockTime: Int64 = 350_000_000
+    /// Usable after so many messages over so long. Others take a HomePod's time after 0.4 s; half as much again halves
+    /// what the first stamps of a busy computer leave to be corrected while sound plays.
+    private static let lockMessages = 6
+    private static let lockTime: Int64 = 600_000_000
     /// Each stretch gives its quickest message: short stretches at first, so that there is a line soon.
     private static let stretches: (early: Int64, late: Int64, earlyFor: Int64) =
         (250_000_000, 1_000_000_000, 4_000_000_000)

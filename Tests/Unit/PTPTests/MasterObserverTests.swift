@@ -26,11 +26,11 @@ import Testing
         return Double(mapping.target(at: at(seconds)).nanoseconds - master.clock.time(at: at(seconds)).nanoseconds) / 1e3
     }
 
-    @Test func aMasterIsUsableAfterFourTenthsOfASecond() {
+    @Test func aMasterIsUsableAfterSixTenthsOfASecond() {
         var (observer, master) = (MasterObserver(), SimulatedMaster())
-        listen(&observer, to: &master, from: 0, until: 0.3)
+        listen(&observer, to: &master, from: 0, until: 0.5)
         #expect(observer.lockedSince == nil)
-        listen(&observer, to: &master, from: 0.375, until: 0.6)
+        listen(&observer, to: &master, from: 0.5, until: 0.8)
         #expect(observer.lockedSince != nil)
         #expect(observer.grandmaster == master.identity)
     }
