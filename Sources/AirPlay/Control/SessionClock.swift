@@ -32,6 +32,13 @@ enum SessionClock: Sendable {
         return instance.peer(address)?.isFollowed ?? false
     }
 
+    /// Whether the speaker measures our clock by asking, now or in an earlier session, or needs no clock of ours.
+    var isAsked: Bool {
+        guard case .ptp(let instance, let address) = self else { return true }
+        guard let peer = instance.peer(address) else { return false }
+        return peer.isFollowed || peer.readiness.probes > 0 || peer.readiness.isKnownToProbe
+    }
+
     /// What the speaker is told to add to our time for the way it takes.
     var pathCorrection: Duration {
         guard case .ptp(let instance, let address) = self else { return .zero }

@@ -68,6 +68,9 @@ final class SessionCore {
         return writer.store.waiting == 0 ? nil : writer.sentBytes
     }
 
+    /// How early the speaker must be told of a start.
+    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+
     /// The session is of no more use; a new one may be.
     func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
 

@@ -26,6 +26,8 @@ extension AirPlaySpeaker {
         }
         guard let context else { return }
         context.events.note(.outputLost(output: context.id))
+        // A start that lies ahead waits for its return.
+        context.room.raise()
         let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
         run(
             SpeakerErrand(name: "airplay rejoin") { errand in
@@ -51,7 +53,9 @@ extension AirPlaySpeaker {
             guard let stream, let store, let line else { return }
             let segment = context.timebase.snapshot.segment(at: attempt)
             let speed = segment.speed > 0 ? segment.speed : 1
-            if let heard = line.timestamp(of: segment.mediaTime(at: attempt), rate: speed) { _ = store.rewind(to: heard, gap: Self.gap(line)) }
+            if let heard = line.timestamp(of: segment.mediaTime(at: attempt), rate: speed) {
+                _ = store.rewind(to: heard, gap: Self.gap(line))
+            }
             do throws(AirPlayError) {
                 let (session, setup) = try join(
                     stream, store: store, room: context.room, title: store.onWire(line.next), yielding: true)

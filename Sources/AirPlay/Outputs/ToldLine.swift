@@ -44,15 +44,4 @@ extension AirPlaySpeaker {
         guard let told, let timeline = session?.timeline, timeline.isSteered else { return nil }
         return told.segment(on: timeline, at: .now)
     }
-
-    /// A speaker that insists on its own clock is waited for, because when it is ready nobody can say beforehand; it
-    /// takes a fraction of a second.
-    public var isReadyToStart: Bool {
-        guard let session = state.withLock({ $0.session }), session.isClockFollowed else { return true }
-        let adopted = state.withLock { $0.adopted }
-        return session.clock.readiness == .ready || .now - adopted > Self.clockPatience
-    }
-
-    /// Longer than any that comes.
-    private static let clockPatience: Duration = .seconds(4)
 }

@@ -24,13 +24,7 @@ extension PlayerCore {
         if jump != nil {
             jump?.began = now
         } else if state.phase == .playing {
-            let moment = synchronizer.currentTime
-            synchronizer.setRate(0, time: moment)
-            jump = Jump(
-                target: moment, serial: serial, isExact: true, movesPicture: false, soundFollowsPicture: false,
-                began: now)
-            progress.arm(true)
-            enter(.buffering)
+            hold(at: synchronizer.currentTime)
         }
         jump?.notBefore = now.advanced(by: Self.noticeTime)
     }

@@ -22,7 +22,8 @@ struct VirtualDevice {
     private var nextPosition: RTPTimestamp?
 
     init(
-        sampleRate: Int, origin: HostInstant, oscillator: Oscillator? = nil, sink: (any SoundSink)?, record: SpeakerRecord
+        sampleRate: Int, origin: HostInstant, oscillator: Oscillator? = nil, sink: (any SoundSink)?,
+        record: SpeakerRecord
     ) {
         self.oscillator = oscillator
         self.sampleRate = sampleRate

@@ -21,7 +21,8 @@ extension LoopTests {
             var all = SpeakerQuirks()
             for quirk in quirks { try all.set(quirk) }
             var configuration = SpeakerConfiguration(
-                name: "Own \(address)", address: IPv4Address(address)!, port: 0, clock: .required, ptpPorts: Self.ports, quirks: all)
+                name: "Own \(address)", address: IPv4Address(address)!, port: 0, clock: .required, ptpPorts: Self.ports,
+                quirks: all)
             configuration.senderClock = clock
             return try SoftwareSpeaker(configuration)
         }
@@ -127,7 +128,9 @@ extension LoopTests {
             return (try #require(receiver.record.instant(of: frame)) - due).inMilliseconds
         }
 
-        private func moment(_ seconds: Double) -> MediaTime { MediaTime(value: Int64(seconds * 44100), timescale: 44100) }
+        private func moment(_ seconds: Double) -> MediaTime {
+            MediaTime(value: Int64(seconds * 44100), timescale: 44100)
+        }
 
         private func enqueue(_ cinema: Cinema, seconds: Int64) {
             for second in 0..<seconds { cinema.renderer.enqueue(sound(from: second * 44100)) }
@@ -155,7 +158,9 @@ extension LoopTests {
                 errors.append(try lateness(receiver, cinema, at: moment(first + Double(second) + 0.5)))
             }
             let bend = (synchronizer.timebase.snapshot.current.rate - 1) * 1e6
-            print("own clock, \(route), \(quirk): \(errors.map { ($0 * 1000).rounded() / 1000 }) ms late, bent by \(bend) ppm")
+            print(
+                "own clock, \(route), \(quirk): \(errors.map { ($0 * 1000).rounded() / 1000 }) ms late, bent by \(bend) ppm"
+            )
             // On a busy machine the first stamps are a millisecond off; what is left of that fades meanwhile.
             #expect(errors.allSatisfy { abs($0) < 1.5 })
             #expect(bend > 10 && bend < 100.1)

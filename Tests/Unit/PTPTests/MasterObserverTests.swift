@@ -23,7 +23,8 @@ import Testing
     /// How far the measured time is from the true one, in microseconds.
     private func error(_ observer: MasterObserver, _ master: SimulatedMaster, at seconds: Double) throws -> Double {
         let mapping = try #require(observer.mapping(at: at(seconds), fallbackPath: .zero))
-        return Double(mapping.target(at: at(seconds)).nanoseconds - master.clock.time(at: at(seconds)).nanoseconds) / 1e3
+        return Double(mapping.target(at: at(seconds)).nanoseconds - master.clock.time(at: at(seconds)).nanoseconds)
+            / 1e3
     }
 
     @Test func aMasterIsUsableAfterSixTenthsOfASecond() {
@@ -138,7 +139,8 @@ import Testing
                     type: .sync, flags: 0, correction: Int64(bitPattern: draw() >> (draw() % 64)),
                     source: PortIdentity(clock: clock, port: 1), sequence: UInt16(index), control: 0, logInterval: 0)
                 observer.noteSync(header, received: now)
-                let time = PTPTimestamp(seconds: draw() >> (16 + draw() % 48), nanoseconds: UInt32(draw() % 2_000_000_000))
+                let time = PTPTimestamp(
+                    seconds: draw() >> (16 + draw() % 48), nanoseconds: UInt32(draw() % 2_000_000_000))
                 _ = observer.noteFollowUp(header, origin: time, at: now)
                 observer.noteQuestion(UInt16(index), sent: now, by: clock)
                 observer.noteAnswer(header, received: time, to: PortIdentity(clock: clock, port: 1), at: now)

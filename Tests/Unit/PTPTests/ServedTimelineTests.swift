@@ -1,6 +1,6 @@
 import MediaCore
-import Testing
 import TalkieTestKit
+import Testing
 
 @testable import PTP
 
@@ -34,7 +34,8 @@ import TalkieTestKit
         #expect(abs(gained - 5_000_000) <= 2, "100 s at 50 ppm")
         let theirs = try #require(served.timeline(ofMaster: master))
         #expect(theirs.grandmaster == master)
-        #expect(abs(theirs.mapping.target(at: clock.now).nanoseconds - clock.now.nanoseconds - (1 << 60) - 5_000_000) <= 2)
+        #expect(
+            abs(theirs.mapping.target(at: clock.now).nanoseconds - clock.now.nanoseconds - (1 << 60) - 5_000_000) <= 2)
     }
 
     @Test func aSecondMasterIsTurnedAwayUntilTheFirstIsGone() {
