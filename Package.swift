@@ -146,7 +146,7 @@ let package = Package(
         fuzzing("RTSPFuzz", ["AirPlayWire"]),
         fuzzing("FramesFuzz", ["AirPlayWire"]),
         fuzzing("DatagramsFuzz", ["AirPlayWire"]),
-        fuzzing("PTPFuzz", ["PTP"]),
+        fuzzing("PTPFuzz", ["PTP", "MediaCore"]),
         fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )

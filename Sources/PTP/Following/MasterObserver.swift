@@ -1,9 +1,9 @@
-internal import MediaCore
+package import MediaCore
 
 /// Listens to one speaker that speaks as a grandmaster: joins its messages to times and draws its line.
 ///
 /// Confined to the PTP thread. Nothing it is told makes it grow, and nothing allocates after `init`.
-struct MasterObserver: Sendable {
+package struct MasterObserver: Sendable {
     /// A Sync without its Follow_Up, or a question without its answer.
     private struct Pending {
         var sequence: UInt16
@@ -36,24 +36,24 @@ struct MasterObserver: Sendable {
     /// Since when it can be followed without a break.
     private(set) var lockedSince: HostInstant?
 
-    init() {
+    package init() {
         syncs.reserveCapacity(Self.openSyncs)
         questions.reserveCapacity(Self.openQuestions)
     }
 
     /// Whose timeline it is: what anchors name. The master that the speaker announces, or else the speaker itself.
-    var grandmaster: ClockIdentity? {
+    package var grandmaster: ClockIdentity? {
         guard let source = source.value else { return nil }
         return announced.flatMap { $0.source == source ? $0.grandmaster.value : nil } ?? source
     }
 
     var measuredPath: Duration? { line.measuredPath }
 
-    func mapping(at now: HostInstant, fallbackPath: Duration) -> ClockMapping<HostInstant, PTPInstant>? {
+    package func mapping(at now: HostInstant, fallbackPath: Duration) -> ClockMapping<HostInstant, PTPInstant>? {
         lockedSince == nil ? nil : line.mapping(at: now, fallbackPath: fallbackPath)
     }
 
-    mutating func noteAnnounce(_ quality: GrandmasterQuality, from header: PTPHeader, at now: HostInstant) {
+    package mutating func noteAnnounce(_ quality: GrandmasterQuality, from header: PTPHeader, at now: HostInstant) {
         if announced?.source != header.source.clock {
             // Another clock's word counts only when its Syncs do.
             guard announced == nil || source.value == header.source.clock else { return }
@@ -62,7 +62,7 @@ struct MasterObserver: Sendable {
         _ = announced?.grandmaster.hear(quality.identity, at: now, repetitions: 3)
     }
 
-    mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
+    package mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
         if source.hear(header.source.clock, at: received) {
             line = MasterLine()
             lockedSince = nil
@@ -74,7 +74,7 @@ struct MasterObserver: Sendable {
     }
 
     /// True when the line has taken a new time.
-    mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Bool {
+    package mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Bool {
         guard header.source.clock == source.value,
             let sync = Self.take(header.sequence, header.source.clock, from: &syncs, at: now),
             let left = Self.moment(origin, sync.correction, header.correction)
@@ -88,12 +88,12 @@ struct MasterObserver: Sendable {
         return true
     }
 
-    mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
+    package mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
         let pending = Pending(sequence: sequence, clock: clock, moment: sent, correction: 0)
         Self.keep(pending, in: &questions, &nextQuestion, limit: Self.openQuestions)
     }
 
-    mutating func noteAnswer(
+    package mutating func noteAnswer(
         _ header: PTPHeader, received: PTPTimestamp, to requester: PortIdentity, at now: HostInstant
     ) {
         guard header.source.clock == source.value,

@@ -58,7 +58,7 @@ public final class ServedTimeline: Sendable {
     }
 
     /// The master's own time, for a speaker that plays by it; nil while that master is not the one followed.
-    func timeline(ofMaster grandmaster: ClockIdentity) -> PTPTimeline? {
+    package func timeline(ofMaster grandmaster: ClockIdentity) -> PTPTimeline? {
         read { state in
             guard let leader = state.leader, leader.grandmaster == grandmaster else { return nil }
             var mapping = state.mapping
@@ -78,7 +78,7 @@ public final class ServedTimeline: Sendable {
     ///   - isPlaying: sound lies on its time already, so that it is approached and not taken over.
     /// - Returns: false when another master leads.
     @discardableResult
-    func follow(
+    package func follow(
         _ grandmaster: ClockIdentity, of peer: IPv4Address, at measured: ClockMapping<HostInstant, PTPInstant>,
         isPlaying: Bool
     ) -> Bool {
