@@ -119,7 +119,7 @@ final class SpeakerAttendance: Sendable {
             }
             // `accept` asks again as soon as there is enough.
             guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
-            let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delay)
+            let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
             return try start(command, line, core, speaker, context, &told)
         } catch {
             switch error.code {

@@ -37,7 +37,9 @@ extension RenderSynchronizer {
             let rate = segment.speed * (1 + max(-Self.largestBend, min(Self.largestBend, wanted)))
             guard abs(rate - segment.rate) > Self.leastChange * segment.speed else { return late }
             let next = TimebaseSegment(mediaAnchor: film, hostAnchor: now, rate: rate, speed: segment.speed)
-            timebase.publish(TimebaseSnapshot(current: next, scheduled: nil, generation: old.generation))
+            let snapshot = TimebaseSnapshot(current: next, scheduled: nil, generation: old.generation)
+            timebase.publish(snapshot)
+            observation.lineChanged(to: snapshot, at: now)
             events?.note(.steered(media: film, host: now, rate: rate, speed: segment.speed, late: late), at: now)
             return late
         }
