@@ -100,6 +100,16 @@ public final class AirPlaySpeaker: AudioOutput {
         return OutputLatency(startLead: lead, shares: shares)
     }
 
+    public var wait: OutputWait? {
+        let (session, failure) = state.withLock { ($0.session, $0.failure) }
+        if failure != nil { return nil }
+        guard let session else { return OutputWait(.opening, of: name) }
+        let (readiness, ready) = session.clock
+        let remaining = ready.map { max(.zero, $0.advanced(by: SpeakerAttendance.firstLook) - .now) }
+        if readiness == .ready, remaining ?? .zero == .zero { return nil }
+        return OutputWait(.clock, of: name, remaining: remaining)
+    }
+
     /// Behind a realtime stream only what a busy moment of this computer may cost.
     private static let realtimeDepth: Duration = .seconds(3)
 

@@ -69,6 +69,9 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
     var isReadyToStart: Bool { get }
 
+    /// What a start would have to wait for; nil when it can be kept with `latency.startLead`. Any thread.
+    var wait: OutputWait? { get }
+
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
@@ -122,5 +125,6 @@ extension AudioOutput {
     public func setSpeed(_ speed: Double) {}
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
+    public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
 }

@@ -63,11 +63,15 @@ public final class Timebase: Sendable {
     private let cell: SeqLock<TimebaseSnapshot>
     /// Nanoseconds by which everything is perceived later than the synchronizer says.
     private let delayNanoseconds = Atomic<Int64>(0)
+    /// The line that this one shows a part of, and which part; nil reads the synchronizer's own.
+    private let original: Timebase?
+    private let gate: SeqLock<FilmGate>?
 
     init(clock: any HostClock) {
         self.clock = clock
         let still = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 0)
         cell = SeqLock(TimebaseSnapshot(current: still, scheduled: nil, generation: 0))
+        (original, gate) = (nil, nil)
     }
 
     /// The same line seen through a delay of its own: what an output reads whose sound is to be later (positive) or
@@ -75,7 +79,21 @@ public final class Timebase: Sendable {
     init(following original: Timebase) {
         clock = original.clock
         cell = original.cell
+        self.original = original.original
+        gate = original.gate
     }
+
+    /// The same line for an output that joins or leaves in mid-film: it runs only where its gate is open.
+    package init(gating original: Timebase) {
+        clock = original.clock
+        cell = original.cell
+        self.original = original
+        gate = SeqLock(FilmGate())
+    }
+
+    /// Opens and closes the gate; the outputs behind it must be told. One thread at a time; nothing on a line that
+    /// has no gate.
+    package func setGate(_ gate: FilmGate) { self.gate?.store(gate) }
 
     /// How much later than the synchronizer's line this one lies. Any thread; takes effect with the next reading.
     var delay: Duration {
@@ -85,7 +103,8 @@ public final class Timebase: Sendable {
 
     /// The timeline as last published. Lock-free.
     public var snapshot: TimebaseSnapshot {
-        var snapshot = cell.load()
+        var snapshot = original?.snapshot ?? cell.load()
+        if let gate { snapshot = snapshot.gated(by: gate.load()) }
         let delay = delayNanoseconds.load(ordering: .relaxed)
         if delay != 0 {
             snapshot.current.hostAnchor.nanoseconds += delay

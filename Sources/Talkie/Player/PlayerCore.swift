@@ -24,7 +24,7 @@ final class PlayerCore {
     let news: @Sendable (PlayerNews) -> Void
     /// Gives a pipeline its thread; tests turn it by hand instead.
     let startPipeline: (TrackPipeline, String) -> Void
-    private let published: Lock<PlayerState>
+    private let board: PlayerBoard
     let progress: ProgressGate
     let renderer: AudioRenderer?
 
@@ -36,7 +36,7 @@ final class PlayerCore {
     var serial = 0
     var wantsPlay = true
     var loopsLeft = PlayerOptions.Loop.times(0)
-    var state = PlayerState() { didSet { published.withLock { $0 = state } } }
+    var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
@@ -46,7 +46,7 @@ final class PlayerCore {
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
-        events: EventLog, mailbox: PlayerMailbox, published: Lock<PlayerState>,
+        events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
         startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
             $0.start(news: $1)
@@ -60,7 +60,7 @@ final class PlayerCore {
         self.layer = layer
         self.events = events
         self.mailbox = mailbox
-        self.published = published
+        self.board = board
         self.news = news
         progress = ProgressGate(signal: mailbox.signal)
         if options.playsAudio, let output = parts.audioOutput {
@@ -96,6 +96,7 @@ final class PlayerCore {
     func turn() -> Bool {
         for command in mailbox.takeAll() { command(self) }
         if isRunning { advance() }
+        if state.phase == .playing { board.tick() }
         return isRunning
     }
 
@@ -231,7 +232,8 @@ final class PlayerCore {
         let patience = parts.clock.now - jump.began < .seconds(8)
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
         guard pictureReady, soundReady || mayGoWithoutSound else {
-            state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"
+            let reason = waitingReason(picture: pictureReady, sound: soundReady)
+            if state.reason != reason { state.reason = reason }
             return
         }
         self.jump = nil
@@ -239,6 +241,12 @@ final class PlayerCore {
         if !jump.isExact || !wantsPlay, let shown = layer.shownTime, shown > jump.target { jump.target = shown }
         news(.sought(jump.target))
         if wantsPlay { startTime(at: jump.target) } else { enter(.paused) }
+    }
+
+    /// “waiting for Kitchen's clock, about 1.2 s”
+    private func waitingReason(picture: Bool, sound: Bool) -> String {
+        if !picture { return "waiting for the picture" }
+        return parts.audioOutput?.wait?.description ?? "waiting for sound"
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {
