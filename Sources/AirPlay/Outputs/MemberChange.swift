@@ -167,10 +167,10 @@ final class MemberChange: @unchecked Sendable {
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
         let snapshot = context.timebase.snapshot
         let upcoming = snapshot.upcoming
-        let isFull = joining.allSatisfy { isFull($0, moment) }
+        let areFull = joining.allSatisfy { isFull($0, moment) }
         if upcoming.rate == 0 {
             // A film that stands elsewhere by now has been flushed. In a jump, the new outputs wait for its sound.
-            guard isFull, snapshot.segment(at: now).rate == 0 else { return Self.interval }
+            guard areFull, snapshot.segment(at: now).rate == 0 else { return Self.interval }
             changeOver(at: nil)
             return finish(at: upcoming.mediaAnchor, host: now, context)
         }
@@ -180,7 +180,7 @@ final class MemberChange: @unchecked Sendable {
             allowance = min(Self.largestAllowance, allowance * 2)
             return beginFilling(context, now)
         }
-        guard isFull else { return Self.interval }
+        guard areFull else { return Self.interval }
         changeOver(at: moment)
         progress = .changing(at: host)
         note(moment, host, context)

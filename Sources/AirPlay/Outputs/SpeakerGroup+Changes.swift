@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 public import SyncRendering
 
 // Members that change in mid-film; docs/decisions/0007-changes-of-route.md tells why in this way.

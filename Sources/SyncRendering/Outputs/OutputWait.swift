@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// What keeps an output from being started, for people and for those who decide when to start.
 public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
     public enum Cause: String, Sendable {
@@ -36,7 +38,7 @@ public struct OutputWait: Sendable, Hashable, CustomStringConvertible {
             case .ownDelay: "\(output) to settle"
             }
         guard let remaining, remaining > .zero else { return "waiting for \(what)" }
-        let tenths = (remaining.wholeNanoseconds + 99_999_999) / 100_000_000
+        let tenths = max(1, (remaining.wholeNanoseconds + 50_000_000) / 100_000_000)
         return "waiting for \(what), about \(tenths / 10).\(tenths % 10) s"
     }
 }

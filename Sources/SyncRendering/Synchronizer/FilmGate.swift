@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// The part of the film in which one output is heard, while it joins or leaves: elsewhere its time stands still.
 package struct FilmGate: Hashable, Sendable, BitwiseCopyable {
@@ -21,7 +21,13 @@ extension TimebaseSnapshot {
     ///
     /// A snapshot has room for two stretches. Where a pause is scheduled between the gate's moment and now, a third
     /// would be needed; the output is then silent up to that pause. Nothing is ever heard on the wrong side.
-    func gated(by gate: FilmGate) -> TimebaseSnapshot {
+    ///
+    /// - Parameter now: a stretch that was scheduled and has begun by then makes room for another.
+    func gated(by gate: FilmGate, at now: HostInstant) -> TimebaseSnapshot {
+        guard gate != FilmGate() else { return self }
+        if let next = scheduled, next.hostAnchor <= now {
+            return TimebaseSnapshot(current: next, scheduled: nil, generation: generation).gated(by: gate, at: now)
+        }
         if gate.isShut {
             return still(at: gate.opens ?? current.mediaAnchor, since: current.hostAnchor)
         }

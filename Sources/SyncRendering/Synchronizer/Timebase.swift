@@ -104,7 +104,7 @@ public final class Timebase: Sendable {
     /// The timeline as last published. Lock-free.
     public var snapshot: TimebaseSnapshot {
         var snapshot = original?.snapshot ?? cell.load()
-        if let gate { snapshot = snapshot.gated(by: gate.load()) }
+        if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now) }
         let delay = delayNanoseconds.load(ordering: .relaxed)
         if delay != 0 {
             snapshot.current.hostAnchor.nanoseconds += delay

@@ -1,7 +1,7 @@
 public import AirPlay
-internal import LocalOutput
+public import LocalOutput
 internal import MediaCodecs
-public import MediaCore
+internal import MediaCore
 public import SyncRendering
 
 extension Player {

@@ -52,7 +52,7 @@ public enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route.output),
+                route: route.output, outputs: route.outputs, routes: route.routes),
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings)
         director.start()

@@ -39,15 +39,27 @@ final class VirtualHouse {
     ///
     /// `@unchecked Sendable`: used by the test's thread alone.
     private final class Feeders: @unchecked Sendable {
-        var all: [(renderer: AudioRenderer, feeder: AudioFeeder)] = []
+        /// A feeder that opens a group makes further ones while it settles.
+        private final class Box {
+            let renderer: AudioRenderer
+            var feeder: AudioFeeder
+            init(_ renderer: AudioRenderer, _ feeder: AudioFeeder) {
+                self.renderer = renderer
+                self.feeder = feeder
+            }
+        }
+
+        private var all: [Box] = []
+
+        func add(_ renderer: AudioRenderer, _ feeder: AudioFeeder) { all.append(Box(renderer, feeder)) }
 
         func settle() -> Bool {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
             var moved = false
-            for index in all.indices {
-                let before = all[index].renderer.status.acceptedUntil
-                all[index].feeder.settle()
-                if all[index].renderer.status.acceptedUntil != before { moved = true }
+            for box in all {
+                let before = box.renderer.status.acceptedUntil
+                box.feeder.settle()
+                if box.renderer.status.acceptedUntil != before { moved = true }
             }
             return moved
         }
@@ -62,7 +74,7 @@ final class VirtualHouse {
         self.feeders = feeders
         var work = GroupWork()
         work.startRenderer = { renderer, news in
-            feeders.all.append((renderer, renderer.startWithoutThread(news: news)))
+            feeders.add(renderer, renderer.startWithoutThread(news: news))
         }
         work.run = { name, body in
             if name != "route change" { body() }
@@ -84,7 +96,7 @@ final class VirtualHouse {
             options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            startRenderer: { feeders.all.append(($0, $0.startWithoutThread(news: $1))) },
+            startRenderer: { feeders.add($0, $0.startWithoutThread(news: $1)) },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         synchronizer.add(layer)
@@ -95,7 +107,11 @@ final class VirtualHouse {
     private static func card(_ name: String, _ clock: ManualClock) -> VirtualSoundCard {
         let device = VirtualPlayoutDevice(
             clock: clock, format: PCMFormat(sampleRate: rate, layout: .stereo), capacity: .milliseconds(200))
-        return VirtualSoundCard(clock: clock, device: device, name: name)
+        let card = VirtualSoundCard(clock: clock, device: device, name: name)
+        // Sound that fades is no number any more.
+        card.edges.fadeIn = .zero
+        card.edges.fadeOut = .zero
+        return card
     }
 
     /// A further output that plays nothing yet.
