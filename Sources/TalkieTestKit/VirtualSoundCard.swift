@@ -12,8 +12,6 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     public var clockIsReady: HostInstant?
     /// Why it cannot be opened.
     public var refusal: OutputError?
-    /// What a start needs beyond what the card itself does.
-    public var furtherLead: Duration = .zero
     public private(set) var closings = 0
     public let device: VirtualPlayoutDevice
     public private(set) var pump: SoundCardPump?
@@ -25,6 +23,11 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
     public private(set) var isLost = false
+    /// As of a speaker that is away, and of one that has yet to learn the clock.
+    public var isAway = false
+    public var earliestStart: HostInstant?
+    /// What a start needs beyond the device's own queue.
+    public var extraLead: Duration = .zero
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?
@@ -73,16 +76,16 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     // MARK: AudioOutput
 
     public var latency: OutputLatency {
-        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp + furtherLead) }
+        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp + extraLead) }
         return OutputLatency(
-            startLead: pump.startLead + furtherLead, stopLead: pump.stopLead,
+            startLead: pump.startLead + extraLead, stopLead: pump.stopLead,
             shares: [
                 LatencyShare(
                     name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
             ])
     }
 
-    public var isReadyToStart: Bool { pump?.isSettled ?? false }
+    public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     public var wait: OutputWait? {
         if let ready = clockIsReady, ready > clock.now {

@@ -105,7 +105,7 @@ import Testing
         house.run(for: .seconds(3))
         let kitchen = house.output("Kitchen")
         kitchen.clockIsReady = house.clock.now.advanced(by: .milliseconds(2300))
-        kitchen.furtherLead = .milliseconds(450)
+        kitchen.extraLead = .milliseconds(450)
         house.change(to: kitchen)
         house.run(for: .seconds(1))
         let progress = try #require(house.group.changeProgress)
@@ -231,7 +231,7 @@ import Testing
         let house = VirtualHouse("card")
         house.run(for: .seconds(30))
         let kitchen = house.output("Kitchen")
-        kitchen.furtherLead = .milliseconds(450)
+        kitchen.extraLead = .milliseconds(450)
         house.change(to: kitchen)
         while house.group.changeProgress.map({ if case .changing = $0 { false } else { true } }) ?? true {
             house.run(for: .milliseconds(2))
