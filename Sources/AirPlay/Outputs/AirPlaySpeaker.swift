@@ -56,6 +56,14 @@ public final class AirPlaySpeaker: AudioOutput {
         var errand: SpeakerErrand?
         /// Why the last session was lost; nil when it ended as it should.
         var interruption: String?
+        /// The last request to take something back.
+        var recall: Recall?
+        /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
+        var recalls: [HostInstant] = []
+        /// Where sound begins again that was taken back: packets before it are not wanted.
+        var resumesAt: MediaTime?
+        /// What the speaker calls its make.
+        var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -181,6 +189,7 @@ public final class AirPlaySpeaker: AudioOutput {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
             if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
+            state.withLock { $0.model = info.model }
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })
@@ -230,10 +239,15 @@ public final class AirPlaySpeaker: AudioOutput {
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
             for packet in batch.packets.dropFirst(offset) {
+                if Self.precedes(packet, state.resumesAt) {
+                    taken += 1
+                    continue
+                }
                 let earlier = line
                 if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
                 let timestamp = line.place(
-                    packet.presentationTime, frames: stream.framesPerPacket, isContiguous: !state.isPassThrough)
+                    packet.presentationTime, frames: stream.framesPerPacket,
+                    isContiguous: !state.isPassThrough && state.resumesAt == nil)
                 // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
                 let isStored =
                     packet.count > BufferedPacketizer.payloadLimit
@@ -243,6 +257,7 @@ public final class AirPlaySpeaker: AudioOutput {
                     break
                 }
                 taken += 1
+                state.resumesAt = nil
                 let start = packet.presentationTime ?? state.acceptedUntil ?? .zero
                 state.acceptedUntil = start + packet.duration
             }
@@ -258,6 +273,12 @@ public final class AirPlaySpeaker: AudioOutput {
         }
         if reachesPreroll { requestAttention() }
         return taken
+    }
+
+    /// What an encoder gives out before its first sound, where that joins other sound.
+    private static func precedes(_ packet: PacketBatch.Packet, _ start: MediaTime?) -> Bool {
+        guard let start, let time = packet.presentationTime else { return false }
+        return time + packet.duration <= start.advanced(by: .milliseconds(1))
     }
 
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
@@ -278,9 +299,11 @@ public final class AirPlaySpeaker: AudioOutput {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             state.acceptedUntil = nil
             state.isFinished = false
+            state.resumesAt = nil
             guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
             state.epoch += 1
+            state.recalls.removeAll()
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
             guard let next = state.line?.next, let session = state.session else { return nil }
             session.haltStream()

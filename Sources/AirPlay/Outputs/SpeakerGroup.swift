@@ -15,9 +15,9 @@ public final class SpeakerGroup: AudioOutput {
     public let kind = AudioRouteKind.group
     public let members: [any AudioOutput]
     private let codecs: any AudioCodecs
-    private let state: Lock<State>
+    let state: Lock<State>
 
-    private struct State {
+    struct State {
         var lanes: [GroupLane] = []
         var context: AudioOutputContext?
         /// Nil leaves every member as its owner left it.
@@ -25,6 +25,8 @@ public final class SpeakerGroup: AudioOutput {
         var gains: [Float]
         var speed = 1.0
         var fedUntil: MediaTime?
+        /// The flush from a film time on that was asked for last.
+        var partialFlush: GroupFlush?
     }
 
     /// A start waits this long for members that do not answer, provided another one does.
@@ -51,7 +53,7 @@ public final class SpeakerGroup: AudioOutput {
     private var lanes: [GroupLane] { state.withLock { $0.lanes } }
 
     /// Those that play; before any does, all of them.
-    private var active: [any AudioOutput] {
+    var active: [any AudioOutput] {
         let open = lanes.filter(\.isOpen).map(\.member)
         return open.isEmpty ? members : open
     }

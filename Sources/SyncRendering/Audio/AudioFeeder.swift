@@ -4,24 +4,31 @@ internal import MediaCore
 struct AudioFeeder {
     let renderer: AudioRenderer
 
-    private var output: (any AudioOutput)?
+    var output: (any AudioOutput)?
     private var context: AudioOutputContext?
-    private var delivery: AudioDelivery?
-    private var format: AudioFormat?
-    private var converter: (any PCMConverter)?
-    private var encoder: (any PCMEncoder)?
+    var delivery: AudioDelivery?
+    var format: AudioFormat?
+    var converter: (any PCMConverter)?
+    var encoder: (any PCMEncoder)?
     private var block: PCMBlock?
     private var batch = PacketBatch()
     /// What is being handed over, and how much of it was taken.
-    private var pending: Pending = .nothing
-    private var nextFormat: SampleBuffer?
-    private var isFinishing = false
+    var pending: Pending = .nothing
+    var nextFormat: SampleBuffer?
+    var isFinishing = false
     private var isRefused = false
-    private var speed: Double = 1
+    private(set) var speed: Double = 1
     private var damagedBefore = 0
     private var wasReadyToStart = true
 
-    private enum Pending {
+    /// Sound inside the converter is heard up to here only: what followed was flushed.
+    var limit: MediaTime?
+    /// Film time up to which buffers have been taken from the queue.
+    var takenUntil: MediaTime?
+    /// The flush from a time on that the output is deciding about.
+    var partialFlush: PartialFlushRequest?
+
+    enum Pending {
         case nothing
         case block(PCMBlock, Int)
         case packets(PacketBatch, Int)
@@ -43,7 +50,10 @@ struct AudioFeeder {
 
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     mutating func settle() {
-        repeat { applyCommands() } while progress()
+        repeat {
+            applyCommands()
+            servePartialFlush()
+        } while progress()
         reportAcceptance()
         announceReadiness()
         announceReadinessToStart()
@@ -62,6 +72,7 @@ struct AudioFeeder {
                 speed: state.speed, gain: state.gain
             )
         }
+        if command.flush || command.changed { overtakePartialFlush() }
         if command.flush {
             forget()
             output?.flush()
@@ -75,7 +86,11 @@ struct AudioFeeder {
         }
         if command.changed {
             forget()
-            if let old = output, old !== command.output { old.close() }
+            var lostFrom: MediaTime?
+            if let old = output, old !== command.output {
+                if let end = old.acceptedUntil { lostFrom = min(end, max(.zero, renderer.timebase.currentTime)) }
+                old.close()
+            }
             output = command.output
             delivery = nil
             converter = nil
@@ -85,15 +100,18 @@ struct AudioFeeder {
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
+            if let lostFrom { renderer.tell(.flushedAutomatically(from: lostFrom)) }
         }
     }
 
     /// Drops what is under way, for a jump.
-    private mutating func forget() {
+    mutating func forget() {
         converter?.reset()
         encoder?.reset()
         pending = .nothing
         nextFormat = nil
+        limit = nil
+        takenUntil = nil
         isFinishing = false
         isFinished = false
         encoderFinished = false
@@ -104,7 +122,7 @@ struct AudioFeeder {
 
     /// One step from queue to output; false when there is nothing to do or no room.
     private mutating func progress() -> Bool {
-        guard let output else { return false }
+        guard let output, partialFlush == nil else { return false }
         if case .nothing = pending {} else { return handOver(to: output) }
         if convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
@@ -134,7 +152,7 @@ struct AudioFeeder {
         let incoming = buffer.audioFormat
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
-        if incoming != format || delivery == nil {
+        if incoming != format || delivery == nil || limit != nil {
             if let converter, format != nil, delivery != nil {
                 // Let the old format's last sound out before the new one begins.
                 converter.finish()
@@ -142,13 +160,16 @@ struct AudioFeeder {
                 nextFormat = buffer
                 return true
             }
+            limit = nil
             format = incoming
             isRefused = !adopt(incoming, output: output)
         }
+        limit = limit ?? buffer.heardUntil
+        takenUntil = buffer.end ?? takenUntil
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
-            pending = .packets(packets, 0)
+            pending = .packets(limit.map { packets.prefix(before: $0) } ?? packets, 0)
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
@@ -224,6 +245,7 @@ struct AudioFeeder {
                 }
             }
             guard try converter.receive(into: block) else { return false }
+            if let limit, !block.cut(at: limit) { return true }
             if let encoder { try encoder.send(block) } else { pending = .block(block, 0) }
         } catch {
             renderer.tell(.cannotDecode(error))
@@ -294,9 +316,9 @@ struct AudioFeeder {
         renderer.tell(.progress)
         return false
     }
-    private var encoderFinished = false
+    var encoderFinished = false
     /// The output knows that nothing follows.
-    private var isFinished = false
+    var isFinished = false
 
     /// An output that converts by itself gets on between hand-overs.
     private mutating func reportAcceptance() {

@@ -15,6 +15,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         case cannotDecode(MediaError)
         /// The output cannot be used; the renderer keeps its queue and waits for another output.
         case outputFailed(OutputError)
+        /// Another output took over; what the one before had taken and not played is lost from this film time on. To hear it
+        /// all the same, flush and enqueue again from there.
+        case flushedAutomatically(from: MediaTime)
     }
 
     /// Where the renderer stands, read together.
@@ -55,6 +58,11 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var wasFull = false
         var stopping = false
         var news: NewsHandler?
+        /// Flushes from a time on that wait for the feeder, oldest first, and those that something else has overtaken.
+        var partialFlushes: [PartialFlushRequest] = []
+        var overtakenFlushes: [PartialFlushRequest] = []
+        /// The feeder is at one of them.
+        var isCutting = false
     }
 
     /// Nil when somebody else passes the timeline on.
@@ -119,6 +127,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             thread?.join()
             thread = nil
         }
+        state.withLock { overtakePartialFlushes(&$0) }
+        reportOvertakenFlushes()
     }
 
     /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
@@ -129,6 +139,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             $0.outputID = id
             $0.outputChanged = true
             $0.status.hasFailed = false
+            overtakePartialFlushes(&$0)
         }
         wake.raise()
     }
@@ -152,7 +163,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var isReadyForMoreMediaData: Bool { state.withLock { isReady($0) } }
 
     func isReady(_ state: State) -> Bool {
-        guard !state.finished else { return false }
+        guard !state.finished, !state.isCutting, state.partialFlushes.isEmpty else { return false }
         guard let until = state.enqueuedUntil else { return true }
         // Before the playhead reaches the first sound, depth counts from that sound.
         let playhead = max((synchronizer?.timebase ?? timebase).currentTime, state.firstEnqueued ?? .zero)
@@ -215,6 +226,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.firstEnqueued = nil
         state.finished = false
         state.flushRequested = true
+        overtakePartialFlushes(&state)
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
