@@ -55,6 +55,9 @@ final class SessionCore {
     /// How far the speaker is with our clock.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
+    /// How early the speaker must be told of a start.
+    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+
     /// The speaker sends time of its own and does not ask for ours: it wants to be followed.
     var insistsOnOwnClock: Bool {
         guard let ptp, let remote, let peer = ptp.peer(remote) else { return false }

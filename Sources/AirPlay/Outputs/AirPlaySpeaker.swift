@@ -64,6 +64,9 @@ public final class AirPlaySpeaker: AudioOutput {
         var resumesAt: MediaTime?
         /// What the speaker calls its make.
         var model: String?
+        /// The first instant for which the speaker took a start.
+        var firstHeard: HostInstant?
+        var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -88,15 +91,13 @@ public final class AirPlaySpeaker: AudioOutput {
 
     // MARK: What it costs
 
-    /// shairport-sync seats a start up to 9 ms late when told less than 0.4 s ahead, and within 0.3 ms when told more
-    /// (measured); it then takes seconds to draw level.
-    static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
-        var lead = Self.requestLead
+        var lead = StartLeads(isAsking: false).request
         var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
-            let clock = session.clock
-            if let ready = clock.ready { lead += max(.zero, ready.advanced(by: SpeakerAttendance.firstLook) - .now) }
+            let leads = session.startLeads
+            lead = leads.request
+            if let ready = session.clock.ready { lead += max(.zero, ready.advanced(by: leads.look) - .now) }
             let path = session.pathCorrection
             if path != .zero {
                 // The way of our clock to the speaker, and what the speaker is told to add for it.
@@ -106,6 +107,18 @@ public final class AirPlaySpeaker: AudioOutput {
             }
         }
         return OutputLatency(startLead: lead, shares: shares)
+    }
+
+    /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
+    /// heard, the film goes on without it.
+    public var isReadyToStart: Bool {
+        let (session, isDecided) = state.withLock { ($0.session, $0.isHeard || $0.failure != nil) }
+        return isDecided || session?.clock.ready != nil
+    }
+
+    public var earliestStart: HostInstant? {
+        guard let session = state.withLock({ $0.isHeard ? nil : $0.session }) else { return nil }
+        return session.clock.ready?.advanced(by: session.startLeads.look + SpeakerAttendance.lead)
     }
 
     /// Behind a realtime stream only what a busy moment of this computer may cost.
@@ -174,7 +187,7 @@ public final class AirPlaySpeaker: AudioOutput {
                 adopt(session, setup, &state)
             }
         } catch {
-            throw Self.outputError(error)
+            throw outputError(error)
         }
     }
 
@@ -304,10 +317,11 @@ public final class AirPlaySpeaker: AudioOutput {
             state.line?.jump()
             state.epoch += 1
             state.recalls.removeAll()
+            guard let next = state.line?.next else { return nil }
+            state.session?.haltStream()
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
-            guard let next = state.line?.next, let session = state.session else { return nil }
-            session.haltStream()
-            return (session, store.removeAll(next: next))
+            let position = store.removeAll(next: next)
+            return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
         session.control.post { core in try? core.flush(until: position) }

@@ -30,6 +30,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var isDrained: Bool
         /// The output knows its own delay, so that a start can be placed.
         public var isReadyToStart = true
+        /// See `AudioOutput.earliestStart`.
+        public var earliestStart: HostInstant?
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
@@ -149,6 +151,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
+            status.earliestStart = $0.output?.earliestStart
             return status
         }
     }

@@ -69,6 +69,11 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
     var isReadyToStart: Bool { get }
 
+    /// No start before this instant can be kept, as known now: a speaker has yet to learn the clock. It may move while
+    /// a start lies ahead, which is then announced anew. Nil when `latency.startLead` says all. Any thread, allocates
+    /// nothing.
+    var earliestStart: HostInstant? { get }
+
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
@@ -122,5 +127,6 @@ extension AudioOutput {
     public func setSpeed(_ speed: Double) {}
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
+    public var earliestStart: HostInstant? { nil }
     public var failure: OutputError? { nil }
 }

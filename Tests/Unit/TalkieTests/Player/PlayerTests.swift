@@ -44,6 +44,48 @@ import Testing
         #expect(abs((second.at - start.advanced(by: frame.duration)).inMilliseconds) < 1)
     }
 
+    @Test func aSpeakerLostBeforeItsFirstSoundHoldsThePictureUntilItIsBack() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        // Far enough ahead that the loss comes between announcement and start.
+        cinema.card.extraLead = .milliseconds(400)
+        while cinema.phase != .playing { cinema.run(for: .milliseconds(1)) }
+        cinema.card.isAway = true
+        cinema.run(for: .seconds(1))
+        #expect(cinema.phase == .buffering)
+        #expect(cinema.shown == [0])
+        cinema.card.isAway = false
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+        #expect(Array(cinema.shown.prefix(20)) == Array(0..<20))
+    }
+
+    @Test func aSpeakerThatNeedsLongerForTheClockPutsTheStartOff() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.card.extraLead = .milliseconds(400)
+        while cinema.phase != .playing { cinema.run(for: .milliseconds(1)) }
+        let announced = try #require(cinema.synchronizer.timebase.snapshot.scheduled).hostAnchor
+        cinema.card.earliestStart = announced.advanced(by: .milliseconds(200))
+        cinema.run(for: .seconds(2))
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        #expect(start > announced)
+        #expect(Array(cinema.shown.prefix(20)) == Array(0..<20))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+    }
+
+    @Test func aSpeakerLostAfterItsFirstSoundHoldsNothing() {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.run(for: .seconds(2))
+        cinema.card.isAway = true
+        cinema.run(for: .seconds(1))
+        #expect(cinema.phase == .playing)
+    }
+
     @Test func anExactSeekShowsThePictureAtThePlaceAndRunsOnFromThere() {
         let cinema = VirtualCinema(film: film(seconds: 100))
         cinema.run(for: .seconds(2))
