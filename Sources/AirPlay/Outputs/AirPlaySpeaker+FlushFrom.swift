@@ -115,7 +115,7 @@ extension AirPlaySpeaker: PartialFlushing {
             // Nobody has seen this make of speaker leave packets out later. Starting anew is heard as a short gap.
             let severed = cutting.store.drop(cut)
             do throws(AirPlayError) {
-                let next = segment.mediaTime(at: began.advanced(by: Self.requestLead))
+                let next = segment.mediaTime(at: began.advanced(by: core.startLeads.request))
                 try startAnew(cutting, core, from: next)
             } catch {
                 // A connection that is gone is made anew, and then it gets what is left.
@@ -173,7 +173,8 @@ extension AirPlaySpeaker: PartialFlushing {
             state.line?.cut(at: end)
             state.isFinished = false
             state.acceptedUntil = cutting.line.media(of: end)
-            state.resumesAt = state.acceptedUntil
+            // What an encoder gives out before its first sound is not wanted.
+            state.isJoining = true
             return state.acceptedUntil
         }
         guard let severed, !severed.packet.isEmpty, let media = cutting.line.media(of: severed.timestamp) else {

@@ -33,6 +33,10 @@ public final class AirPlaySpeaker: AudioOutput {
         /// The packets, which outlive a lost session.
         var store: PacketStore?
         var isPassThrough = false
+        /// Packets of another kind come next in the same stream: those that overlap the last are left out.
+        var isJoining = false
+        /// Film seconds per second of sound.
+        var speed = 1.0
         var acceptedUntil: MediaTime?
         var isFinished = false
         /// Counts jumps and new streams: an anchor for an older one is void.
@@ -56,17 +60,15 @@ public final class AirPlaySpeaker: AudioOutput {
         var errand: SpeakerErrand?
         /// Why the last session was lost; nil when it ended as it should.
         var interruption: String?
+        /// The first instant for which the speaker took a start.
+        var firstHeard: HostInstant?
+        var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
         /// The last request to take something back.
         var recall: Recall?
         /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
         var recalls: [HostInstant] = []
-        /// Where sound begins again that was taken back: packets before it are not wanted.
-        var resumesAt: MediaTime?
         /// What the speaker calls its make.
         var model: String?
-        /// The first instant for which the speaker took a start.
-        var firstHeard: HostInstant?
-        var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -145,9 +147,30 @@ public final class AirPlaySpeaker: AudioOutput {
         return choice.isPassThrough ? .passThrough(format) : .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
+    /// A lossless stream that is open is kept, because another one costs a second or two of silence; into one of AAC goes
+    /// only what would go there untouched but for a change on the way.
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        DeliveryChoice(
+        let choice = DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
+        guard let open = openStream, choice.stream != open else { return choice }
+        let isKept = open.coding == .appleLossless || DeliveryChoice.untouched(format) == open
+        return isKept ? DeliveryChoice(encodingInto: open) : choice
+    }
+
+    private var openStream: StreamFormat? {
+        state.withLock { state in state.session.map { $0.isLost } == false ? state.stream : nil }
+    }
+
+    /// Into an open stream go its own packets untouched, and everything else encoded as that stream is.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        guard let open = openStream else { return nil }
+        if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
+            return .passThrough(format)
+        }
+        let choice = DeliveryChoice(encodingInto: open)
+        return .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
@@ -164,12 +187,11 @@ public final class AirPlaySpeaker: AudioOutput {
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
             state.context = context
             state.isPassThrough = choice.isPassThrough
+            state.isJoining = state.line?.isEmpty == false
             return true
         }
-        if kept {
-            flush()
-            return
-        }
+        // What the speaker holds stays: the renderer flushes where that is meant.
+        if kept { return }
         close()
         try open(choice, context)
     }
@@ -252,15 +274,18 @@ public final class AirPlaySpeaker: AudioOutput {
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
             for packet in batch.packets.dropFirst(offset) {
-                if Self.precedes(packet, state.resumesAt) {
-                    taken += 1
-                    continue
+                if state.isJoining {
+                    if Self.overlaps(packet, line) {
+                        taken += 1
+                        continue
+                    }
+                    state.isJoining = false
                 }
                 let earlier = line
                 if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
                 let timestamp = line.place(
                     packet.presentationTime, frames: stream.framesPerPacket,
-                    isContiguous: !state.isPassThrough && state.resumesAt == nil)
+                    isContiguous: !state.isPassThrough && state.speed != 1)
                 // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
                 let isStored =
                     packet.count > BufferedPacketizer.payloadLimit
@@ -270,7 +295,6 @@ public final class AirPlaySpeaker: AudioOutput {
                     break
                 }
                 taken += 1
-                state.resumesAt = nil
                 let start = packet.presentationTime ?? state.acceptedUntil ?? .zero
                 state.acceptedUntil = start + packet.duration
             }
@@ -288,11 +312,13 @@ public final class AirPlaySpeaker: AudioOutput {
         return taken
     }
 
-    /// What an encoder gives out before its first sound, where that joins other sound.
-    private static func precedes(_ packet: PacketBatch.Packet, _ start: MediaTime?) -> Bool {
-        guard let start, let time = packet.presentationTime else { return false }
-        return time + packet.duration <= start.advanced(by: .milliseconds(1))
+    /// Whether a packet begins before the one before it has ended, by more than containers round.
+    private static func overlaps(_ packet: PacketBatch.Packet, _ line: SoundLine) -> Bool {
+        guard let time = packet.presentationTime, let end = line.end else { return false }
+        return (end - time).duration > .milliseconds(3)
     }
+
+    public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
     private static func appendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ store: PacketStore) -> Bool {
@@ -312,7 +338,6 @@ public final class AirPlaySpeaker: AudioOutput {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             state.acceptedUntil = nil
             state.isFinished = false
-            state.resumesAt = nil
             guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
             state.epoch += 1
@@ -361,7 +386,8 @@ public final class AirPlaySpeaker: AudioOutput {
         let (session, news, errand) = state.withLock { state in
             defer {
                 state = State(
-                    epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
+                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume,
+                    ensemble: state.ensemble)
             }
             return (state.session, state.news, state.errand)
         }

@@ -79,7 +79,7 @@ final class GroupLane: Sendable {
         case .progress:
             if renderer.status.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
             context.room.raise()
-        case .readyForMoreMediaData, .flushedAutomatically: break
+        case .readyForMoreMediaData: break
         case .cannotDecode(let error):
             undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
             context.room.raise()

@@ -87,6 +87,7 @@ extension AudioFeeder {
                 kept += 1
             }
             state.queue.removeLast(state.queue.count - kept)
+            renderer.cutKept(&state, at: time)
             if kept > 0 {
                 let before = state.queue[kept - 1].heardUntil
                 state.queue[kept - 1].heardUntil = min(before ?? time, time)
@@ -129,6 +130,11 @@ extension AudioFeeder {
     /// Everything inside the encoder comes out; the packet that reaches across the time, or is not full, goes back in,
     /// as far as it is to be heard.
     private mutating func cutEncoder(at time: MediaTime) {
+        if isBlockHeld {
+            // It comes behind a hole, and the encoder is at its end already.
+            isBlockHeld = block?.cut(at: time) ?? false
+            return
+        }
         let rest = PacketBatch()
         if case .packets(let packets, let offset) = pending {
             for packet in packets.packets.dropFirst(offset) {
@@ -138,6 +144,7 @@ extension AudioFeeder {
         encoder?.finish()
         _ = try? encoder?.receive(into: rest)
         encoder?.reset()
+        encodedUntil = nil
         encoderFinished = false
         let kept = PacketBatch()
         let severed = PacketBatch()
@@ -164,7 +171,11 @@ extension AudioFeeder {
             cutQueue(at: time, isLast: false)
         } else {
             forget()
-            renderer.state.withLock { $0.queue.removeAll(keepingCapacity: true) }
+            renderer.state.withLock { state in
+                state.queue.removeAll(keepingCapacity: true)
+                renderer.cutKept(&state, at: time)
+            }
+            agreesAnew = false
             if isEncoding, let severed { putBack(severed, until: time) }
         }
         renderer.state.withLock { state in
@@ -177,7 +188,7 @@ extension AudioFeeder {
     }
 
     /// Decodes a packet and gives the encoder what of it is to be heard.
-    private func putBack(_ packets: PacketBatch, until time: MediaTime) {
+    private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
             let start = first.presentationTime,
             let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)
@@ -190,5 +201,6 @@ extension AudioFeeder {
         guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
         // The encoder copies what fills a packet only later; it keeps the block.
         try? encoder.send(head)
+        encodedUntil = head.end
     }
 }

@@ -3,23 +3,31 @@ internal import MediaCore
 /// The feeder thread's own state: what is being converted and handed over. Lives and dies on that thread.
 struct AudioFeeder {
     let renderer: AudioRenderer
+    /// Which use of the renderer this feeder serves; when that is over, so is the feeder.
+    let life: UInt64
+    var isRetired = false
 
     var output: (any AudioOutput)?
-    private var context: AudioOutputContext?
+    var context: AudioOutputContext?
     var delivery: AudioDelivery?
     var format: AudioFormat?
     var converter: (any PCMConverter)?
     var encoder: (any PCMEncoder)?
-    private var block: PCMBlock?
-    private var batch = PacketBatch()
+    var block: PCMBlock?
+    var batch = PacketBatch()
     /// What is being handed over, and how much of it was taken.
     var pending: Pending = .nothing
     var nextFormat: SampleBuffer?
     var isFinishing = false
-    private var isRefused = false
-    private(set) var speed: Double = 1
-    private var damagedBefore = 0
-    private var wasReadyToStart = true
+    var isRefused = false
+    /// Nothing is under way: how sound is handed over may change without a gap.
+    var agreesAnew = true
+    var speed: Double = 1
+    var damagedBefore = 0
+    /// Film time up to which the encoder was given sound, and whether `block` waits until it has begun anew.
+    var encodedUntil: MediaTime?
+    var isBlockHeld = false
+    var wasReadyToStart = true
 
     /// Sound inside the converter is heard up to here only: what followed was flushed.
     var limit: MediaTime?
@@ -35,21 +43,27 @@ struct AudioFeeder {
         case buffer(SampleBuffer)
     }
 
-    init(renderer: AudioRenderer) { self.renderer = renderer }
+    /// - Parameter life: nil is the renderer's present use.
+    init(renderer: AudioRenderer, life: UInt64? = nil) {
+        self.renderer = renderer
+        self.life = life ?? renderer.state.withLock { $0.life }
+    }
 
-    /// Waits for something to do and does it, until the renderer is invalidated.
+    /// Waits for something to do and does it, until the renderer is removed or invalidated.
     mutating func run() {
-        while !renderer.state.withLock({ $0.stopping }) {
+        while true {
             settle()
+            if isRetired { return }
             // The timeout is for readiness: the playhead moves without telling anybody.
             renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
             renderer.wake.clear()
         }
-        output?.close()
     }
 
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     mutating func settle() {
+        guard !isRetired else { return }
+        guard renderer.isServed(by: life) else { return retire() }
         repeat {
             applyCommands()
             servePartialFlush()
@@ -57,12 +71,28 @@ struct AudioFeeder {
         reportAcceptance()
         announceReadiness()
         announceReadinessToStart()
+        renderer.reconsiderStart()
+    }
+
+    private mutating func retire() {
+        isRetired = true
+        overtakePartialFlush()
+        output?.close()
+        output = nil
+        renderer.retire()
     }
 
     // MARK: Commands
 
     private mutating func applyCommands() {
-        let command = renderer.state.withLock { state in
+        let command = renderer.state.withLock { [life] state in
+            // What a later use of the renderer was told is not for this feeder.
+            guard state.life == life else {
+                return (
+                    changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
+                    gain: state.gain
+                )
+            }
             defer {
                 state.outputChanged = false
                 state.flushRequested = false
@@ -82,13 +112,14 @@ struct AudioFeeder {
             converter = nil
             // Packets cannot be stretched: how sound is handed over is agreed anew.
             format = nil
+            agreesAnew = true
             output?.setSpeed(speed)
         }
         if command.changed {
             forget()
             var lostFrom: MediaTime?
             if let old = output, old !== command.output {
-                if let end = old.acceptedUntil { lostFrom = min(end, max(.zero, renderer.timebase.currentTime)) }
+                if old.acceptedUntil != nil { lostFrom = renderer.timebase.currentTime }
                 old.close()
             }
             output = command.output
@@ -100,7 +131,7 @@ struct AudioFeeder {
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
-            if let lostFrom { renderer.tell(.flushedAutomatically(from: lostFrom)) }
+            if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
     }
 
@@ -112,6 +143,9 @@ struct AudioFeeder {
         nextFormat = nil
         limit = nil
         takenUntil = nil
+        encodedUntil = nil
+        isBlockHeld = false
+        agreesAnew = true
         isFinishing = false
         isFinished = false
         encoderFinished = false
@@ -136,8 +170,8 @@ struct AudioFeeder {
             return waiting
         }
         return renderer.state.withLock { state in
-            guard !state.queue.isEmpty, !state.flushRequested, !state.outputChanged else { return nil }
-            return state.queue.removeFirst()
+            guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
+            return renderer.takeNext(&state)
         }
     }
 
@@ -147,25 +181,27 @@ struct AudioFeeder {
         if encoderFinished {
             // It had been told that nothing follows, and has given out everything since.
             encoder?.reset()
+            encodedUntil = nil
             encoderFinished = false
         }
-        let incoming = buffer.audioFormat
+        let incoming = buffer.audioFormat(after: format)
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
-        if incoming != format || delivery == nil || limit != nil {
+        if limit != nil {
             if let converter, format != nil, delivery != nil {
-                // Let the old format's last sound out before the new one begins.
+                // What comes is other sound than what was cut off: first everything before the cut comes out.
                 converter.finish()
                 format = nil
                 nextFormat = buffer
                 return true
             }
             limit = nil
-            format = incoming
-            isRefused = !adopt(incoming, output: output)
         }
-        limit = limit ?? buffer.heardUntil
-        takenUntil = buffer.end ?? takenUntil
+        if incoming != format || delivery == nil || agreesAnew {
+            if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
+        }
+        limit = buffer.heardUntil
+        takenUntil = buffer.soundEnd ?? takenUntil
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
@@ -183,56 +219,6 @@ struct AudioFeeder {
         return true
     }
 
-    /// Agrees with the output on how sound of this format is handed over; false when that fails.
-    private mutating func adopt(_ format: AudioFormat, output: any AudioOutput) -> Bool {
-        var wanted = output.delivery(for: format, mustDecode: speed != 1)
-        if case .pcm? = delivery, case .pcm = wanted, let delivery {
-            // The device keeps its format; the film is brought to it, so that joints have no gap.
-            wanted = delivery
-        }
-        if wanted != delivery {
-            guard let context else { return false }
-            do {
-                try output.prepare(wanted, context: context)
-            } catch {
-                delivery = nil
-                renderer.fail(.outputFailed(error))
-                return false
-            }
-            delivery = wanted
-            encoder = nil
-            output.timebaseDidChange(renderer.timebase.snapshot)
-        }
-        converter = nil
-        switch wanted {
-        case .passThrough, .sampleBuffers: return true
-        case .pcm, .encoded: return makeConverter(for: format)
-        }
-    }
-
-    private mutating func makeConverter(for format: AudioFormat) -> Bool {
-        let pcm: PCMFormat
-        switch delivery {
-        case .pcm(let format): pcm = format
-        case .encoded(_, let format): pcm = format
-        case .passThrough, .sampleBuffers, nil: return false
-        }
-        do {
-            converter = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
-            if case .encoded(let target, _) = delivery, encoder == nil {
-                encoder = try renderer.codecs.encoder(from: pcm, to: target)
-            }
-        } catch {
-            isRefused = true
-            renderer.fail(.cannotDecode(error))
-            return false
-        }
-        // A fiftieth of a second or so: short enough that a start needs little, long enough to cost nothing.
-        let frames = encoder?.framesPerPacket ?? 1024
-        if block == nil || block?.format != pcm { block = PCMBlock(format: pcm, capacity: frames) }
-        return true
-    }
-
     /// Takes one block out of the converter (and packets out of the encoder); false when nothing is inside.
     private mutating func convertMore() -> Bool {
         guard let converter, let block, !isRefused else { return false }
@@ -244,9 +230,16 @@ struct AudioFeeder {
                     return true
                 }
             }
+            if isBlockHeld, let encoder {
+                isBlockHeld = false
+                encoder.reset()
+                encodedUntil = nil
+                try encode(block, with: encoder)
+                return true
+            }
             guard try converter.receive(into: block) else { return false }
             if let limit, !block.cut(at: limit) { return true }
-            if let encoder { try encoder.send(block) } else { pending = .block(block, 0) }
+            if let encoder { try encode(block, with: encoder) } else { pending = .block(block, 0) }
         } catch {
             renderer.tell(.cannotDecode(error))
             isRefused = true
@@ -287,10 +280,7 @@ struct AudioFeeder {
     }
 
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
-        let finished = renderer.state.withLock {
-            $0.finished && $0.queue.isEmpty && !$0.status.isDrained && !$0.flushRequested
-        }
-        guard finished else { return false }
+        guard isAtEnd() else { return false }
         if !isFinishing {
             isFinishing = true
             converter?.finish()
@@ -306,6 +296,7 @@ struct AudioFeeder {
             // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
             converter?.reset()
             encoder?.reset()
+            encodedUntil = nil
             output.finish()
         }
         guard output.isDrained else { return false }
@@ -319,6 +310,22 @@ struct AudioFeeder {
     var encoderFinished = false
     /// The output knows that nothing follows.
     var isFinished = false
+
+    /// Requests have ended and less than this is left to be heard: then it is the end, and what waits inside comes out.
+    /// Longer than the feeder ever sleeps.
+    private static let lastMoment: Duration = .milliseconds(250)
+
+    private func isAtEnd() -> Bool {
+        renderer.state.withLock { state in
+            guard state.queue.isEmpty, !state.status.isDrained, !state.flushRequested, state.life == life else {
+                return false
+            }
+            guard !state.finished else { return true }
+            guard state.isEnding, let last = state.enqueuedUntil else { return false }
+            let until = state.status.acceptedUntil ?? last
+            return (until - state.master.currentTime).duration < Self.lastMoment
+        }
+    }
 
     /// An output that converts by itself gets on between hand-overs.
     private mutating func reportAcceptance() {
@@ -352,7 +359,9 @@ struct AudioFeeder {
             state.wasFull = false
             return true
         }
-        if ready { renderer.tell(.readyForMoreMediaData) }
+        guard ready else { return }
+        renderer.tell(.readyForMoreMediaData)
+        renderer.demand.offer()
     }
 }
 
@@ -370,13 +379,19 @@ extension AudioRenderer {
 
 extension SampleBuffer {
     /// The format of the sound inside; decoded blocks name themselves as raw floats.
-    var audioFormat: AudioFormat {
+    ///
+    /// - Parameter last: the format before, which is taken again where it is the same.
+    func audioFormat(after last: AudioFormat?) -> AudioFormat {
         switch payload {
         case .encodedAudio(let format, _): return format
         case .pcm(let block):
+            if let last, last.sampleRate == block.format.sampleRate, last.layout == block.format.layout,
+                last.parameters.codec == "pcm_f32le"
+            {
+                return last
+            }
             return AudioFormat(
-                parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: block.format.sampleRate,
-                layout: block.format.layout)
+                LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
         case .encodedVideo, .picture:
             preconditionFailure("enqueue lets only sound in")
         }

@@ -11,7 +11,21 @@ final class PartialFlushRequest: Sendable {
     }
 }
 
+/// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
+final class AutomaticFlushHandler: Sendable {
+    let call: @Sendable (MediaTime) -> Void
+    init(call: @escaping @Sendable (MediaTime) -> Void) { self.call = call }
+}
+
 extension AudioRenderer {
+    /// Who is told that another output took over, and from which film time on it is handed sound. The renderer does that by
+    /// itself with what it has kept; enqueueing again from there, after a flush, does no harm.
+    ///
+    /// - Parameter handler: called on the feeder thread; must return at once.
+    public func onAutomaticFlush(_ handler: (@Sendable (MediaTime) -> Void)?) {
+        state.withLock { $0.onAutomaticFlush = handler.map(AutomaticFlushHandler.init) }
+    }
+
     /// Drops what lies from a film time on, even from a speaker's buffer, while what lies before it goes on sounding.
     ///
     /// Any thread; returns at once. Several requests are carried out in order. Until the answer comes
@@ -46,6 +60,14 @@ extension AudioRenderer {
     public var partialFlushLead: Duration? {
         guard let output = state.withLock({ $0.output }) else { return .zero }
         return (output as? any PartialFlushing)?.partialFlushLead
+    }
+
+    /// Nothing from a time on is handed over once more.
+    func cutKept(_ state: inout State, at time: MediaTime) {
+        let count = state.kept.count { buffer in buffer.presentationTime.map { $0 < time } ?? true }
+        state.kept.removeLast(state.kept.count - count)
+        guard count > 0, let end = state.kept[count - 1].soundEnd, end > time else { return }
+        state.kept[count - 1].heardUntil = min(state.kept[count - 1].heardUntil ?? time, time)
     }
 
     func overtakePartialFlushes(_ state: inout State) {

@@ -42,6 +42,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// - Parameter mustDecode: true when the sound is to be changed on the way (speed, gain), so packets won't do.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
 
+    /// How sound of another format goes on in the stream that is under way, so that nothing is lost and no gap is heard;
+    /// nil when the stream must end and another begin. The feeder waits then until the old one has been heard.
+    func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
+
     /// Gets ready to take sound delivered that way. May block while a device opens or a speaker answers.
     ///
     /// Called again when the delivery changes. On failure nothing is held and the call may be repeated.
@@ -118,6 +122,17 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
+    /// Decoded and encoded sound is brought to what the stream is; packets go on only where they are of one kind.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        switch delivery {
+        case .pcm, .encoded: delivery
+        case .passThrough(let old): old == format && !mustDecode ? delivery : nil
+        case .sampleBuffers: .sampleBuffers(format)
+        }
+    }
+
     public var preroll: Duration { .milliseconds(60) }
     public func restoreGain() { setGain(1) }
     public var ownVolume: Double? { nil }

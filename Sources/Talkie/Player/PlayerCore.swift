@@ -114,7 +114,6 @@ final class PlayerCore {
         switch news {
         case .progress: progress.report()
         case .readyForMoreMediaData: mailbox.wakeAudio()
-        case .flushedAutomatically: break
         case .cannotDecode(let error): mailbox.post { $0.soundFailed(error.message, status: 1) }
         case .outputFailed(let error):
             mailbox.post { $0.soundFailed(error.message, status: error.code == .notPermitted ? 77 : 69) }

@@ -100,7 +100,6 @@ final class QueueCore {
         switch news {
         case .cannotDecode(let error): fail(OutputError(.failed, error.message))
         case .outputFailed(let error): fail(error)
-        case .flushedAutomatically(let from): if state.phase != .idle { restart(at: from) }
         case .readyForMoreMediaData, .progress: break
         }
     }

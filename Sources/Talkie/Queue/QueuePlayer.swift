@@ -73,7 +73,7 @@ public final class QueuePlayer: Sendable {
     static func pass(_ news: AudioRenderer.News, to mailbox: QueueMailbox) {
         switch news {
         case .progress, .readyForMoreMediaData: mailbox.signal.raise()
-        case .cannotDecode, .outputFailed, .flushedAutomatically: mailbox.post { $0.hear(news) }
+        case .cannotDecode, .outputFailed: mailbox.post { $0.hear(news) }
         }
     }
 

@@ -145,6 +145,32 @@ import Testing
         #expect(cinema.phase == .paused)
     }
 
+    @Test(arguments: [0.5, 1.5, 2.0]) func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double)
+        throws
+    {
+        let cinema = VirtualCinema(film: film(seconds: 60))
+        cinema.run(for: .seconds(3))
+        let before = cinema.screen.shown.count
+        cinema.core.setSpeed(speed)
+        #expect(cinema.phase == .playing)
+        cinema.run(for: .seconds(3))
+        #expect(cinema.phase == .playing)
+        #expect(cinema.dropped == 0)
+        #expect(cinema.shown == Array(0..<cinema.screen.shown.count))
+        let instants = cinema.screen.shown[(before - 1)...].map(\.at)
+        let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inSeconds }.max() ?? 0
+        #expect(longest < frame.seconds / min(1, speed) + 0.002)
+        #expect(cinema.synchronizer.rate == speed)
+        // Back at natural speed, where every sample tells its place.
+        cinema.core.setSpeed(1)
+        cinema.run(for: .milliseconds(300))
+        cinema.soundErrors.withLock { $0.removeAll() }
+        cinema.run(for: .seconds(1))
+        let late = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
+        #expect(late.count > 1000)
+        #expect(try #require(late.max()) < 1)
+    }
+
     @Test func aLoopPlaysTheFilmAgainFromItsStart() {
         var options = PlayerOptions()
         options.loopFile = .times(2)
