@@ -8,7 +8,7 @@ struct TalkieCommand: ParsableCommand {
         abstract: "Plays films with lips and voices together.",
         version: "talkie \(Release.version)",
         subcommands: [
-            PlayCommand.self, SpeakersCommand.self, PairCommand.self, ReportCommand.self, SpeakerCommand.self,
-            DoctorCommand.self,
+            PlayCommand.self, SpeakersCommand.self, PairCommand.self, CalibrateCommand.self, ProfileCommand.self,
+            LatencyCommand.self, ReportCommand.self, SpeakerCommand.self, DoctorCommand.self,
         ])
 }

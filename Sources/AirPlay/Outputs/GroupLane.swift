@@ -25,11 +25,17 @@ final class GroupLane: Sendable {
     /// Pauses between attempts to open a member that is not there; the last one is repeated.
     private static let pauses: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(40)]
 
-    init(member: any AudioOutput, id: OutputID, context: AudioOutputContext, codecs: any AudioCodecs) {
+    /// - Parameter delay: how much later than the group this member is to be heard.
+    init(
+        member: any AudioOutput, id: OutputID, context: AudioOutputContext, codecs: any AudioCodecs,
+        delay: Duration = .zero
+    ) {
         self.member = member
         self.id = id
         self.context = context
-        renderer = AudioRenderer(timebase: context.timebase, codecs: codecs, events: context.events)
+        let timebase = Timebase(following: context.timebase)
+        timebase.delay = delay
+        renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events)
     }
 
     var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }

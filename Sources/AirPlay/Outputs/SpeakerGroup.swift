@@ -23,6 +23,8 @@ public final class SpeakerGroup: AudioOutput {
         /// Nil leaves every member as its owner left it.
         var gain: Float?
         var gains: [Float]
+        /// How much later than the group each member is to be heard; negative is earlier.
+        var delays: [Duration]
         var speed = 1.0
         var fedUntil: MediaTime?
     }
@@ -41,7 +43,10 @@ public final class SpeakerGroup: AudioOutput {
         self.members = members
         self.name = name ?? members.map(\.name).joined(separator: ", ")
         self.codecs = codecs
-        state = Lock(State(gains: [Float](repeating: 1, count: members.count)))
+        state = Lock(
+            State(
+                gains: [Float](repeating: 1, count: members.count),
+                delays: [Duration](repeating: .zero, count: members.count)))
         let ensemble = SpeakerEnsemble()
         for case let speaker as AirPlaySpeaker in members { speaker.join(ensemble) }
     }
@@ -56,11 +61,13 @@ public final class SpeakerGroup: AudioOutput {
         return open.isEmpty ? members : open
     }
 
-    /// The slowest member decides when a start and a stop can be kept.
+    /// The slowest member decides when a start and a stop can be kept; one that is to be heard earlier needs more.
     public var latency: OutputLatency {
         let all = active.map(\.latency)
+        let earliest = min(.zero, state.withLock { $0.delays.min() ?? .zero })
         return OutputLatency(
-            startLead: all.map(\.startLead).max() ?? .zero, stopLead: all.map(\.stopLead).max() ?? .zero,
+            startLead: (all.map(\.startLead).max() ?? .zero) - earliest,
+            stopLead: (all.map(\.stopLead).max() ?? .zero) - earliest,
             shares: all.max { $0.delay < $1.delay }?.shares ?? [])
     }
 
@@ -124,7 +131,8 @@ public final class SpeakerGroup: AudioOutput {
             state.context = context
             state.lanes = members.enumerated().map { index, member in
                 let lane = GroupLane(
-                    member: member, id: OutputID(context.id.index + index), context: context, codecs: codecs)
+                    member: member, id: OutputID(context.id.index + index), context: context, codecs: codecs,
+                    delay: state.delays[index])
                 if let gain = Self.gain(of: member, state.gain, state.gains[index]) { lane.renderer.setGain(gain) }
                 lane.renderer.setSpeed(state.speed)
                 return lane
@@ -184,6 +192,17 @@ public final class SpeakerGroup: AudioOutput {
     public func setGain(_ gain: Float, ofMember index: Int) {
         state.withLock { if $0.gains.indices.contains(index) { $0.gains[index] = gain } }
         applyGains()
+    }
+
+    /// How much later than the group's line one member is to be heard; negative is earlier. A change takes effect as a
+    /// jump of that member's sound. Any thread.
+    public func setDelay(_ delay: Duration, ofMember index: Int) {
+        let lane = state.withLock { state -> GroupLane? in
+            guard state.delays.indices.contains(index), state.delays[index] != delay else { return nil }
+            state.delays[index] = delay
+            return state.lanes.indices.contains(index) ? state.lanes[index] : nil
+        }
+        lane?.renderer.delay = delay
     }
 
     public func restoreGain() {

@@ -4,25 +4,25 @@
 ///     talkie pairing 1
 ///     accessory-key 8C2D…
 ///     check 7F3A…
-struct StateRecord: Hashable {
-    let kind: String
-    let version: Int
+package struct StateRecord: Hashable {
+    package let kind: String
+    package let version: Int
     /// Lines the reader does not know are kept out of the way, not an error.
-    private(set) var values: [String: String] = [:]
+    package private(set) var values: [String: String] = [:]
     private var order: [String] = []
 
-    enum Failure: Error, Hashable {
+    package enum Failure: Error, Hashable {
         case damaged
         /// Another version wrote this; its number.
         case newer(Int)
     }
 
-    init(kind: String, version: Int) {
+    package init(kind: String, version: Int) {
         self.kind = kind
         self.version = version
     }
 
-    subscript(key: String) -> String? {
+    package subscript(key: String) -> String? {
         get { values[key] }
         set {
             if values[key] == nil { order.append(key) }
@@ -32,7 +32,7 @@ struct StateRecord: Hashable {
     }
 
     /// Reads bytes that may be anything.
-    init(kind: String, version: Int, decoding bytes: [UInt8]) throws(Failure) {
+    package init(kind: String, version: Int, decoding bytes: [UInt8]) throws(Failure) {
         self.init(kind: kind, version: version)
         guard bytes.count <= StateFolder.fileLimit, bytes.last == 0x0A else { throw .damaged }
         var lines = bytes.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false)
@@ -54,7 +54,7 @@ struct StateRecord: Hashable {
         }
     }
 
-    func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var text = "talkie \(kind) \(version)\n"
         for key in order { if let value = values[key] { text += "\(key) \(value)\n" } }
         var bytes = Array(text.utf8)
@@ -72,7 +72,7 @@ struct StateRecord: Hashable {
 
 extension StateFolder {
     /// What reading a record came to.
-    enum Reading {
+    package enum Reading {
         case absent
         case record(StateRecord)
         /// It was damaged and has been set aside; a sentence.
@@ -81,7 +81,7 @@ extension StateFolder {
         case newer(String)
     }
 
-    func readRecord(_ name: String, kind: String, version: Int) throws(StateError) -> Reading {
+    package func readRecord(_ name: String, kind: String, version: Int) throws(StateError) -> Reading {
         guard let bytes = try read(name) else { return .absent }
         do throws(StateRecord.Failure) {
             return .record(try StateRecord(kind: kind, version: version, decoding: bytes))
@@ -98,7 +98,7 @@ extension StateFolder {
     }
 
     /// Sets a file aside; the sentence that says so.
-    func damaged(_ name: String) throws(StateError) -> String {
+    package func damaged(_ name: String) throws(StateError) -> String {
         "\(path)/\(name) was damaged and is now \(try setAside(name)); what it held must be made anew."
     }
 }

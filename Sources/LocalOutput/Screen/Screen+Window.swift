@@ -8,6 +8,13 @@ extension Screen {
     /// The drawing area in pixels; nil without a window.
     var area: PixelSize? { window == nil ? nil : presenter?.area }
 
+    /// The display that most of the window is on; nil without a window.
+    var display: ConnectedDisplay? {
+        guard let window else { return nil }
+        let index = Int(SDL_GetWindowDisplayIndex(window))
+        return ConnectedDisplay.all.first { $0.index == index }
+    }
+
     var isFullScreen: Bool {
         guard let window else { return options.isFullScreen }
         return windowBefore != nil || SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0

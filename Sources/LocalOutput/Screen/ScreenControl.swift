@@ -28,6 +28,10 @@ public final class ScreenControl: Sendable {
         public var area: PixelSize?
         public var isFullScreen = false
         public var isVisible = false
+        /// The display that the window is on, by the window system's name; empty without a window.
+        public var display = ""
+        /// Refreshes a second that pictures wait for, as the display states them; nil where each is shown at once.
+        public var displayRate: Int?
     }
 
     /// What people do to the window. One reader; when it falls behind, the oldest are dropped.

@@ -100,7 +100,12 @@ extension ScreenLoop {
     func describe() {
         guard let screen else { return }
         let (presentation, area) = (screen.presentation, screen.area)
+        let display = screen.display
+        var rate = display?.refreshRate
+        if case .immediate? = screen.presenter?.refresh { rate = nil }
         control.state.withLock { state in
+            state.display = display?.name ?? ""
+            state.displayRate = rate
             state.presentation = presentation
             state.area = area
         }

@@ -4,28 +4,30 @@ internal import SyncRendering
 
 extension OutputError {
     /// What alsa-lib's negative code means for the listener.
-    static func alsa(_ code: Int32, device: String) -> OutputError {
+    static func alsa(_ code: Int32, device: String, isCapture: Bool = false) -> OutputError {
         let reason = String(cString: snd_strerror(code))
         let isDefault = device == "default"
+        let list = isCapture ? "arecord -L" : "aplay -L"
+        let kind = isCapture ? "recording device" : "sound device"
         switch -code {
         case EBUSY, EAGAIN:
             return OutputError(
                 .busy,
-                "the sound device \"\(device)\" is in use by another program; "
-                    + "close that one, or choose another device from the list of `aplay -L`")
+                "the \(kind) \"\(device)\" is in use by another program; "
+                    + "close that one, or choose another device from the list of `\(list)`")
         case EACCES, EPERM:
             return OutputError(
                 .notPermitted,
-                "the sound device \"\(device)\" may not be opened by this user; "
+                "the \(kind) \"\(device)\" may not be opened by this user; "
                     + "add the user to the group \"audio\" and log in again")
         case ENOENT, ENODEV, ENXIO, EINVAL, ECONNREFUSED, EHOSTDOWN, ENOTCONN, EIO, ENOTTY:
             return OutputError(
                 .unavailable,
                 isDefault
-                    ? "no sound card was found (\(reason)); `aplay -L` lists the devices there are"
-                    : "there is no sound device \"\(device)\" (\(reason)); `aplay -L` lists the devices there are")
+                    ? "no \(isCapture ? "microphone" : "sound card") was found (\(reason)); `\(list)` lists the devices there are"
+                    : "there is no \(kind) \"\(device)\" (\(reason)); `\(list)` lists the devices there are")
         default:
-            return OutputError(.failed, "the sound device \"\(device)\" cannot be used: \(reason)")
+            return OutputError(.failed, "the \(kind) \"\(device)\" cannot be used: \(reason)")
         }
     }
 }

@@ -57,6 +57,25 @@ enum SampleFormat: CaseIterable {
         }
     }
 
+    /// One sample as a device gave it; full scale is 1.
+    func value(_ input: UnsafeRawPointer, at index: Int) -> Float {
+        switch self {
+        case .float32:
+            let value = input.loadUnaligned(fromByteOffset: index * 4, as: Float.self)
+            return value.isFinite ? value : 0
+        case .int32: return Float(input.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)) / 2_147_483_648
+        case .int24in32:
+            // The highest byte is not defined.
+            let raw = input.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)
+            return Float((raw << 8) >> 8) / 8_388_608
+        case .int24packed:
+            let bytes = input.assumingMemoryBound(to: UInt8.self) + index * 3
+            let raw = UInt32(bytes[0]) << 8 | UInt32(bytes[1]) << 16 | UInt32(bytes[2]) << 24
+            return Float(Int32(bitPattern: raw) >> 8) / 8_388_608
+        case .int16: return Float(input.loadUnaligned(fromByteOffset: index * 2, as: Int16.self)) / 32768
+        }
+    }
+
     private static func int24(_ value: Float) -> Int32 {
         Int32(min(8_388_607, max(-8_388_608, (value * 8_388_608).rounded())))
     }

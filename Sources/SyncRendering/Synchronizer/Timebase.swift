@@ -61,24 +61,28 @@ public final class Timebase: Sendable {
     /// The clock that host instants are read from.
     public let clock: any HostClock
     private let cell: SeqLock<TimebaseSnapshot>
-    /// Nanoseconds by which everything is perceived later than the synchronizer says.
+    /// Nanoseconds by which everything is perceived later than the line that this one follows says.
     private let delayNanoseconds = Atomic<Int64>(0)
+    /// The line that this one follows, whose delay counts too.
+    private let original: Timebase?
 
     init(clock: any HostClock) {
         self.clock = clock
         let still = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 0)
         cell = SeqLock(TimebaseSnapshot(current: still, scheduled: nil, generation: 0))
+        original = nil
     }
 
     /// The same line seen through a delay of its own: what an output reads whose sound is to be later (positive) or
-    /// earlier than the synchronizer says.
-    init(following original: Timebase) {
+    /// earlier than the synchronizer says. Lines may follow each other; their delays add up.
+    package init(following original: Timebase) {
         clock = original.clock
         cell = original.cell
+        self.original = original
     }
 
-    /// How much later than the synchronizer's line this one lies. Any thread; takes effect with the next reading.
-    var delay: Duration {
+    /// How much later than the line it follows this one lies. Any thread; takes effect with the next reading.
+    package var delay: Duration {
         get { .nanoseconds(delayNanoseconds.load(ordering: .relaxed)) }
         set { delayNanoseconds.store(newValue.wholeNanoseconds, ordering: .relaxed) }
     }
@@ -86,12 +90,17 @@ public final class Timebase: Sendable {
     /// The timeline as last published. Lock-free.
     public var snapshot: TimebaseSnapshot {
         var snapshot = cell.load()
-        let delay = delayNanoseconds.load(ordering: .relaxed)
+        let delay = wholeDelay
         if delay != 0 {
             snapshot.current.hostAnchor.nanoseconds += delay
             snapshot.scheduled?.hostAnchor.nanoseconds += delay
         }
         return snapshot
+    }
+
+    /// Nanoseconds by which this line lies later than the synchronizer's.
+    private var wholeDelay: Int64 {
+        delayNanoseconds.load(ordering: .relaxed) + (original?.wholeDelay ?? 0)
     }
 
     /// The film moment perceived now.

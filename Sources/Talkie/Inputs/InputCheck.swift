@@ -3,7 +3,7 @@ internal import Glibc
 /// Looks at what a person named as input before anything is opened, so that the commonest mistakes get a plain answer.
 public enum InputCheck {
     /// What the file should be, for the sentence.
-    public enum Kind: String, Sendable { case film, timeline }
+    public enum Kind: String, Sendable { case film, timeline, file }
 
     /// Whether the word is an address that a protocol handler opens, rather than a path.
     public static func isAddress(_ word: String) -> Bool {

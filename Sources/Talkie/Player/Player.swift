@@ -106,6 +106,8 @@ public final class Player: Sendable {
     public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
     /// Positive: sound later than picture.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
+    /// What a calibration adds to the delay; a change takes effect as a jump of the sound.
+    func setCalibration(_ delay: Duration) { mailbox.post { $0.setCalibration(delay) } }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
 

@@ -203,7 +203,13 @@ extension PlayerCore {
     func setAudioDelay(_ delay: Duration) {
         let limit = Duration.seconds(10)
         state.audioDelay = min(limit, max(.zero - limit, delay))
-        renderer?.delay = state.audioDelay
+        renderer?.delay = state.audioDelay + options.calibration
+    }
+
+    func setCalibration(_ delay: Duration) {
+        guard delay != options.calibration else { return }
+        options.calibration = delay
+        renderer?.delay = state.audioDelay + delay
     }
 }
 

@@ -68,7 +68,7 @@ final class PlayerCore {
         if options.playsAudio, let output = parts.audioOutput {
             let renderer = AudioRenderer(synchronizer: synchronizer, codecs: parts.codecs, events: events)
             self.renderer = renderer
-            renderer.delay = options.audioDelay
+            renderer.delay = options.audioDelay + options.calibration
             renderer.setSpeed(options.speed)
             renderer.setOutput(output)
             startRenderer(renderer) { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }

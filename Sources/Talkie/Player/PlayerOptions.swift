@@ -26,6 +26,8 @@ public struct PlayerOptions: Sendable {
     public var audioLanguages: [String] = []
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
+    /// What a calibration adds to that, unseen: negative where the sound must be sent earlier.
+    public var calibration: Duration = .zero
     /// 0…100 on the perceptual curve, 100 is 0 dB. Nil leaves an output as its owner left it.
     public var volume: Double?
     public var isMuted = false

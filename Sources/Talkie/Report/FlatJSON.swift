@@ -1,12 +1,16 @@
-/// Reads one JSON object (RFC 8259) of plain members. Members that hold arrays or objects are stepped over, so that
-/// later writers may add some. Bounded in members and depth; bytes from outside never trap.
+/// Reads one JSON object (RFC 8259), one level of it. Members that hold arrays or objects are stepped over and only
+/// their place is noted, so that later writers may add some; `FlatObject` looks inside. Bounded in members and depth;
+/// bytes from outside never trap.
 struct FlatJSON {
     enum Value: Equatable {
         case whole(Int64)
         case real(Double)
         /// Place of the text between its quotes, escapes not yet undone.
         case text(Range<Int>)
-        /// true, false, null, or something nested.
+        /// Place of what is nested, with its brackets.
+        case object(Range<Int>)
+        case array(Range<Int>)
+        /// true, false or null.
         case other
     }
 
@@ -40,6 +44,24 @@ struct FlatJSON {
         }
         scanner.skipSpace()
         return scanner.isAtEnd
+    }
+
+    /// Hands on each element of an array that was found well-formed, with its place in `bytes`; stops after `most`.
+    static func elements(
+        of bytes: UnsafeRawBufferPointer, in range: Range<Int>, most: Int, _ body: (Value) -> Void
+    ) {
+        var scanner = Scanner(bytes: UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
+        scanner.position = range.lowerBound + 1
+        scanner.skipSpace()
+        if scanner.take(UInt8(ascii: "]")) { return }
+        var count = 0
+        repeat {
+            scanner.skipSpace()
+            guard count < most, let value = scanner.value(depth: deepestNesting) else { return }
+            count += 1
+            body(value)
+            scanner.skipSpace()
+        } while scanner.take(UInt8(ascii: ","))
     }
 
     private struct Scanner {
@@ -98,9 +120,10 @@ struct FlatJSON {
 
         private mutating func nested(close: UInt8, depth: Int, isObject: Bool) -> Value? {
             guard depth > 0 else { return nil }
+            let start = position
             position += 1
             skipSpace()
-            if take(close) { return .other }
+            if take(close) { return isObject ? .object(start..<position) : .array(start..<position) }
             repeat {
                 skipSpace()
                 if isObject {
@@ -112,7 +135,8 @@ struct FlatJSON {
                 guard value(depth: depth - 1) != nil else { return nil }
                 skipSpace()
             } while take(UInt8(ascii: ","))
-            return take(close) ? .other : nil
+            guard take(close) else { return nil }
+            return isObject ? .object(start..<position) : .array(start..<position)
         }
 
         /// Whole numbers of 64 bits exactly; others as the nearest double for up to 18 digits.
@@ -194,6 +218,34 @@ struct FlatObject {
             return member.value
         }
         return nil
+    }
+
+    /// The whole of a file or a line as one object; nil when it is none.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var json = FlatJSON()
+        guard json.parse(bytes) else { return nil }
+        self.init(bytes: bytes, json: json)
+    }
+
+    init(bytes: UnsafeRawBufferPointer, json: FlatJSON) { (self.bytes, self.json) = (bytes, json) }
+
+    /// An object inside this one.
+    func object(_ name: StaticString) -> FlatObject? {
+        guard case .object(let range)? = value(name) else { return nil }
+        return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+
+    /// The objects in an array; nil when there is no such array, elements that are no objects left out.
+    func objects(_ name: StaticString, most: Int) -> [FlatObject]? {
+        guard case .array(let range)? = value(name) else { return nil }
+        var found: [FlatObject] = []
+        FlatJSON.elements(of: bytes, in: range, most: most) { value in
+            guard case .object(let range) = value,
+                let object = FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]))
+            else { return }
+            found.append(object)
+        }
+        return found
     }
 
     func whole(_ name: StaticString) -> Int64? {

@@ -16,6 +16,7 @@ enum TimelineEvent {
     case routeRestored(route: Int64)
     case lost(count: Int64)
     case delayWanted(Double)
+    case calibrated(delay: Double, route: Int64)
     /// Understood as a line, of no use here.
     case other
 
@@ -72,6 +73,9 @@ enum TimelineEvent {
         case "delay":
             guard let wanted = object.real("wanted") else { return nil }
             self = .delayWanted(wanted)
+        case "calibration":
+            guard let wanted = object.real("wanted") else { return nil }
+            self = .calibrated(delay: wanted, route: object.whole("route") ?? 0)
         case "lost":
             self = .lost(count: object.whole("count") ?? 0)
         default: self = .other

@@ -42,6 +42,6 @@ extension TimelineReport {
         guard !overflow, now.magnitude < 1e8 else { return }
         heardMoments += 1
         let error = Double(late) / 1e6 - delayWanted * 1000
-        _ = with(route: claim.route) { $0.heard(error: error, at: now) }
+        _ = with(route: claim.route) { $0.heard(error: error - $0.calibration * 1000, at: now) }
     }
 }

@@ -43,6 +43,7 @@ extension TimelineReport {
                 ])
             ),
             ("delay_ms", .optional(route.latency.map { $0 * 1000 }, decimals: 3)),
+            ("calibration_ms", .real(route.calibration * 1000, decimals: 3)),
             ("underruns", .whole(route.underruns)),
             ("underrun_ms", .real(route.missing * 1000, decimals: 1)),
             ("losses", .whole(route.losses)),

@@ -1,25 +1,9 @@
-internal import Glibc
-
 extension TimelineReport {
     /// Writes the report's picture as an SVG file.
     ///
     /// - Throws: status 1 when the file cannot be written; what was there before may be gone then.
     public func plot(to path: String) throws(PlayerFailure) {
         var plot = ReportPlot(self)
-        let bytes = Array(plot.svg().utf8)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
-        var code = descriptor < 0 ? errno : 0
-        if descriptor >= 0 {
-            var offset = 0
-            while offset < bytes.count && code == 0 {
-                let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
-                if count > 0 { offset += count } else if errno != EINTR { code = errno }
-            }
-            if close(descriptor) != 0 && code == 0 { code = errno }
-        }
-        guard code != 0 else { return }
-        throw PlayerFailure(
-            exitStatus: ExitStatus.failed,
-            message: "the plot '\(path)' cannot be written (\(String(cString: strerror(code)))); name another file")
+        try OutputFile.write(plot.svg(), to: path, what: "the plot")
     }
 }

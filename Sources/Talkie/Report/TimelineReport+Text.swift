@@ -44,6 +44,9 @@ extension TimelineReport {
             count(route.underruns, "underrun")
                 + (route.underruns > 0 ? " of \(Decimals.text(route.missing * 1000, 0)) ms in all" : ""))
         if let latency = route.latency { facts.append("delay \(Decimals.text(latency * 1000, 1)) ms") }
+        if route.calibration != 0 {
+            facts.append("calibrated by \(Decimals.signed(route.calibration * 1000, 1)) ms, which is not in the offset")
+        }
         if route.losses > 0 { facts.append("lost \(count(route.losses, "time"))") }
         lines.append("          " + facts.joined(separator: ", "))
         return lines

@@ -16,6 +16,8 @@ public struct TimelineReport {
         var highestPPM: Double?
         /// Seconds, as said last.
         var latency: Double?
+        /// Seconds by which a calibration moves it; not part of any offset here.
+        var calibration = 0.0
         var underruns = 0
         var missing = 0.0
         var losses = 0
@@ -171,7 +173,7 @@ public struct TimelineReport {
                 droppedLate = droppedLate.clampedAdding(count)
             }
             dropSeries.add(Double(count), at: now)
-        case .heard, .drift, .latency, .underrun, .routeOpened, .routeLost, .routeRestored:
+        case .heard, .drift, .latency, .calibrated, .underrun, .routeOpened, .routeLost, .routeRestored:
             return addSound(event, at: instant, now: now)
         }
         return true
@@ -217,8 +219,11 @@ public struct TimelineReport {
             guard !overflow, heard.magnitude < 1e8 else { return false }
             // An output places its sound where it is wanted, so the delay that was asked for is in here.
             let error = Double(late) / 1e6 - delayWanted * 1000
-            return with(route: key) { $0.heard(error: error, at: heard) }
+            return with(route: key) { $0.heard(error: error - $0.calibration * 1000, at: heard) }
         case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
+        case .calibrated(let delay, let key):
+            guard delay.magnitude < 1e6 else { return false }
+            return with(route: key) { $0.calibration = delay }
         case .underrun(let missing, let key):
             underrunSeries.add(1, at: now)
             return with(route: key) { route in

@@ -9,6 +9,8 @@ public struct PlayArguments: Sendable {
     public var options = PlayerOptions()
     /// Where the sound goes, all at once; empty is the local card.
     public var speakers: [SpeakerChoice] = []
+    /// The user's own delay sets calibrated ones aside.
+    public var isAudioDelayChosen = false
     public var isFullScreen = false
     /// Nil is the screen the window system chooses.
     public var screen: ScreenChoice?

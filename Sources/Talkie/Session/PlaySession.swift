@@ -40,7 +40,14 @@ public enum PlaySession {
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
+        let calibration = RouteCalibration(
+            route.members, output: route.output,
+            profiles: arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles)
         var options = arguments.options
+        // Which screen there will be is known once the window is open; most people have one.
+        options.calibration = calibration.apply(
+            calibration.choice(
+                screen: nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen)))
         options.isOutputNamed = !arguments.speakers.isEmpty
         let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
             mailbox.post(.player($0))
@@ -52,7 +59,7 @@ public enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route.output),
+                route: route.output, calibration: calibration),
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings)
         director.start()

@@ -16,6 +16,7 @@ final class SessionDirector: @unchecked Sendable {
         var keys: TerminalKeys?
         var distributor: EventDistributor
         var route: (any AudioOutput)?
+        var calibration: RouteCalibration?
     }
 
     let stage: Stage
@@ -72,6 +73,7 @@ final class SessionDirector: @unchecked Sendable {
 
     private func run() {
         if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
+        calibrate(screen: nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
         openCurrent()
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {
@@ -187,6 +189,23 @@ final class SessionDirector: @unchecked Sendable {
         guard let status = stage.screen?.status, status.isVisible, !hasShownPicture else { return }
         hasShownPicture = true
         stage.distributor.note(.screen(status.summary))
+        calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
+    }
+
+    /// Now that the screen is known, what was measured with just this one takes the place of what was measured with another.
+    private func calibrate(screen: String?, mode: String) {
+        guard let calibration = stage.calibration, let route = stage.route else { return }
+        let choice = calibration.choice(screen: screen, mode: mode)
+        stage.player.setCalibration(calibration.apply(choice))
+        for (index, use) in choice.uses.enumerated() where use.profile != nil {
+            stage.distributor.note(
+                .calibration(index: index, correction: use.correction, isExact: use.isExact))
+        }
+        guard screen != nil else { return }
+        for (index, ledger) in calibration.ledgers(choice, output: route).enumerated() {
+            for share in ledger.shares { stage.distributor.note(.share(index: index, share)) }
+        }
+        if let remark = calibration.remark(choice) { say(.info, remark) }
     }
 
     /// The current film cannot be played: that is told, and the list goes on.

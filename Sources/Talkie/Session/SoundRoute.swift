@@ -9,6 +9,8 @@ struct SoundRoute: Sendable {
     let output: (any AudioOutput)?
     /// What a person should read once.
     let warnings: [String]
+    /// The speakers in the order of the output's members, as calibrations know them.
+    let members: [CalibrationRecord.Speaker]
     private let speakers: [DrivenSpeaker]
     private let knowledge: SpeakerKnowledge?
 
@@ -23,6 +25,7 @@ struct SoundRoute: Sendable {
         let choices = arguments.speakers
         guard arguments.options.playsAudio, choices.contains(where: { $0 != .local }) else {
             output = arguments.options.playsAudio ? Self.card(arguments.options) : nil
+            members = output == nil ? [] : [CalibrationOutputs.card(arguments.options.audioDevice)]
             (warnings, speakers, knowledge) = ([], [], nil)
             return
         }
@@ -34,6 +37,9 @@ struct SoundRoute: Sendable {
             places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
         let card = places.contains { if case .card = $0 { true } else { false } } ? Self.card(arguments.options) : nil
         output = Self.joined((card.map { [$0] } ?? []) + speakers.map(\.output))
+        members =
+            (card == nil ? [] : [CalibrationOutputs.card(arguments.options.audioDevice)])
+            + speakers.map(\.chosen.calibrated)
         warnings = knowledge.note.map { [$0] } ?? []
         self.knowledge = knowledge
     }

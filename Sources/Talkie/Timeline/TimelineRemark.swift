@@ -8,6 +8,10 @@ public enum TimelineRemark: Sendable {
     case route(index: Int, name: String, kind: String)
     /// Sound is wanted this much later than picture from now on; errors and offsets are told without it.
     case audioDelay(Duration)
+    /// Output number `index` is placed this much later than the timeline, as a calibration found; told like `audioDelay`.
+    case calibration(index: Int, correction: Duration, isExact: Bool)
+    /// One share of output number `index`'s offset.
+    case share(index: Int, LatencyLedger.Share)
     /// How pictures are paced: "unpaced" or "fixed 60.000 Hz".
     case screen(String)
 }

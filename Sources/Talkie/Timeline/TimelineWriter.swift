@@ -44,6 +44,20 @@ struct TimelineWriter: ~Copyable {
                 $0.add("kind", text: kind)
             }
         case .audioDelay(let delay): line("delay", at: instant) { $0.add("wanted", delay) }
+        case .calibration(let index, let correction, let isExact):
+            line("calibration", at: instant) {
+                $0.add("route", index)
+                $0.add("wanted", correction)
+                if isExact { $0.add("profile", "exact") } else { $0.add("profile", "similar") }
+            }
+        case .share(let index, let share):
+            line("share", at: instant) {
+                $0.add("route", index)
+                $0.add("share", text: share.name)
+                $0.add("delay", share.milliseconds / 1000)
+                $0.add("uncertainty", share.uncertainty / 1000)
+                $0.add("source", text: share.source)
+            }
         case .screen(let mode): line("screen", at: instant) { $0.add("mode", text: mode) }
         }
     }

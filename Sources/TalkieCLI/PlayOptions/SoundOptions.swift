@@ -25,9 +25,11 @@ struct SoundOptions: ParsableArguments {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Sound later than picture by this much; negative for earlier.", valueName: "SECONDS"),
+        help: ArgumentHelp(
+            "Sound later than picture by this much, negative for earlier; calibrations are then set aside.",
+            valueName: "SECONDS"),
         transform: { try PlayerOptions.audioDelay(parsing: $0) })
-    var audioDelay: Duration = .zero
+    var audioDelay: Duration?
 
     @Option(
         help: ArgumentHelp(
@@ -45,7 +47,8 @@ struct SoundOptions: ParsableArguments {
         arguments.options.audioDevice = audioDevice
         arguments.options.volume = volume
         arguments.options.isMuted = mute
-        arguments.options.audioDelay = audioDelay
+        arguments.options.audioDelay = audioDelay ?? .zero
+        arguments.isAudioDelayChosen = audioDelay != nil
         arguments.options.startPolicy = startPolicy
     }
 }

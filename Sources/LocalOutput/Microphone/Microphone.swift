@@ -1,0 +1,201 @@
+internal import CALSA
+internal import Glibc
+public import MediaCore
+public import SyncRendering
+internal import Synchronization
+
+/// Any device that ALSA records from, for as long as a calibration lasts.
+///
+/// Its one thread ("microphone") stores what it hears; what has been stored can be read while it goes on. Memory is
+/// taken once, at the start.
+///
+/// `@unchecked Sendable`: the thread alone writes samples and anchors, and publishes how many there are with a release;
+/// readers load those counts with an acquire and look no further.
+public final class Microphone: @unchecked Sendable {
+    /// Two at most: a microphone, and a light sensor beside it.
+    public let channels: Int
+    /// Frames a second.
+    public let sampleRate: Int
+
+    private let name: String
+    private let handle: OpaquePointer
+    private let format: SampleFormat
+    /// Channels as the device has them; those beyond `channels` are left out.
+    private let deviceChannels: Int
+    private let capacity: Int
+    private let samples: UnsafeMutablePointer<Float>
+    private let anchors: UnsafeMutablePointer<CapturedSound.Anchor>
+    private let frameCount = Atomic<Int>(0)
+    private let anchorCount = Atomic<Int>(0)
+    private let overruns = Atomic<Int>(0)
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+    private let trouble = Lock<OutputError?>(nil)
+
+    /// Frames taken with one call: a fiftieth of a second.
+    private static let piece = 960
+    private static let mostAnchors = 1 << 14
+
+    /// Opens and configures a device; recording begins with `start`.
+    ///
+    /// - Parameters:
+    ///   - device: ALSA's name for it: `default`, `hw:1`, `plughw:CARD=Microphone`, `pulse`, …
+    ///   - longest: recording ends by itself after this.
+    /// - Throws: `unavailable`, `busy`, `notPermitted` or `unsupportedFormat`, with a sentence; nothing is held then.
+    public init(device: String = "default", longest: Duration) throws(OutputError) {
+        calsa_be_quiet()
+        var handle: OpaquePointer?
+        let code = snd_pcm_open(&handle, device, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK)
+        guard code >= 0, let handle else { throw OutputError.alsa(code, device: device, isCapture: true) }
+        do throws(OutputError) {
+            let parameters = try HardwareParameters(handle, device: device)
+            let count = parameters.takes(channels: 2) ? 2 : parameters.channels(near: 2)
+            try parameters.set(channels: count)
+            sampleRate = try parameters.setRate(near: 48_000)
+            format = try parameters.setSampleFormat()
+            _ = try parameters.setSizes(ALSADevice.Sizes(period: .milliseconds(10), buffer: .milliseconds(500)))
+            try parameters.apply()
+            try Self.stampMonotonic(handle, device: device)
+            deviceChannels = count
+        } catch {
+            snd_pcm_close(handle)
+            throw error
+        }
+        name = device
+        self.handle = handle
+        channels = min(2, deviceChannels)
+        capacity = max(1, Int(longest.inSeconds * Double(sampleRate)))
+        samples = .allocate(capacity: capacity * channels)
+        anchors = .allocate(capacity: Self.mostAnchors)
+    }
+
+    deinit {
+        _ = stopThread()
+        snd_pcm_close(handle)
+        samples.deallocate()
+        anchors.deallocate()
+    }
+
+    private static func stampMonotonic(_ handle: OpaquePointer, device: String) throws(OutputError) {
+        var parameters: OpaquePointer?
+        snd_pcm_sw_params_malloc(&parameters)
+        defer { snd_pcm_sw_params_free(parameters) }
+        snd_pcm_sw_params_current(handle, parameters)
+        snd_pcm_sw_params_set_tstamp_mode(handle, parameters, SND_PCM_TSTAMP_ENABLE)
+        snd_pcm_sw_params_set_tstamp_type(handle, parameters, SND_PCM_TSTAMP_TYPE_MONOTONIC)
+        let code = snd_pcm_sw_params(handle, parameters)
+        guard code >= 0 else { throw OutputError.alsa(code, device: device, isCapture: true) }
+    }
+
+    /// Begins to record. Once.
+    public func start() throws(OutputError) {
+        let code = snd_pcm_start(handle)
+        guard code >= 0 else { throw OutputError.alsa(code, device: name, isCapture: true) }
+        thread.withLock { thread in
+            thread = WorkerThread.start(name: "microphone", priority: .elevated) { [unowned self] in run() }
+        }
+    }
+
+    /// Why nothing more is recorded; nil while all is well.
+    public var failure: OutputError? { trouble.withLock { $0 } }
+
+    /// Frames recorded so far. Any thread.
+    public var frames: Int { frameCount.load(ordering: .acquiring) }
+
+    /// What has been recorded so far, from a frame on. Any thread; copies.
+    public func sound(from first: Int = 0) -> CapturedSound {
+        let count = frames
+        let begin = max(0, min(first, count))
+        let anchorCount = anchorCount.load(ordering: .acquiring)
+        let all = (0..<channels).map { channel in
+            (begin..<count).map { samples[$0 * channels + channel] }
+        }
+        return CapturedSound(
+            sampleRate: sampleRate, channels: all,
+            anchors: (0..<anchorCount).map { anchors[$0] }, overruns: overruns.load(ordering: .relaxed))
+    }
+
+    /// Ends the recording; what was recorded.
+    public func stop() -> CapturedSound {
+        _ = stopThread()
+        return sound()
+    }
+
+    private func stopThread() -> Bool {
+        stopping.store(true, ordering: .relaxed)
+        let worker = thread.withLock { thread -> WorkerThread? in
+            defer { thread = nil }
+            return thread
+        }
+        worker?.join()
+        return worker != nil
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        let bytes = Self.piece * deviceChannels * format.bytesPerSample
+        let raw = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
+        defer { raw.deallocate() }
+        var status: OpaquePointer?
+        snd_pcm_status_malloc(&status)
+        defer { snd_pcm_status_free(status) }
+        while !stopping.load(ordering: .relaxed) {
+            let waited = snd_pcm_wait(handle, 100)
+            if waited < 0, !recover(waited) { return }
+            let count = snd_pcm_readi(handle, raw, snd_pcm_uframes_t(Self.piece))
+            if count < 0 {
+                if count == -Int(EAGAIN) { continue }
+                if !recover(Int32(count)) { return }
+                continue
+            }
+            guard store(raw, Int(count)) else { return }
+            note(status)
+        }
+    }
+
+    /// False when the recording is full.
+    private func store(_ raw: UnsafeRawPointer, _ count: Int) -> Bool {
+        let have = frameCount.load(ordering: .relaxed)
+        let kept = min(count, capacity - have)
+        for frame in 0..<kept {
+            for channel in 0..<channels {
+                samples[(have + frame) * channels + channel] = format.value(raw, at: frame * deviceChannels + channel)
+            }
+        }
+        frameCount.store(have + kept, ordering: .releasing)
+        return kept == count
+    }
+
+    /// What leaves the converter now has `delay` frames before it that are not read yet.
+    private func note(_ status: OpaquePointer?) {
+        let have = anchorCount.load(ordering: .relaxed)
+        guard have < Self.mostAnchors, snd_pcm_status(handle, status) >= 0,
+            snd_pcm_status_get_state(status) == SND_PCM_STATE_RUNNING
+        else { return }
+        var stamp = snd_htimestamp_t()
+        snd_pcm_status_get_htstamp(status, &stamp)
+        let instant =
+            stamp.tv_sec == 0 && stamp.tv_nsec == 0
+            ? HostInstant.now
+            : HostInstant(nanoseconds: Int64(stamp.tv_sec) * 1_000_000_000 + Int64(stamp.tv_nsec))
+        let frame = frameCount.load(ordering: .relaxed) + Int(snd_pcm_status_get_delay(status))
+        (anchors + have).initialize(to: CapturedSound.Anchor(frame: Int64(frame), instant: instant))
+        anchorCount.store(have + 1, ordering: .releasing)
+    }
+
+    /// A recording with a hole would misplace all that follows, so that an overrun ends it.
+    private func recover(_ code: Int32) -> Bool {
+        if code == -EINTR || code == -EAGAIN { return true }
+        if code == -EPIPE || code == -ESTRPIPE {
+            overruns.add(1, ordering: .relaxed)
+            trouble.withLock {
+                $0 = OutputError(
+                    .failed, "the computer was too busy to record from \"\(name)\" without a gap; close other programs")
+            }
+        } else {
+            trouble.withLock { $0 = OutputError.alsa(code, device: name, isCapture: true) }
+        }
+        return false
+    }
+}

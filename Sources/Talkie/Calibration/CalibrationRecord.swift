@@ -1,0 +1,167 @@
+internal import MediaCore
+
+/// What a calibration run flashed and sounded, and when: the half of a measurement that this computer knows.
+///
+/// Written as a file by `--emit` and read back by `--analyse`; bytes from outside when read.
+struct CalibrationRecord: Sendable, Equatable {
+    /// A speaker of the run.
+    struct Speaker: Sendable, Equatable {
+        /// What profiles are kept under: the digits of its id, or `local` and the card's name.
+        var key: String
+        var name: String
+        /// As the person named it.
+        var query: String
+        var route: String
+    }
+
+    /// Where the flashes were.
+    struct Display: Sendable, Equatable {
+        var name: String
+        /// `unpaced` or the refresh rate, and how the window stood: see `LatencyProfile.Key`.
+        var mode: String
+        /// What the display says about its own delay; nil when it does not.
+        var statedDelay: Duration?
+    }
+
+    struct Event: Sendable, Equatable {
+        var speaker: Int
+        var code: ChirpCode
+        var isLong: Bool
+        /// When flash and sound were both due.
+        var due: HostInstant
+        /// When the picture was handed to the screen, as far as the system says; nil when it never was.
+        var flashed: HostInstant?
+    }
+
+    /// Drawn anew for every run.
+    var run: String
+    var speakers: [Speaker]
+    /// Nil for a run without a picture.
+    var display: Display?
+    var events: [Event]
+    /// What the outputs stated about themselves during the run, for the ledger.
+    var shares: [[LatencyLedger.Share]] = []
+
+    static let largestFile = 4 << 20
+    private static let version = 1
+    private static let mostEvents = StimulusPlan.eventRange.upperBound * StimulusPlan.mostSpeakers
+
+    // MARK: As a file
+
+    var json: JSONValue {
+        func nanoseconds(_ instant: HostInstant) -> JSONValue { .whole(Int(instant.nanoseconds)) }
+        return .object([
+            ("talkie_calibration_events", .whole(Self.version)), ("clock", .text("CLOCK_MONOTONIC")),
+            ("run", .text(run)),
+            (
+                "speakers",
+                .array(
+                    speakers.enumerated().map { index, speaker in
+                        .object([
+                            ("key", .text(speaker.key)), ("name", .text(speaker.name)), ("query", .text(speaker.query)),
+                            ("route", .text(speaker.route)),
+                            ("shares", .array((shares.indices.contains(index) ? shares[index] : []).map(\.json))),
+                        ])
+                    })
+            ),
+            (
+                "screen",
+                display.map {
+                    .object([
+                        ("name", .text($0.name)), ("mode", .text($0.mode)),
+                        ("stated_delay_ms", .optional($0.statedDelay?.inMilliseconds, decimals: 3)),
+                    ])
+                } ?? .null
+            ),
+            (
+                "events",
+                .array(
+                    events.enumerated().map { number, event in
+                        .object([
+                            ("event", .whole(number)), ("speaker", .whole(event.speaker)),
+                            (
+                                "sound",
+                                .object([("code", .whole(event.code.number)), ("host_ns", nanoseconds(event.due))])
+                            ),
+                            (
+                                "flash",
+                                .object([
+                                    (
+                                        "length_ms",
+                                        .whole(Int(event.flashLength.inMilliseconds))
+                                    ), ("due_ns", nanoseconds(event.due)),
+                                    ("host_ns", event.flashed.map(nanoseconds) ?? .null),
+                                ])
+                            ),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    /// - Throws: a sentence's end that says what is wrong with the file.
+    init(reading bytes: [UInt8]) throws(WaveFile.Failure) {
+        let made: Result<CalibrationRecord, WaveFile.Failure> = bytes.withUnsafeBytes { raw in
+            do throws(WaveFile.Failure) { return .success(try CalibrationRecord(raw)) } catch { return .failure(error) }
+        }
+        self = try made.get()
+    }
+
+    private init(_ raw: UnsafeRawBufferPointer) throws(WaveFile.Failure) {
+        guard let object = FlatObject(raw), let version = object.whole("talkie_calibration_events") else {
+            throw .unreadable("is not what talkie calibrate --emit writes")
+        }
+        guard version == Self.version else { throw .unreadable("was written by a newer Talkie; update this one") }
+        func instant(_ value: Int64?) -> HostInstant? {
+            value.flatMap { (0...(1 << 62)).contains($0) ? HostInstant(nanoseconds: $0) : nil }
+        }
+        run = object.text("run") ?? ""
+        display = object.object("screen").flatMap { screen in
+            guard let name = screen.text("name"), let mode = screen.text("mode") else { return nil }
+            let delay = screen.real("stated_delay_ms").flatMap { (0...2000).contains($0) ? $0 : nil }
+            return Display(name: name, mode: mode, statedDelay: delay.map { .nanoseconds(Int64($0 * 1e6)) })
+        }
+        speakers = []
+        for speaker in object.objects("speakers", most: StimulusPlan.mostSpeakers) ?? [] {
+            guard let key = speaker.text("key"), LatencyProfile.Key.isSpeakerKey(key), let name = speaker.text("name"),
+                let route = speaker.text("route")
+            else { throw .unreadable("does not say which speakers were measured") }
+            speakers.append(Speaker(key: key, name: name, query: speaker.text("query") ?? name, route: route))
+            shares.append((speaker.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) })
+        }
+        events = []
+        for event in object.objects("events", most: Self.mostEvents) ?? [] {
+            guard let sound = event.object("sound"), let flash = event.object("flash"),
+                let speaker = event.whole("speaker").flatMap({ Int(exactly: $0) }), speakers.indices.contains(speaker),
+                let number = sound.whole("code"), let code = ChirpCode.all.first(where: { $0.number == number }),
+                let due = instant(sound.whole("host_ns"))
+            else { throw .unreadable("holds an event that cannot be understood") }
+            let length = flash.real("length_ms") ?? 0
+            events.append(
+                Event(
+                    speaker: speaker, code: code, isLong: length > StimulusPlan.shortFlash.inMilliseconds * 1.5,
+                    due: due,
+                    flashed: instant(flash.whole("host_ns"))))
+        }
+        guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("holds no events") }
+        // Differences are taken later; nonsense must not overflow there.
+        let span = StimulusPlan.longestRun * 2
+        let isSane = events.allSatisfy { event in
+            event.due - first <= span && first - event.due <= span
+                && event.flashed.map { $0 - event.due <= span && event.due - $0 <= span } ?? true
+        }
+        guard isSane else { throw .unreadable("holds events further apart than a run lasts") }
+    }
+
+    init(run: String, speakers: [Speaker], display: Display?, events: [Event], shares: [[LatencyLedger.Share]] = []) {
+        self.run = run
+        self.speakers = speakers
+        self.display = display
+        self.events = events
+        self.shares = shares
+    }
+}
+
+extension CalibrationRecord.Event {
+    var flashLength: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
+}

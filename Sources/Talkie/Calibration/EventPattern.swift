@@ -1,0 +1,80 @@
+/// Finds by how much a recording's chirps lie off the run's own pattern.
+struct EventPattern {
+    /// A run's event where the recording's clock expects it.
+    struct Expected: Equatable {
+        /// Seconds on the recording's timeline.
+        var time: Double
+        var code: ChirpCode
+    }
+
+    struct Fit: Equatable {
+        /// How much later the chirps lie than expected, in seconds.
+        var lag: Double
+        /// For each expected event the peak that belongs to it.
+        var peaks: [ChirpFinder.Peak?]
+        /// A quite different lag explains nearly as much.
+        var isAmbiguous: Bool
+
+        var count: Int { peaks.count { $0 != nil } }
+    }
+
+    /// Speakers that compensate nothing are 2 s late; more is another run.
+    static let longestLag = 3.0
+    /// How far one event may lie off the common lag, in seconds: drift over a run, and a bad moment of a busy computer.
+    static let tolerance = 0.03
+    /// So many of the events at least must be heard.
+    static let leastShare = 0.6
+    private static let mostCandidates = 4000
+
+    /// - Parameter limit: largest lag considered; nil for any, when the recording's clock says nothing.
+    /// - Returns: nil when no lag explains even two events.
+    static func fit(
+        _ events: [Expected], to peaks: [ChirpCode: [ChirpFinder.Peak]], rate: Double, limit: Double? = longestLag
+    ) -> Fit? {
+        var candidates: [(lag: Double, likeness: Double)] = []
+        for event in events {
+            for peak in peaks[event.code] ?? [] {
+                let lag = peak.frame / rate - event.time
+                if let limit, lag.magnitude > limit { continue }
+                candidates.append((lag, peak.likeness))
+            }
+        }
+        if candidates.count > mostCandidates {
+            candidates.sort { $0.likeness > $1.likeness }
+            candidates.removeLast(candidates.count - mostCandidates)
+        }
+        var scored: [(lag: Double, score: Double)] = []
+        for candidate in candidates {
+            var score = 0.0
+            for event in events {
+                score += nearest(event, candidate.lag, peaks, rate)?.likeness ?? 0
+            }
+            scored.append((candidate.lag, score))
+        }
+        guard let best = scored.max(by: { $0.score < $1.score }) else { return nil }
+        // The median of what agrees is a better middle than the one candidate it was found by.
+        let agreeing = events.compactMap { event in
+            nearest(event, best.lag, peaks, rate).map { $0.frame / rate - event.time }
+        }
+        let lag = OffsetStatistics.median(agreeing)
+        let matched = events.map { nearest($0, lag, peaks, rate) }
+        guard matched.count(where: { $0 != nil }) >= 2 else { return nil }
+        let rival = scored.filter { ($0.lag - lag).magnitude > 4 * tolerance }.map(\.score).max() ?? 0
+        return Fit(lag: lag, peaks: matched, isAmbiguous: rival > 0.7 * best.score)
+    }
+
+    private static func nearest(
+        _ event: Expected, _ lag: Double, _ peaks: [ChirpCode: [ChirpFinder.Peak]], _ rate: Double
+    ) -> ChirpFinder.Peak? {
+        guard let all = peaks[event.code], !all.isEmpty else { return nil }
+        let wanted = (event.time + lag) * rate
+        // Peaks are in the order of time.
+        var (low, high) = (0, all.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if all[middle].frame < wanted { low = middle + 1 } else { high = middle }
+        }
+        let near = [low - 1, low].filter { all.indices.contains($0) }.map { all[$0] }
+        return near.filter { ($0.frame - wanted).magnitude <= tolerance * rate }.max { $0.likeness < $1.likeness }
+    }
+}

@@ -1,0 +1,72 @@
+internal import AirPlay
+internal import LocalOutput
+internal import MediaCore
+internal import SyncRendering
+
+/// `talkie latency`: the ledger of a speaker, from what is kept and what it says about itself.
+public struct LatencyInquiry {
+    private let store: ProfileStore
+
+    public init() { self.init(store: ProfileStore()) }
+    init(store: ProfileStore) { self.store = store }
+
+    /// Finds the speaker, or where it is switched off what is kept under its name.
+    ///
+    /// - Throws: 2 for a name that several have, 69 for a speaker that is not there and was never calibrated.
+    public func ledgers(_ choice: SpeakerChoice) throws(PlayerFailure) -> [LatencyLedger] {
+        let profiles = store.all().profiles
+        let members: [CalibrationRecord.Speaker]
+        do {
+            members = try Self.members(choice)
+        } catch {
+            let kept = Self.kept(choice, profiles)
+            guard error.exitStatus == ExitStatus.unavailable, !kept.isEmpty else { throw error }
+            members = kept
+        }
+        return members.map { Self.ledger(of: $0, profiles) }
+    }
+
+    static func ledger(of speaker: CalibrationRecord.Speaker, _ profiles: [LatencyProfile]) -> LatencyLedger {
+        let choice = ProfileChoice(
+            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: nil, mode: nil,
+            among: profiles)
+        let profile = choice.uses[0].profile
+        let isCard = speaker.route == CalibrationOutputs.cardRoute
+        let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
+        return LatencyLedger(
+            speaker: speaker.name, route: speaker.route,
+            stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile)
+    }
+
+    private static func members(_ choice: SpeakerChoice) throws(PlayerFailure) -> [CalibrationRecord.Speaker] {
+        let places = try SpeakerSelection.live(SpeakerKnowledge(), interruption: Interruption()).places([choice])
+        return places.map { place in
+            switch place {
+            case .card: CalibrationOutputs.card(nil)
+            case .speaker(let chosen): chosen.calibrated
+            }
+        }
+    }
+
+    /// Speakers that profiles are kept of under this name or id.
+    private static func kept(
+        _ choice: SpeakerChoice, _ profiles: [LatencyProfile]
+    ) -> [CalibrationRecord.Speaker] {
+        guard case .named(let text) = choice else { return [] }
+        var found: [CalibrationRecord.Speaker] = []
+        for profile in profiles where profile.isOf(text) {
+            let speaker = CalibrationRecord.Speaker(
+                key: profile.key.speaker, name: profile.speakerName, query: text, route: profile.key.route)
+            if !found.contains(speaker) { found.append(speaker) }
+        }
+        return found
+    }
+}
+
+extension LatencyProfile {
+    /// Whether a person means it by a name, an id or a key.
+    func isOf(_ text: String) -> Bool {
+        speakerName.lowercased() == text.lowercased() || key.speaker.lowercased() == text.lowercased()
+            || SpeakerID(text)?.digits == key.speaker || (text == "local" && key.route == CalibrationOutputs.cardRoute)
+    }
+}

@@ -1,0 +1,72 @@
+internal import MediaCore
+
+/// What a calibration run flashes and sounds: events at irregular times, in turn for each speaker.
+///
+/// Every run is its own: times and codes are drawn anew, so that a recording of an earlier run does not fit.
+struct StimulusPlan: Sendable, Equatable {
+    struct Event: Sendable, Equatable {
+        /// When flash and sound begin, on the run's own timeline.
+        var time: MediaTime
+        /// Which of the speakers sounds.
+        var speaker: Int
+        /// The event's bit of the run's code word.
+        var isLong: Bool
+        /// How much later than the flash the sound is meant to be; zero except where a person compares the two.
+        var soundDelay: Duration = .zero
+
+        /// How long the screen is white.
+        var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
+        /// A speaker's own pair of sounds; the bit chooses between them.
+        var code: ChirpCode { ChirpCode.all[(speaker * 2 + (isLong ? 1 : 0)) % ChirpCode.all.count] }
+    }
+
+    /// Six refreshes of 60 Hz and twelve: told apart by any light sensor, and by people.
+    static let shortFlash = Duration.milliseconds(100)
+    static let longFlash = Duration.milliseconds(200)
+    /// Four speakers have a pair of sounds each.
+    static let mostSpeakers = ChirpCode.all.count / 2
+    static let eventRange = 10...40
+    static let usualEvents = 12
+    /// The whole run, with what comes before and after the events.
+    static let longestRun = Duration.seconds(60)
+    /// Before the first event: a sound server's first second is none to measure by.
+    static let before = Duration.milliseconds(2000)
+    /// After the last event: sound that is late by half a second is still part of it.
+    static let after = Duration.milliseconds(1500)
+    /// No more than three flashes a second may be shown to people (WCAG 2.2, success criterion 2.3.1); this keeps far
+    /// from it, and leaves a late sound room before the next event.
+    private static let shortestInterval = 0.75
+    private static let usualInterval = 1.6
+
+    var events: [Event]
+
+    /// When everything has been shown and heard.
+    var duration: MediaTime {
+        (events.last?.time ?? .zero) + MediaTime(nanoseconds: Self.after.wholeNanoseconds)
+    }
+
+    /// - Parameter perSpeaker: events for each speaker; fewer where they would not fit into the longest run.
+    init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
+        let speakers = max(1, min(Self.mostSpeakers, speakers))
+        let room = (Self.longestRun - Self.before - Self.after).inSeconds
+        let most = Int(room / Self.shortestInterval / 1.15) / speakers
+        let count = max(1, min(perSpeaker, most)) * speakers
+        let mean = min(Self.usualInterval, room / Double(count))
+        // Each event lies off an even grid by itself, so that the whole never grows beyond it.
+        let spread = min(0.35 * mean, mean - Self.shortestInterval) / 2
+        events = (0..<count).map { number in
+            let moment =
+                Self.before.inSeconds + Double(number) * mean + Double.random(in: -spread...spread, using: &generator)
+            // In whole 100 µs, so that times are the same in every unit.
+            let time = MediaTime(value: Int64((moment * 10_000).rounded()), timescale: 10_000)
+            return Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator))
+        }
+    }
+
+    init(speakers: Int, perSpeaker: Int) {
+        var generator = SystemRandomNumberGenerator()
+        self.init(speakers: speakers, perSpeaker: perSpeaker, using: &generator)
+    }
+
+    init(events: [Event]) { self.events = events }
+}

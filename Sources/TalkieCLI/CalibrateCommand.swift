@@ -1,0 +1,131 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie calibrate`: measures what no protocol tells, and keeps it.
+struct CalibrateCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "calibrate",
+        abstract: "Measure how much later than the picture a speaker is heard, and keep it for films.",
+        discussion: """
+            The screen flashes and the speaker chirps for some twenty seconds; a microphone listens. Several speakers in \
+            one run are brought together at the microphone's seat. Offsets are positive when sound is later than \
+            picture. What was found is used by talkie play without asking.
+
+            Sensitive people: the screen flashes white about every second and a half.
+            """)
+    static let usageLine = "talkie calibrate SPEAKER… [OPTION…]"
+
+    @Argument(
+        help: ArgumentHelp(
+            "Speakers by name, ID or address, or local for this computer; four at most.",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local"), transform: { try SpeakerChoice(parsing: $0) })
+    var speakers: [SpeakerChoice]
+
+    @Option(
+        help: ArgumentHelp("Screen by number or name; 'talkie doctor' lists them.", valueName: "N|NAME"),
+        transform: { try ScreenChoice(parsing: $0) })
+    var screen: ScreenChoice?
+
+    @Flag(help: "Flash in a window instead of full screen.")
+    var window = false
+
+    @Option(help: ArgumentHelp("Device to record from; 'arecord -L' lists them.", valueName: "ALSA"))
+    var microphone: String?
+
+    @Flag(help: "Insist on a light sensor on the microphone's second channel.")
+    var lightSensor = false
+
+    @Flag(help: "Let an eye and an ear judge, without a microphone.")
+    var byEye = false
+
+    @Option(
+        help: ArgumentHelp("Events for each speaker, 10 to 40.", valueName: "N"),
+        transform: { try CalibrateArguments.events(parsing: $0) })
+    var events: Int?
+
+    @Option(help: ArgumentHelp("Play only, and write what was flashed and sounded when.", valueName: "EVENTS.json"))
+    var emit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Read a recording, and its times from REC.wav.json, instead of playing.", valueName: "REC.wav"))
+    var analyse: String?
+
+    @Option(help: ArgumentHelp("What --emit wrote while the recording was made.", valueName: "EVENTS.json"))
+    var eventsFile: String?
+
+    @Option(help: ArgumentHelp("Keep what the microphone heard.", valueName: "REC.wav"))
+    var record: String?
+
+    @Option(
+        help: ArgumentHelp("Volume during the run; absent, a speaker keeps its own.", valueName: "0-100"),
+        transform: { try PlayerOptions.volume(parsing: $0) })
+    var volume: Double?
+
+    @Option(help: ArgumentHelp("The card that 'local' stands for.", valueName: "ALSA"))
+    var audioDevice: String?
+
+    @Flag(help: "Print the answer for other programs.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Draw what was measured.", valueName: "FILE.svg"))
+    var plot: String?
+
+    func validate() throws {
+        if speakers.isEmpty { throw ValidationError("Name a speaker to calibrate") }
+        if speakers.count > CalibrateArguments.mostSpeakers {
+            throw ValidationError("One run takes \(CalibrateArguments.mostSpeakers) speakers at most; name fewer")
+        }
+        if Set(speakers).count != speakers.count { throw ValidationError("A speaker is named once; drop the second") }
+        let ways = [
+            ("--microphone", microphone != nil), ("--emit", emit != nil), ("--analyse", analyse != nil),
+            ("--by-eye", byEye),
+        ].filter(\.1).map(\.0)
+        if ways.count > 1 { throw ValidationError("\(ways[0]) and \(ways[1]) exclude each other; drop one of them") }
+        if (analyse == nil) != (eventsFile == nil) {
+            throw ValidationError("--analyse and --events-file belong together; give both")
+        }
+        if byEye, speakers.count > 1 { throw ValidationError("--by-eye judges one speaker at a time; name one") }
+        if lightSensor, emit != nil || byEye {
+            throw ValidationError("--light-sensor needs a recording; drop it, or use a microphone")
+        }
+        if record != nil, emit != nil || analyse != nil || byEye {
+            throw ValidationError("--record keeps what a microphone hears; drop it, or use a microphone")
+        }
+        if emit != nil, json || plot != nil {
+            throw ValidationError("--emit has no answer yet; give --json and --plot to --analyse")
+        }
+        if analyse != nil, screen != nil || window || events != nil || volume != nil {
+            throw ValidationError(
+                "--analyse plays nothing, so --screen, --window, --events and --volume say nothing; drop them")
+        }
+    }
+
+    var arguments: CalibrateArguments {
+        var arguments = CalibrateArguments(speakers: speakers)
+        if let emit {
+            arguments.way = .emit(emit)
+        } else if let analyse, let eventsFile {
+            arguments.way = .analyse(recording: analyse, events: eventsFile)
+        } else if byEye {
+            arguments.way = .eyeAndEar
+        } else {
+            arguments.way = .microphone(microphone ?? "default")
+        }
+        arguments.screen = screen
+        arguments.isWindow = window
+        arguments.expectsLight = lightSensor
+        if let events { arguments.events = events }
+        arguments.isJSON = json
+        arguments.plotPath = plot
+        arguments.volume = volume
+        arguments.audioDevice = audioDevice
+        arguments.recordingPath = record
+        return arguments
+    }
+
+    func run() throws {
+        let status = try CalibrationSession(arguments).run { StandardStream.output.write($0) }
+        if status != ExitStatus.done { throw Finished(status: status) }
+    }
+}

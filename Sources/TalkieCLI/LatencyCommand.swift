@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie latency`: every share of a speaker's offset, and where it comes from.
+struct LatencyCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "latency",
+        abstract: "Show every share of a speaker's offset, and where it comes from.",
+        discussion: "The shares sum to the offset used: how much earlier than its picture the sound is sent.")
+    static let usageLine = "talkie latency SPEAKER [--json]"
+
+    @Argument(
+        help: ArgumentHelp(
+            "Speaker by name, ID or address, or local for this computer.",
+            valueName: "NAME|ID|airplay://HOST[:PORT]|local"),
+        transform: { try SpeakerChoice(parsing: $0) })
+    var speaker: SpeakerChoice
+
+    @Flag(help: "Print the shares for other programs.")
+    var json = false
+
+    func run() throws {
+        let ledgers = try LatencyInquiry().ledgers(speaker)
+        if json {
+            StandardStream.output.write(
+                ledgers.count == 1 ? ledgers[0].json.formatted : JSONValue.array(ledgers.map(\.json)).formatted)
+        } else {
+            StandardStream.output.write(ledgers.map(\.text).joined())
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Talkie
+
+/// `talkie profile`: the calibrated numbers that are kept.
+struct ProfileCommand: ParsableCommand, UsageLine {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "List, forget, export and import what calibrations found out.",
+        subcommands: [List.self, Forget.self, Export.self, Import.self])
+    static let usageLine = "talkie profile list|forget|export|import …"
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List what is kept.")
+
+        @Flag(help: "Print the list for other programs.")
+        var json = false
+
+        func run() throws {
+            let desk = ProfileDesk()
+            ProfileCommand.tell(desk)
+            StandardStream.output.write(desk.list(json: json))
+        }
+    }
+
+    struct Forget: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Forget a speaker's calibrations.")
+
+        @Argument(help: ArgumentHelp("Name or ID of the speaker, or local.", valueName: "NAME|ID|local"))
+        var speaker: String
+
+        @Option(help: ArgumentHelp("Only those measured with this screen.", valueName: "NAME"))
+        var screen: String?
+
+        func run() throws { StandardStream.output.write(try ProfileDesk().forget(speaker, screen: screen)) }
+    }
+
+    struct Export: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Write everything to a file, or to standard output.")
+
+        @Argument(help: ArgumentHelp("Where to; absent is standard output.", valueName: "FILE.json"))
+        var file: String?
+
+        func run() throws {
+            let desk = ProfileDesk()
+            ProfileCommand.tell(desk)
+            StandardStream.output.write(try desk.export(to: file))
+        }
+    }
+
+    struct Import: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take in what another computer exported.")
+
+        @Argument(help: ArgumentHelp("What export wrote.", valueName: "FILE.json"))
+        var file: String
+
+        func run() throws { StandardStream.output.write(try ProfileDesk().importProfiles(from: file)) }
+    }
+
+    private static func tell(_ desk: ProfileDesk) {
+        for note in desk.notes { StandardStream.error.write("talkie: \(TerminalText.sentence(note))\n") }
+    }
+}
