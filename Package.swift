@@ -35,6 +35,7 @@ let package = Package(
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "Talkie", targets: ["Talkie"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],

@@ -2,7 +2,7 @@ public import MediaCore
 public import SyncRendering
 
 /// A sound card in virtual time: the real playout code over a `VirtualPlayoutDevice`. Turned by hand with `run`.
-public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
+public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     // `@unchecked Sendable`: everything happens on the one thread of a test.
 
     public let name: String
@@ -130,6 +130,15 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     public func flush() {
         buffer?.flush()
         wake = min(wake, clock.now)
+    }
+    public var partialFlushLead: Duration { (pump?.delay ?? .zero) + SoundCardPump.partialFlushMargin }
+    public func beginPartialFlush(from time: MediaTime) {
+        buffer?.beginCut(at: time)
+        wake = min(wake, clock.now)
+    }
+    public var partialFlushVerdict: PartialFlushVerdict? {
+        guard let buffer else { return .flushed(keptUntil: nil, severed: nil) }
+        return buffer.cutVerdict(lead: partialFlushLead)
     }
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
     public func setGain(_ gain: Float) { pump?.setGain(gain) }

@@ -38,6 +38,8 @@ public final class SpeakerGroup: AudioOutput {
         var delays: [Duration]
         var speed = 1.0
         var fedUntil: MediaTime?
+        /// The flush from a film time on that was asked for last.
+        var partialFlush: GroupFlush?
         var history = SoundHistory()
         /// No more sound follows what is in the history.
         var hasFinished = false
@@ -111,7 +113,7 @@ public final class SpeakerGroup: AudioOutput {
     private var playing: [GroupLane] { lanes.filter { $0.role == .playing } }
 
     /// Those that play; before any does, all of them.
-    private var active: [any AudioOutput] {
+    var active: [any AudioOutput] {
         let open = playing.filter(\.isOpen).map(\.member)
         return open.isEmpty ? members : open
     }
