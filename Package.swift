@@ -133,6 +133,13 @@ let package = Package(
             ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore"]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
+        // What the renderers cost: Benchmarks/renderers
+        .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
+        .executableTarget(
+            name: "renderer-bench",
+            dependencies: ["AllocationCount", "TalkieTestKit", "MediaCodecs", "SyncRendering", "MediaCore"],
+            path: "Benchmarks/RendererBench", swiftSettings: settings),
+
         // One harness per parser
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),

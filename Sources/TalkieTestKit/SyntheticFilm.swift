@@ -154,7 +154,7 @@ public struct SyntheticCodecs: AudioCodecs {
     public init() {}
     public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
-    { SyntheticConverter() }
+    { SyntheticConverter(speed: speed) }
     public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
         throw MediaError(.unsupported, "synthetic sound cannot be encoded")
     }
@@ -162,26 +162,45 @@ public struct SyntheticCodecs: AudioCodecs {
 
 final class SyntheticConverter: PCMConverter {
     private var packets: [PacketBatch.Packet] = []
+    private let speed: Double
+    /// Frames of the first packet that are out already.
+    private var done = 0
     let damagedPackets = 0
+
+    init(speed: Double) { self.speed = speed }
 
     func send(_ buffer: SampleBuffer) {
         if case .encodedAudio(_, let batch) = buffer.payload { packets += batch.packets }
     }
     func finish() {}
-    func reset() { packets.removeAll() }
+    func reset() {
+        packets.removeAll()
+        done = 0
+    }
 
     func receive(into block: PCMBlock) -> Bool {
         guard let packet = packets.first, let time = packet.presentationTime else { return false }
-        packets.removeFirst()
         let rate = Int32(block.format.sampleRate)
         let first = time.rescaled(to: rate)
-        block.frames = min(block.capacity, Int(packet.duration.rescaled(to: rate)))
-        block.start = time
+        // Sound that is "stretched" leaves out or repeats numbers.
+        let frames = Int((Double(packet.duration.rescaled(to: rate)) / speed).rounded())
+        block.frames = min(block.capacity, frames - done)
+        block.start =
+            speed == 1
+            ? time + MediaTime(value: Int64(done), timescale: rate)
+            : time.advanced(
+                by: .seconds(Double(done) / Double(rate) * speed))
+        block.speed = speed
         for index in 0..<block.frames {
+            let number = first + Int64((Double(done + index) * speed).rounded())
             for channel in 0..<block.format.channels {
-                block.samples[index * block.format.channels + channel] =
-                    SyntheticFilm.value(ofFrame: first + Int64(index))
+                block.samples[index * block.format.channels + channel] = SyntheticFilm.value(ofFrame: number)
             }
+        }
+        done += block.frames
+        if done >= frames {
+            packets.removeFirst()
+            done = 0
         }
         return true
     }

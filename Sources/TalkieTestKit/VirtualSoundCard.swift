@@ -18,6 +18,11 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
     public private(set) var isLost = false
+    /// As of a speaker that is away, and of one that has yet to learn the clock.
+    public var isAway = false
+    public var earliestStart: HostInstant?
+    /// What a start needs beyond the device's own queue.
+    public var extraLead: Duration = .zero
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?
@@ -68,14 +73,14 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     public var latency: OutputLatency {
         guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp) }
         return OutputLatency(
-            startLead: pump.startLead,
+            startLead: pump.startLead + extraLead,
             shares: [
                 LatencyShare(
                     name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
             ])
     }
 
-    public var isReadyToStart: Bool { pump?.isSettled ?? false }
+    public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
 

@@ -154,6 +154,9 @@ public final class AirPlaySession: Sendable {
         shared.clock?.state ?? (.cold, nil)
     }
 
+    /// How early the speaker must be told of a start.
+    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
+
     /// How much later our time reaches the speaker than it was sent, as far as it is told to add that; zero when the
     /// speaker measures the path itself.
     public var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }

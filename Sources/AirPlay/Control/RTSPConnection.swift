@@ -14,6 +14,8 @@ final class RTSPConnection {
     private var parser = RTSPParser()
     private var buffer = [UInt8](repeating: 0, count: 16 << 10)
     private(set) var isBroken = false
+    /// When the speaker answered last, be it late and to a request that was given up.
+    private(set) var lastAnswer = HostInstant.now
 
     /// Receivers refuse an agent below about 300, and one changes its latency rule below 371.
     static let userAgent = "AirPlay/670.6.2"
@@ -57,6 +59,7 @@ final class RTSPConnection {
     private func answer(to sequence: Int, deadline: HostInstant) throws(AirPlayError) -> RTSPResponse {
         while true {
             while let message = try parsed({ (parser) throws(WireError) in try parser.next() }) {
+                lastAnswer = .now
                 // Late answers to requests that were given up are read and forgotten; some receivers do not number.
                 if case .response(let response) = message, response.sequence ?? sequence >= sequence {
                     return response

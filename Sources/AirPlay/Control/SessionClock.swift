@@ -17,6 +17,13 @@ enum SessionClock: Sendable {
         }
     }
 
+    /// Whether the speaker measures our clock by asking, now or in an earlier session.
+    var isAsked: Bool {
+        guard case .ptp(let instance, let address) = self else { return true }
+        guard let readiness = instance.peer(address)?.readiness else { return false }
+        return readiness.probes > 0 || readiness.isKnownToProbe
+    }
+
     /// What the speaker is told to add to our time for the way it takes.
     var pathCorrection: Duration {
         guard case .ptp(let instance, let address) = self else { return .zero }

@@ -11,12 +11,13 @@ final class SessionCore {
         static let setUp: Duration = .seconds(8)
         static let metadata: Duration = .seconds(5)
         static let tearDown: Duration = .milliseconds(500)
+        static let glance: Duration = .milliseconds(100)
     }
 
     /// A session without news for longer is ended by receivers.
     private static let keepAliveInterval: Duration = .seconds(2)
     /// A speaker that holds minutes of sound plays on while the network is gone. After 20 s without it TCP sends again
-    /// up to 28 s after the first loss (each pause twice the one before, from 0.2 s on: RFC 6298, section 5.5), and the
+    /// up to 28 s after the first loss on kernels that cannot be told to be quicker (`TCPSocket.Persistence`), and the
     /// session goes on without a gap; after a longer absence a new connection is quicker.
     private static let keepAlivePatience: Duration = .seconds(35)
 
@@ -36,7 +37,6 @@ final class SessionCore {
     var ptp: PTPInstance?
     private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
     private var streamSetUp: HostInstant?
-    private var lastAnswer = HostInstant.now
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
     /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
@@ -52,6 +52,9 @@ final class SessionCore {
 
     /// How far the speaker is with our clock.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
+
+    /// How early the speaker must be told of a start.
+    var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
     /// The speaker sends time of its own and does not ask for ours: it wants to be followed.
     var insistsOnOwnClock: Bool {
@@ -73,6 +76,7 @@ final class SessionCore {
         let address = try TCPSocket.resolve(configuration.address.host)
         let socket = try TCPSocket.connect(
             to: address, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+        socket.setPersistence(.requests)
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
         self.connection = connection
         do { try serveTime(socket) } catch { throw AirPlayError(.timingUnavailable, error.message) }
@@ -108,6 +112,7 @@ final class SessionCore {
         let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
             let socket = try TCPSocket.connect(
                 to: remote, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+            socket.setPersistence(.requests)
             return RTSPConnection(socket: socket, identity: configuration.identity)
         }
         let (secret, connection) = try pairing.run(on: first, info: info)
@@ -145,7 +150,6 @@ final class SessionCore {
             }
         }
         isAlive = true
-        lastAnswer = .now
         nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
         schedule()
     }
@@ -181,6 +185,7 @@ final class SessionCore {
         if configuration.route == .buffered {
             let socket = try TCPSocket.connect(
                 to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
+            socket.setPersistence(.sound)
             let shared = shared
             shared.setWriter(
                 BufferedWriter(
@@ -292,13 +297,17 @@ final class SessionCore {
     }
 
     private func keepAlive() {
+        guard let connection else { return }
+        // While the network is away nothing is worth waiting for: what a person asks for shall be sent as soon as it
+        // is back, and late answers count.
+        let isAway = HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
-            let response = try connection?.exchange("POST", "/feedback", timeout: Deadline.request)
-            lastAnswer = .now
+            let response = try connection.exchange(
+                "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.request)
             // Receivers without this request answer 404, which shows that they are there.
-            if response?.status == 454 { throw Self.sessionEnded }
+            if response.status == 454 { throw Self.sessionEnded }
         } catch {
-            guard error.code != .timedOut || .now - lastAnswer >= Self.keepAlivePatience else { return }
+            guard error.code != .timedOut || .now - connection.lastAnswer >= Self.keepAlivePatience else { return }
             isAlive = false
             if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))

@@ -157,6 +157,33 @@ final class TCPSocket: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
+    /// How the kernel repeats itself while the network is away. Its own pauses double up to two minutes (RFC 6298,
+    /// section 5.5), so that a request made during an outage of 20 s would reach the speaker up to 13 s after it.
+    struct Persistence {
+        /// Bounds the pauses, from Linux 6.15 on; earlier kernels go on doubling. `TCP_RTO_MAX_MS`, linux/tcp.h.
+        var longestPause: Duration
+        /// Ends the connection when nothing has been acknowledged for so long, also while the speaker reads nothing
+        /// (`TCP_USER_TIMEOUT`, tcp(7)); nil leaves it at 15 repetitions (tcp_retries2).
+        var patience: Duration?
+
+        /// Requests: the next one is understood a second after the network is back. The session itself gives up
+        /// before the patience ends.
+        static let requests = Persistence(longestPause: .seconds(1), patience: .seconds(40))
+        /// Sound, which a paused speaker need not read for hours: 15 repetitions take 39 s with these pauses.
+        static let sound = Persistence(longestPause: .seconds(3), patience: nil)
+    }
+
+    func setPersistence(_ persistence: Persistence) {
+        let longestPauseOption: Int32 = 44
+        var milliseconds = Int32(clamping: persistence.longestPause.wholeNanoseconds / 1_000_000)
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        guard setsockopt(descriptor, Int32(IPPROTO_TCP), longestPauseOption, &milliseconds, size) == 0,
+            let patience = persistence.patience
+        else { return }
+        milliseconds = Int32(clamping: patience.wholeNanoseconds / 1_000_000)
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
+    }
+
     /// Ends both directions; every wait on this socket returns. Any thread.
     func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

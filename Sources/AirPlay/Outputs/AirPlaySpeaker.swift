@@ -33,6 +33,10 @@ public final class AirPlaySpeaker: AudioOutput {
         /// The packets, which outlive a lost session.
         var store: PacketStore?
         var isPassThrough = false
+        /// Packets of another kind come next in the same stream: those that overlap the last are left out.
+        var isJoining = false
+        /// Film seconds per second of sound.
+        var speed = 1.0
         var acceptedUntil: MediaTime?
         var isFinished = false
         /// Counts jumps and new streams: an anchor for an older one is void.
@@ -56,6 +60,9 @@ public final class AirPlaySpeaker: AudioOutput {
         var errand: SpeakerErrand?
         /// Why the last session was lost; nil when it ended as it should.
         var interruption: String?
+        /// The first instant for which the speaker took a start.
+        var firstHeard: HostInstant?
+        var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -80,15 +87,13 @@ public final class AirPlaySpeaker: AudioOutput {
 
     // MARK: What it costs
 
-    /// shairport-sync seats a start up to 9 ms late when told less than 0.4 s ahead, and within 0.3 ms when told more
-    /// (measured); it then takes seconds to draw level.
-    static let requestLead: Duration = .milliseconds(450)
     public var latency: OutputLatency {
-        var lead = Self.requestLead
+        var lead = StartLeads(isAsking: false).request
         var shares = [LatencyShare(name: "speaker", duration: .zero, source: .assumed)]
         if let session = state.withLock({ $0.session }) {
-            let clock = session.clock
-            if let ready = clock.ready { lead += max(.zero, ready.advanced(by: SpeakerAttendance.firstLook) - .now) }
+            let leads = session.startLeads
+            lead = leads.request
+            if let ready = session.clock.ready { lead += max(.zero, ready.advanced(by: leads.look) - .now) }
             let path = session.pathCorrection
             if path != .zero {
                 // The way of our clock to the speaker, and what the speaker is told to add for it.
@@ -98,6 +103,18 @@ public final class AirPlaySpeaker: AudioOutput {
             }
         }
         return OutputLatency(startLead: lead, shares: shares)
+    }
+
+    /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
+    /// heard, the film goes on without it.
+    public var isReadyToStart: Bool {
+        let (session, isDecided) = state.withLock { ($0.session, $0.isHeard || $0.failure != nil) }
+        return isDecided || session?.clock.ready != nil
+    }
+
+    public var earliestStart: HostInstant? {
+        guard let session = state.withLock({ $0.isHeard ? nil : $0.session }) else { return nil }
+        return session.clock.ready?.advanced(by: session.startLeads.look + SpeakerAttendance.lead)
     }
 
     /// Behind a realtime stream only what a busy moment of this computer may cost.
@@ -124,9 +141,30 @@ public final class AirPlaySpeaker: AudioOutput {
         return choice.isPassThrough ? .passThrough(format) : .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
+    /// A lossless stream that is open is kept, because another one costs a second or two of silence; into one of AAC goes
+    /// only what would go there untouched but for a change on the way.
     private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
-        DeliveryChoice(
+        let choice = DeliveryChoice(
             for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
+        guard let open = openStream, choice.stream != open else { return choice }
+        let isKept = open.coding == .appleLossless || DeliveryChoice.untouched(format) == open
+        return isKept ? DeliveryChoice(encodingInto: open) : choice
+    }
+
+    private var openStream: StreamFormat? {
+        state.withLock { state in state.session.map { $0.isLost } == false ? state.stream : nil }
+    }
+
+    /// Into an open stream go its own packets untouched, and everything else encoded as that stream is.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        guard let open = openStream else { return nil }
+        if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
+            return .passThrough(format)
+        }
+        let choice = DeliveryChoice(encodingInto: open)
+        return .encoded(choice.encodedFormat, from: choice.pcm)
     }
 
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
@@ -143,12 +181,11 @@ public final class AirPlaySpeaker: AudioOutput {
             guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
             state.context = context
             state.isPassThrough = choice.isPassThrough
+            state.isJoining = state.line?.isEmpty == false
             return true
         }
-        if kept {
-            flush()
-            return
-        }
+        // What the speaker holds stays: the renderer flushes where that is meant.
+        if kept { return }
         close()
         try open(choice, context)
     }
@@ -166,7 +203,7 @@ public final class AirPlaySpeaker: AudioOutput {
                 adopt(session, setup, &state)
             }
         } catch {
-            throw Self.outputError(error)
+            throw outputError(error)
         }
     }
 
@@ -230,10 +267,18 @@ public final class AirPlaySpeaker: AudioOutput {
             let needed = Int64(stream.sampleRate) / 2
             let before = line.frames
             for packet in batch.packets.dropFirst(offset) {
+                if state.isJoining {
+                    if Self.overlaps(packet, line) {
+                        taken += 1
+                        continue
+                    }
+                    state.isJoining = false
+                }
                 let earlier = line
                 if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
                 let timestamp = line.place(
-                    packet.presentationTime, frames: stream.framesPerPacket, isContiguous: !state.isPassThrough)
+                    packet.presentationTime, frames: stream.framesPerPacket,
+                    isContiguous: !state.isPassThrough && state.speed != 1)
                 // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
                 let isStored =
                     packet.count > BufferedPacketizer.payloadLimit
@@ -260,6 +305,14 @@ public final class AirPlaySpeaker: AudioOutput {
         return taken
     }
 
+    /// Whether a packet begins before the one before it has ended, by more than containers round.
+    private static func overlaps(_ packet: PacketBatch.Packet, _ line: SoundLine) -> Bool {
+        guard let time = packet.presentationTime, let end = line.end else { return false }
+        return (end - time).duration > .milliseconds(3)
+    }
+
+    public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
+
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
     private static func appendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ store: PacketStore) -> Bool {
         guard stream.coding == .aacLC else { return true }
@@ -281,10 +334,11 @@ public final class AirPlaySpeaker: AudioOutput {
             guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
             state.epoch += 1
+            guard let next = state.line?.next else { return nil }
+            state.session?.haltStream()
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
-            guard let next = state.line?.next, let session = state.session else { return nil }
-            session.haltStream()
-            return (session, store.removeAll(next: next))
+            let position = store.removeAll(next: next)
+            return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
         session.control.post { core in try? core.flush(until: position) }
@@ -324,7 +378,8 @@ public final class AirPlaySpeaker: AudioOutput {
         let (session, news, errand) = state.withLock { state in
             defer {
                 state = State(
-                    epoch: state.epoch + 1, use: state.use + 1, volume: state.volume, ensemble: state.ensemble)
+                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume,
+                    ensemble: state.ensemble)
             }
             return (state.session, state.news, state.errand)
         }

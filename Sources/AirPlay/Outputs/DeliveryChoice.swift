@@ -31,6 +31,12 @@ struct DeliveryChoice {
         }
     }
 
+    /// Encoded anew into a stream that is open already.
+    init(encodingInto stream: StreamFormat) {
+        self.stream = stream
+        isPassThrough = false
+    }
+
     /// The stream that carries these packets untouched: AAC-LC, stereo, 1024 frames, no spectral band replication.
     static func untouched(_ format: AudioFormat) -> StreamFormat? {
         guard format.parameters.codec == "aac", format.layout.count == 2,

@@ -47,6 +47,15 @@ struct SoundLine {
         return start
     }
 
+    /// Film time at which the next packet begins if it follows on, at natural speed; nil before the first.
+    var end: MediaTime? {
+        origin.map { origin in
+            origin.media
+                + MediaTime(
+                    value: Int64(origin.timestamp.distance(to: next)), timescale: Int32(clamping: sampleRate))
+        }
+    }
+
     /// Whether nothing has been placed since the beginning or the last jump.
     var isEmpty: Bool { origin == nil }
 

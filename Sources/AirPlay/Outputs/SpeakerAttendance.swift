@@ -27,10 +27,7 @@ final class SpeakerAttendance: Sendable {
     /// A request that failed for now is made again this much later.
     private static let retry: Duration = .milliseconds(500)
     /// How far ahead a line is given whose own anchor has passed.
-    private static let lead: Duration = .milliseconds(100)
-    /// A speaker that joins a line whose first sound is nearer than this seats itself badly, so that what it gets
-    /// begins later (see `AirPlaySpeaker.requestLead`).
-    private static let seatLead: Duration = .milliseconds(400)
+    static let lead: Duration = .milliseconds(100)
     /// What was sent again gets this long to reach the speaker before it is told to start.
     private static let rewindLead: Duration = .milliseconds(15)
 
@@ -39,11 +36,11 @@ final class SpeakerAttendance: Sendable {
     /// A speaker that has not even asked for the time after so long does not hear us.
     private static let silencePatience: Duration = .seconds(8)
 
-    /// A speaker reads its stream from when its clock is there. shairport-sync, told to start before it has read
-    /// anything, ends by itself (SIGFPE, one start in twelve when told at once); this lets it look.
-    static let firstLook: Duration = .milliseconds(150)
+    /// How often a clock is looked at that is not there yet.
+    private static let clockLook: Duration = .milliseconds(50)
 
     private let clockState = Lock<SpeakerClockState?>(nil)
+    private let isClockKnown = Lock(false)
 
     init(speaker: AirPlaySpeaker) { self.speaker = speaker }
 
@@ -87,13 +84,14 @@ final class SpeakerAttendance: Sendable {
         }
         guard let context else { return nil }
         noteClock(core, context)
-        guard let line else { return nil }
+        let wait = clockNews(core, context)
+        guard let line else { return wait }
         var told = told.withLock { $0 }
         if told.epoch != epoch { told = Told(epoch: epoch) }
         defer { self.told.withLock { $0 = told } }
         let segment = context.timebase.snapshot.upcoming
         do throws(AirPlayError) {
-            if segment.rate == 0 { return try stop(segment, core, &told) }
+            if segment.rate == 0 { return try stop(segment, core, &told) ?? wait }
             if told.segment == nil, let obstacle = obstacle(core, told, speaker.name) {
                 speaker.giveUp(obstacle)
                 return nil
@@ -110,11 +108,22 @@ final class SpeakerAttendance: Sendable {
             case .refused, .busy, .pairingRequired:
                 // It will not play; a lost connection is another matter, and somebody else's.
                 guard segment.rate != 0 else { return nil }
-                speaker.giveUp(AirPlaySpeaker.outputError(error))
+                speaker.giveUp(speaker.outputError(error))
                 return nil
             default: return nil
             }
         }
+    }
+
+    /// Tells the player when the speaker begins to measure the clock; when to look again while it has not.
+    private func clockNews(_ core: SessionCore, _ context: AudioOutputContext) -> HostInstant? {
+        let isKnown = core.clock.ready != nil
+        let isNew = isClockKnown.withLock { last in
+            defer { last = isKnown }
+            return last != isKnown
+        }
+        if isNew { context.room.raise() }
+        return isKnown ? nil : .now.advanced(by: Self.clockLook)
     }
 
     private func stop(
@@ -135,11 +144,12 @@ final class SpeakerAttendance: Sendable {
         let shift = told.segment.map { Self.shift(from: $0, to: segment) }
         if let shift, shift < Self.sameLine { return nil }
         let now = HostInstant.now
-        if let wait = Self.clockWait(core.clock, now: now) { return wait }
+        let leads = core.startLeads
+        if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
         let isNear = shift.map { $0 < Self.nearLine } ?? false
-        let seat = now.advanced(by: Self.seatLead)
+        let seat = now.advanced(by: leads.seat)
         if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
-            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: AirPlaySpeaker.requestLead)))
+            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
             guard let position = line.timestamp(of: moment, rate: segment.rate),
                 try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
             else { return nil }
@@ -154,6 +164,7 @@ final class SpeakerAttendance: Sendable {
         told.refusedSince = nil
         told.hasPlayed = true
         told.isRewound = false
+        speaker?.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
         context.events.note(.audioHeard(media: moment, host: instant, output: context.id))
         return nil
     }
@@ -167,11 +178,11 @@ final class SpeakerAttendance: Sendable {
 
     /// When to look at the clock again; nil when it is ready.
     private static func clockWait(
-        _ clock: (readiness: ClockReadiness, ready: HostInstant?), now: HostInstant
+        _ clock: (readiness: ClockReadiness, ready: HostInstant?), _ leads: StartLeads, now: HostInstant
     ) -> HostInstant? {
-        let settled = clock.ready?.advanced(by: firstLook)
+        let settled = clock.ready?.advanced(by: leads.look)
         if let settled, settled > now { return settled }
-        return clock.readiness == .ready ? nil : now.advanced(by: .milliseconds(50))
+        return clock.readiness == .ready ? nil : now.advanced(by: clockLook)
     }
 }
 

@@ -39,7 +39,8 @@ extension AirPlaySpeaker {
     /// The errand is waited for when the speaker is closed.
     func run(_ errand: SpeakerErrand) { state.withLock { $0.errand = errand } }
 
-    static func outputError(_ error: AirPlayError) -> OutputError {
+    /// The session's error for people who may have several speakers.
+    func outputError(_ error: AirPlayError) -> OutputError {
         let code: OutputError.Code
         switch error.code {
         case .busy: code = .busy
@@ -48,6 +49,13 @@ extension AirPlaySpeaker {
         case .lost, .ended: code = .lost
         default: code = error.status == 403 ? .notPermitted : .failed
         }
-        return OutputError(code, error.message)
+        return OutputError(code, Self.naming(name, in: error.message))
+    }
+
+    /// Sessions know their speaker by its address only.
+    static func naming(_ name: String, in message: String) -> String {
+        let subject = "The speaker "
+        guard message.hasPrefix(subject), !message.hasPrefix(subject + "at ") else { return message }
+        return "'\(name)' " + message.dropFirst(subject.count)
     }
 }

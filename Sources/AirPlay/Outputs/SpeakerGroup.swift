@@ -93,6 +93,7 @@ public final class SpeakerGroup: AudioOutput {
     }
 
     public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
+    public var earliestStart: HostInstant? { active.compactMap(\.earliestStart).max() }
     public var isDrained: Bool { lanes.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
 
     public var failure: OutputError? {

@@ -26,6 +26,8 @@ extension AirPlaySpeaker {
         }
         guard let context else { return }
         context.events.note(.outputLost(output: context.id))
+        // A start that lies ahead waits for its return.
+        context.room.raise()
         let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
         run(
             SpeakerErrand(name: "airplay rejoin") { errand in

@@ -11,6 +11,8 @@ final class AudioDecoder {
         var time: MediaTime?
         /// Does not follow on from what was before.
         var isDiscontinuous: Bool
+        /// The first of a piece with a format of its own, which is to follow on from the piece before.
+        var beginsPiece: Bool
     }
 
     /// The frame that the last `Output` speaks of; valid until the next call.
@@ -18,6 +20,8 @@ final class AudioDecoder {
     private(set) var damagedPackets = 0
 
     private var context: UnsafeMutablePointer<AVCodecContext>
+    /// Opened ahead of the buffers that need it.
+    private var ahead: (format: AudioFormat, context: UnsafeMutablePointer<AVCodecContext>)?
     private let packet: UnsafeMutablePointer<AVPacket>
     private var format: AudioFormat
 
@@ -36,13 +40,20 @@ final class AudioDecoder {
     private var lastTotal = 0
     private var isDecodeOnly = false
     private var isDiscontinuous = false
+    private var beginsPiece = false
     private var isFinished = false
     private var isDrained = false
+    /// The decoder is giving out the last of one piece before the next one begins.
+    private var isChanging = false
+    /// Decoded sound that came as it is, packed like everything else.
+    private var plain = PlainSound()
+    private var interleaver: PlaneInterleaver?
 
     init(_ format: AudioFormat) throws(MediaError) {
         self.format = format
         timescale = Int32(clamping: format.sampleRate)
         context = try Self.open(format)
+        interleaver = PlaneInterleaver(format)
         guard let packet = av_packet_alloc(), let frame = av_frame_alloc() else { throw CodecContext.noMemory }
         (self.packet, self.frame) = (packet, frame)
         queue.reserveCapacity(8)
@@ -51,12 +62,16 @@ final class AudioDecoder {
     deinit {
         var (lastContext, lastPacket, lastFrame) = (Optional(context), Optional(packet), Optional(frame))
         avcodec_free_context(&lastContext)
+        var lastAhead = ahead?.context
+        avcodec_free_context(&lastAhead)
         av_packet_free(&lastPacket)
         av_frame_free(&lastFrame)
     }
 
     private static func open(_ format: AudioFormat) throws(MediaError) -> UnsafeMutablePointer<AVCodecContext> {
-        let context = try CodecContext.decoder(for: format.parameters, type: AVMEDIA_TYPE_AUDIO) { filled in
+        let context = try CodecContext.decoder(
+            for: PlaneInterleaver.decoded(format.parameters), type: AVMEDIA_TYPE_AUDIO
+        ) { filled in
             filled.pointee.sample_rate = Int32(clamping: format.sampleRate)
             AudioLayouts.set(&filled.pointee.ch_layout, format.layout)
         }
@@ -72,9 +87,21 @@ final class AudioDecoder {
     var hasInput: Bool { !queue.isEmpty }
 
     func send(_ buffer: SampleBuffer) {
-        guard case .encodedAudio = buffer.payload else { return }
         isFinished = false
-        queue.append(buffer)
+        switch buffer.payload {
+        case .encodedAudio: queue.append(buffer)
+        case .pcm(let block): queue.append(plain.packed(block, of: buffer))
+        case .encodedVideo, .picture: break
+        }
+    }
+
+    /// Opens a decoder for a format that is about to come; it takes over when everything before is out.
+    func prepare(for fresh: AudioFormat) throws(MediaError) {
+        if ahead?.format == fresh { return }
+        let opened = try Self.open(fresh)
+        var old = ahead?.context
+        avcodec_free_context(&old)
+        ahead = (fresh, opened)
     }
 
     func finish() { isFinished = true }
@@ -84,6 +111,7 @@ final class AudioDecoder {
         queue.removeAll(keepingCapacity: true)
         (index, toSkip, trimEnd) = (0, 0, 0)
         (isDecodeOnly, isFinished, isDrained) = (false, false, false)
+        (isChanging, beginsPiece) = (false, false)
         isDiscontinuous = true
     }
 
@@ -118,7 +146,10 @@ final class AudioDecoder {
         let tick = 1 / Double(first.timescale)
         var (least, most) = (-tick / 2, tick / 2)
         for later in index..<batch.packets.count {
-            guard let time = batch.packets[later].presentationTime else { return nil }
+            // Times of several scales are an application's own, and not rounded.
+            guard let time = batch.packets[later].presentationTime, time.timescale == first.timescale else {
+                return nil
+            }
             let counted = Double(later - index + 1) * Double(frames) / Double(rate)
             let error = (time - first).seconds - counted
             // The first frame's true time lies at `first + x`; this stamp says that x is within half a tick of `error`.
@@ -137,7 +168,7 @@ final class AudioDecoder {
                 index = 0
                 continue
             }
-            if index == 0 { try begin(buffer, format) }
+            if index == 0, try begin(buffer, format) { return true }
             let entry = batch.packets[index]
             index += 1
             send(entry, of: batch)
@@ -147,22 +178,49 @@ final class AudioDecoder {
         return avcodec_send_packet(context, nil) >= 0
     }
 
-    private func begin(_ buffer: SampleBuffer, _ fresh: AudioFormat) throws(MediaError) {
-        isDrained = false
-        isDecodeOnly = buffer.flags.contains(.decodeOnly)
+    /// Gets ready for a buffer; true when the decoder must first give out what is left of the piece before.
+    private func begin(_ buffer: SampleBuffer, _ fresh: AudioFormat) throws(MediaError) -> Bool {
         if buffer.flags.contains(.discontinuity) {
             avcodec_flush_buffers(context)
             toSkip = 0
-            isDiscontinuous = true
+            (isDiscontinuous, beginsPiece, isChanging) = (true, false, false)
+            try change(to: fresh)
+        } else if isSeam(buffer, fresh) {
+            if !isChanging, !isDrained {
+                isChanging = true
+                if avcodec_send_packet(context, nil) >= 0 { return true }
+            }
+            isChanging = false
+            avcodec_flush_buffers(context)
+            (toSkip, beginsPiece) = (0, true)
+            try change(to: fresh)
         }
-        guard fresh !== format else { return }
+        format = fresh
+        isDrained = false
+        isDecodeOnly = buffer.flags.contains(.decodeOnly)
+        return false
+    }
+
+    /// Whether a buffer begins a piece of its own: another format, or the delay of another encoder's run.
+    private func isSeam(_ buffer: SampleBuffer, _ fresh: AudioFormat) -> Bool {
+        if fresh === format { return false }
+        if fresh != format { return true }
+        guard case .encodedAudio(_, let batch) = buffer.payload else { return false }
+        return batch.packets.first.map { $0.trimStart > 0 } ?? false
+    }
+
+    private func change(to fresh: AudioFormat) throws(MediaError) {
+        lengthsAgree = false
         if fresh != format {
-            let opened = try Self.open(fresh)
+            try prepare(for: fresh)
+            guard let opened = ahead?.context else { return }
+            ahead = nil
             var old: UnsafeMutablePointer<AVCodecContext>? = context
             avcodec_free_context(&old)
             context = opened
+            interleaver = PlaneInterleaver(fresh)
+            format = fresh
         }
-        format = fresh
     }
 
     private func send(_ entry: PacketBatch.Packet, of batch: PacketBatch) {
@@ -175,6 +233,7 @@ final class AudioDecoder {
         let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0
         statedFrames = isExact ? Int(clamping: entry.duration.value) : nil
         batch.withBytes(of: entry) { bytes in
+            let bytes = interleaver?.interleaved(bytes) ?? bytes
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
             if avcodec_send_packet(context, packet) < 0 { damagedPackets += 1 }
@@ -216,7 +275,8 @@ final class AudioDecoder {
         if isDecodeOnly || count <= 0 {
             return nil
         }
-        defer { isDiscontinuous = false }
-        return Output(skip: skipped, count: count, time: start, isDiscontinuous: isDiscontinuous)
+        defer { (isDiscontinuous, beginsPiece) = (false, false) }
+        return Output(
+            skip: skipped, count: count, time: start, isDiscontinuous: isDiscontinuous, beginsPiece: beginsPiece)
     }
 }

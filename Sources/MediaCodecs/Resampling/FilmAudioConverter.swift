@@ -2,18 +2,24 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Decodes, trims, mixes and resamples one track's sound into blocks whose times are counted in frames.
+/// Decodes, trims, mixes and resamples sound into blocks whose times are counted in frames.
 ///
-/// Holes up to two seconds become silence, double material is dropped, and longer jumps begin a new block. Owned and
-/// called by one thread.
+/// Holes up to two seconds become silence, double material is dropped, and longer jumps begin a new block. Pieces of any
+/// formats may follow on from each other: where the rate stays, they pass the filter as one; where it changes, each is cut to
+/// its frames on one common grid, so that no frame is missing or double and nothing adds up. Owned and called by one
+/// thread.
 final class FilmAudioConverter: PCMConverter {
     private let decoder: AudioDecoder
     private let resampler: Resampler
     private var line: SoundLine?
-    /// Frames handed out since the line began.
-    private var given: Int64 = 0
+    /// Film time of the first frame handed out since the sound was last unbroken, and how many there were.
+    private var grid: (start: MediaTime, given: Int64) = (.zero, 0)
+    /// Frames on the grid when everything of the line that ends is out.
+    private var lineEnd: Int64 = 0
     private var pending: AudioDecoder.Output?
     private var isDraining = false
+    /// What comes does not follow on from the line that is being drained.
+    private var isBroken = false
     private var isFinished = false
     private var lastEnd: MediaTime?
     private let output: PCMFormat
@@ -31,6 +37,11 @@ final class FilmAudioConverter: PCMConverter {
         decoder.send(buffer)
     }
 
+    func follow(_ format: AudioFormat) throws(MediaError) -> Bool {
+        try decoder.prepare(for: format)
+        return true
+    }
+
     func finish() {
         isFinished = true
         decoder.finish()
@@ -41,7 +52,7 @@ final class FilmAudioConverter: PCMConverter {
         line = nil
         pending = nil
         lastEnd = nil
-        (isDraining, isFinished) = (false, false)
+        (isDraining, isFinished, isBroken) = (false, false, false)
     }
 
     func receive(into block: PCMBlock) throws(MediaError) -> Bool {
@@ -49,7 +60,7 @@ final class FilmAudioConverter: PCMConverter {
         block.speed = 1
         while block.frames < block.capacity {
             if isDraining {
-                if take(into: block, { resampler.drain(into: $0, room: $1) }) { continue }
+                if drain(into: block) { continue }
                 endLine()
                 if block.frames > 0 { return true }
             }
@@ -58,7 +69,7 @@ final class FilmAudioConverter: PCMConverter {
             if pending != nil {
                 try place(into: block)
             } else if isFinished, line != nil {
-                isDraining = true
+                beginDraining()
             } else {
                 break
             }
@@ -71,13 +82,41 @@ final class FilmAudioConverter: PCMConverter {
         let room = block.capacity - block.frames
         let got = body(block.samples + block.frames * output.channels, room)
         guard got > 0 else { return false }
-        if block.frames == 0, let line {
-            block.start = line.start + MediaTime(value: given, timescale: Int32(clamping: output.sampleRate))
-        }
+        if block.frames == 0 { block.start = gridTime(grid.given) }
         block.frames += got
-        given += Int64(got)
+        grid.given += Int64(got)
         return true
     }
+
+    private func gridTime(_ frames: Int64) -> MediaTime {
+        grid.start + MediaTime(value: frames, timescale: Int32(clamping: output.sampleRate))
+    }
+
+    /// Frames from the grid's start to a film moment.
+    private func gridFrames(to time: MediaTime) -> Int64 {
+        (time - grid.start).rescaled(to: Int32(clamping: output.sampleRate))
+    }
+
+    private func beginDraining() {
+        isDraining = true
+        lineEnd = line.map { gridFrames(to: $0.end) } ?? grid.given
+    }
+
+    /// Takes out the rest of a line, to the frame: a filter gives a little more or less than was put in.
+    private func drain(into block: PCMBlock) -> Bool {
+        let left = Int(clamping: lineEnd - grid.given)
+        guard left > 0 else { return false }
+        return take(into: block) { target, room in
+            let wanted = min(room, left)
+            let got = resampler.drain(into: target, room: wanted)
+            guard got == 0, left <= Self.mostPadding else { return got }
+            target.update(repeating: 0, count: wanted * output.channels)
+            return wanted
+        }
+    }
+
+    /// Frames that may be missing at the end of a line for rounding.
+    private static let mostPadding = 2
 
     private func endLine() {
         lastEnd = line?.end
@@ -85,16 +124,28 @@ final class FilmAudioConverter: PCMConverter {
         isDraining = false
     }
 
+    /// Begins to count sound that starts at a film moment; on the same grid when it follows on.
+    private func beginLine(at start: MediaTime, rate: Int32, followsOn: Bool) {
+        line = SoundLine(start: start, rate: rate)
+        let away = (start - gridTime(grid.given)).seconds * Double(output.sampleRate)
+        if !followsOn || abs(away) > Self.joint { grid = (start, 0) }
+    }
+
+    /// Sound that begins within so many frames of where the last ended follows on from it.
+    private static let joint = 1.0
+
     /// Puts the pending sound where it belongs, or first gets out of the way what was before it.
     private func place(into block: PCMBlock) throws(MediaError) {
         guard var sound = pending else { return }
         if line != nil, sound.isDiscontinuous || !resampler.accepts(decoder.frame) {
-            isDraining = true
+            beginDraining()
+            if sound.isDiscontinuous { isBroken = true }
             pending?.isDiscontinuous = false
             return
         }
         if line == nil {
-            if sound.isDiscontinuous { lastEnd = nil }
+            let followsOn = lastEnd != nil && !isBroken && !sound.isDiscontinuous
+            isBroken = false
             try resampler.configure(for: decoder.frame)
             let rate = decoder.frame.pointee.sample_rate
             var start = sound.time ?? lastEnd ?? .zero
@@ -103,10 +154,13 @@ final class FilmAudioConverter: PCMConverter {
             {
                 start += error
             }
-            line = SoundLine(start: start, rate: rate)
-            given = 0
+            // A stamp that lies as near as its container can say means that nothing is between.
+            if followsOn, let lastEnd, (start - lastEnd).nanoseconds.magnitude <= SoundLine.rounding { start = lastEnd }
+            beginLine(at: start, rate: rate, followsOn: followsOn)
+        } else {
+            try resampler.adapt(to: decoder.frame)
         }
-        switch line!.place(sound.time) {
+        switch sound.beginsPiece ? line!.join(sound.time) : line!.place(sound.time) {
         case .joins: break
         case .gap(let frames):
             resampler.insertSilence(frames)
@@ -119,7 +173,8 @@ final class FilmAudioConverter: PCMConverter {
             sound.skip += frames
             sound.count -= frames
         case .jump:
-            isDraining = true
+            beginDraining()
+            isBroken = true
             return
         }
         pending = nil

@@ -3,14 +3,22 @@ internal import MediaCore
 
 /// Brings decoded frames of any format to interleaved floats of one rate and layout with libswresample.
 ///
-/// Output frame n lies exactly `n / rate` after the first input frame: the filter's own delay is not in the times.
+/// Two stages: the first makes floats of the output's layout, frame by frame, and holds nothing back; the second changes the
+/// rate, and is left out where there is nothing to change. Pieces of one rate thus pass the filter as one, whatever their
+/// formats. Output frame n lies exactly `n / rate` after the first input frame: the filter's own delay is not in the times.
 final class Resampler {
     let output: PCMFormat
-    private var context: OpaquePointer?
+    /// Formats and channels.
+    private var mixer: OpaquePointer?
+    /// Rates; nil where input and output have the same.
+    private var filter: OpaquePointer?
     private var source: Source?
     private var isEmpty = true
+    /// Mixed sound on its way to the filter.
+    private var mixed: UnsafeMutablePointer<Float>
+    private var mixedCapacity: Int
 
-    /// What the present setting was made for.
+    /// What the mixer was made for.
     private struct Source: Equatable {
         var sampleFormat: Int32
         var rate: Int32
@@ -19,12 +27,22 @@ final class Resampler {
         var mix: DownmixLevels
     }
 
-    init(output: PCMFormat) { self.output = output }
+    init(output: PCMFormat) {
+        self.output = output
+        mixedCapacity = 2048
+        mixed = .allocate(capacity: mixedCapacity * output.channels)
+    }
 
-    deinit { swr_free(&context) }
+    deinit {
+        swr_free(&mixer)
+        swr_free(&filter)
+        mixed.deallocate()
+    }
 
-    /// Whether frames like this one can be added without a new setting.
-    func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool { context != nil && source == Self.source(frame) }
+    /// Whether frames like this one can follow on without an edge; it may still need `adapt`.
+    func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
+        source?.rate == frame.pointee.sample_rate
+    }
 
     private static func source(_ frame: UnsafeMutablePointer<AVFrame>) -> Source {
         Source(
@@ -35,16 +53,41 @@ final class Resampler {
 
     /// Sets up for frames like this one and forgets what is inside.
     func configure(for frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
-        let wanted = Self.source(frame)
         isEmpty = true
-        if wanted == source, let context {
-            swr_close(context)
-            if swr_init(context) >= 0 { return }
+        let rate = frame.pointee.sample_rate
+        if source?.rate != rate {
+            swr_free(&filter)
+            source = nil
         }
+        try adapt(to: frame)
+        guard rate != output.sampleRate else { return }
+        if let filter {
+            swr_close(filter)
+            if swr_init(filter) >= 0 { return }
+        }
+        swr_free(&filter)
+        var (from, to) = (outputLayout, outputLayout)
+        defer {
+            av_channel_layout_uninit(&from)
+            av_channel_layout_uninit(&to)
+        }
+        let code = swr_alloc_set_opts2(
+            &filter, &to, AV_SAMPLE_FMT_FLT, Int32(clamping: output.sampleRate), &from, AV_SAMPLE_FMT_FLT, rate, 0, nil)
+        guard code >= 0, let filter, swr_init(filter) >= 0 else {
+            swr_free(&self.filter)
+            source = nil
+            throw Self.refusal(Self.source(frame))
+        }
+    }
+
+    /// Gets ready for another format or layout of the same rate; what is in the filter stays.
+    func adapt(to frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
+        let wanted = Self.source(frame)
+        if wanted == source { return }
         source = nil
-        swr_free(&context)
+        swr_free(&mixer)
         var from = AVChannelLayout()
-        var to = AVChannelLayout()
+        var to = outputLayout
         defer {
             av_channel_layout_uninit(&from)
             av_channel_layout_uninit(&to)
@@ -54,22 +97,28 @@ final class Resampler {
         } else {
             av_channel_layout_default(&from, wanted.channels)
         }
-        let mask = output.layout.mask
-        if mask.nonzeroBitCount == output.channels {
-            av_channel_layout_from_mask(&to, mask)
-        } else {
-            av_channel_layout_default(&to, Int32(clamping: output.channels))
-        }
         let code = swr_alloc_set_opts2(
-            &context, &to, AV_SAMPLE_FMT_FLT, Int32(clamping: output.sampleRate), &from,
-            AVSampleFormat(wanted.sampleFormat), wanted.rate, 0, nil)
-        guard code >= 0, let context else { throw Self.refusal(wanted) }
-        wanted.mix.apply(to: UnsafeMutableRawPointer(context))
-        guard swr_init(context) >= 0 else {
-            swr_free(&self.context)
+            &mixer, &to, AV_SAMPLE_FMT_FLT, wanted.rate, &from, AVSampleFormat(wanted.sampleFormat), wanted.rate, 0, nil
+        )
+        guard code >= 0, let mixer else { throw Self.refusal(wanted) }
+        wanted.mix.apply(to: UnsafeMutableRawPointer(mixer))
+        guard swr_init(mixer) >= 0 else {
+            swr_free(&self.mixer)
             throw Self.refusal(wanted)
         }
         source = wanted
+    }
+
+    /// The caller uninitialises it.
+    private var outputLayout: AVChannelLayout {
+        var layout = AVChannelLayout()
+        let mask = output.layout.mask
+        if mask.nonzeroBitCount == output.channels {
+            av_channel_layout_from_mask(&layout, mask)
+        } else {
+            av_channel_layout_default(&layout, Int32(clamping: output.channels))
+        }
+        return layout
     }
 
     private static func refusal(_ source: Source) -> MediaError {
@@ -93,8 +142,25 @@ final class Resampler {
             for plane in 0..<(isPlanar ? channels : 1) {
                 sources[plane] = planes[plane].map { UnsafePointer($0 + skip * step) }
             }
-            return run(sources.baseAddress, count: count, into: target, room: room)
+            guard filter != nil else {
+                return run(mixer, sources.baseAddress, count: count, into: target, room: room)
+            }
+            reserve(count)
+            let got = Self.convert(mixer, sources.baseAddress, count: count, into: mixed, room: count)
+            return pushMixed(got, into: target, room: room)
         }
+    }
+
+    private func pushMixed(_ count: Int, into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
+        var source: UnsafePointer<UInt8>? = UnsafeRawPointer(mixed).assumingMemoryBound(to: UInt8.self)
+        return run(filter, &source, count: count, into: target, room: room)
+    }
+
+    private func reserve(_ frames: Int) {
+        guard frames > mixedCapacity else { return }
+        mixed.deallocate()
+        mixedCapacity = frames
+        mixed = .allocate(capacity: frames * output.channels)
     }
 
     /// Takes out what is waiting inside.
@@ -103,30 +169,37 @@ final class Resampler {
         // No input at all would mean the end to libswresample; no frames of an input that exists means "go on".
         return withUnsafeTemporaryAllocation(of: UnsafePointer<UInt8>?.self, capacity: 64) { sources in
             sources.initialize(repeating: UnsafeRawPointer(target).assumingMemoryBound(to: UInt8.self))
-            return run(sources.baseAddress, count: 0, into: target, room: room)
+            return run(filter ?? mixer, sources.baseAddress, count: 0, into: target, room: room)
         }
     }
 
     /// Takes out what is waiting inside and in the filter, at the end; 0 when nothing is left.
     func drain(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
-        run(nil, count: 0, into: target, room: room)
+        run(filter ?? mixer, nil, count: 0, into: target, room: room)
     }
 
     /// Puts in silence of so many input frames.
     func insertSilence(_ frames: Int) {
-        guard let context, frames > 0 else { return }
+        guard let context = filter ?? mixer, frames > 0 else { return }
         swr_inject_silence(context, Int32(clamping: frames))
         isEmpty = false
     }
 
     private func run(
-        _ sources: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, count: Int, into target: UnsafeMutablePointer<Float>,
-        room: Int
+        _ context: OpaquePointer?, _ sources: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, count: Int,
+        into target: UnsafeMutablePointer<Float>, room: Int
+    ) -> Int {
+        let got = Self.convert(context, sources, count: count, into: target, room: room)
+        isEmpty = got < room
+        return got
+    }
+
+    private static func convert(
+        _ context: OpaquePointer?, _ sources: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, count: Int,
+        into target: UnsafeMutablePointer<Float>, room: Int
     ) -> Int {
         guard let context, room > 0 else { return 0 }
         var plane: UnsafeMutablePointer<UInt8>? = UnsafeMutableRawPointer(target).assumingMemoryBound(to: UInt8.self)
-        let got = swr_convert(context, &plane, Int32(clamping: room), sources, Int32(clamping: count))
-        isEmpty = got < room
-        return Int(max(0, got))
+        return Int(max(0, swr_convert(context, &plane, Int32(clamping: room), sources, Int32(clamping: count))))
     }
 }

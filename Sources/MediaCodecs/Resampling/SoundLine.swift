@@ -32,6 +32,9 @@ struct SoundLine {
     /// A hole up to this long is filled with silence; a longer one is a jump.
     static let longestGap: Int64 = 2_000_000_000
 
+    /// Stamps of a container that counts in milliseconds are this far off.
+    static let rounding: Int64 = 1_000_000
+
     init(start: MediaTime, rate: Int32) {
         self.start = start
         self.rate = max(1, rate)
@@ -60,6 +63,16 @@ struct SoundLine {
         // Stamps on both sides of the count jitter; stamps all on one side mean that the count is off.
         if least <= Self.bias, most >= -Self.bias { return .joins }
         return correction(of: sum / Int64(errors.count))
+    }
+
+    /// How the first sound of a new piece lies against what was counted: here a hole or an overlap is put right at once,
+    /// where a seam is, instead of later in the middle of the piece.
+    mutating func join(_ time: MediaTime?) -> Verdict {
+        errorCount = 0
+        guard let time else { return .joins }
+        let error = (time - end).nanoseconds
+        if error > Self.longestGap || error < -Self.longestGap { return .jump }
+        return abs(error) > Self.rounding ? correction(of: error) : .joins
     }
 
     private mutating func correction(of error: Int64) -> Verdict {

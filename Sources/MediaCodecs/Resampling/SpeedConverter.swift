@@ -38,6 +38,8 @@ final class SpeedConverter: PCMConverter {
         try inner.send(buffer)
     }
 
+    func follow(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.follow(format) }
+
     func finish() {
         isFinished = true
         inner.finish()

@@ -33,7 +33,7 @@ public final class MediaFile: MediaSource {
     public static func open(
         _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> MediaFile {
-        QuietLibraries.once
+        LibrarySettings.once
         let address = try InputAddress(url)
         let context = try DemuxContext(address, options: options, cancellations: [cancellation])
         return try MediaFile(context, address: address, options: options, cancellation: cancellation)
@@ -141,7 +141,15 @@ public final class MediaFile: MediaSource {
     }
 }
 
-/// Says once to FFmpeg's libraries that what they write to standard error helps nobody here.
-enum QuietLibraries {
-    static let once: Void = cff_log_silence()
+/// What FFmpeg's libraries are told once, for the whole process.
+enum LibrarySettings {
+    /// The most that they may allocate in one piece, in bytes: a picture of 8192 × 8192 in 4:2:0 at 10 bits has 192 MiB,
+    /// the index of a ten-hour film far less. A damaged file of 6 kB asked for three pieces of 1 GB each.
+    private static let largestAllocation = 256 << 20
+
+    static let once: Void = {
+        // What they write to standard error helps nobody here.
+        cff_log_silence()
+        av_max_alloc(largestAllocation)
+    }()
 }

@@ -7,6 +7,11 @@ public import MediaCore
 public protocol PCMConverter: AnyObject {
     /// Hands in the next buffer. A damaged packet is skipped, its place filled by what the next one's time says.
     func send(_ buffer: SampleBuffer) throws(MediaError)
+    /// Gets ready for buffers of another format, so that they join what was sent before without an edge. False, as by
+    /// default, when a converter of its own is needed.
+    ///
+    /// - Throws: when the format cannot be decoded; the converter is as before.
+    func follow(_ format: AudioFormat) throws(MediaError) -> Bool
     /// No more buffers follow: what is inside comes out.
     func finish()
     /// Fills a block; false when nothing is ready. `block.start` is exact film time, trims applied.
@@ -15,6 +20,10 @@ public protocol PCMConverter: AnyObject {
     func reset()
     /// Packets that could not be decoded since the start.
     var damagedPackets: Int { get }
+}
+
+extension PCMConverter {
+    public func follow(_ format: AudioFormat) throws(MediaError) -> Bool { false }
 }
 
 /// Compresses decoded sound for a speaker. Owned and called by one thread.

@@ -3,56 +3,87 @@ internal import MediaCore
 /// The feeder thread's own state: what is being converted and handed over. Lives and dies on that thread.
 struct AudioFeeder {
     let renderer: AudioRenderer
+    /// Which use of the renderer this feeder serves; when that is over, so is the feeder.
+    let life: UInt64
+    var isRetired = false
 
-    private var output: (any AudioOutput)?
-    private var context: AudioOutputContext?
-    private var delivery: AudioDelivery?
-    private var format: AudioFormat?
-    private var converter: (any PCMConverter)?
-    private var encoder: (any PCMEncoder)?
-    private var block: PCMBlock?
-    private var batch = PacketBatch()
+    var output: (any AudioOutput)?
+    var context: AudioOutputContext?
+    var delivery: AudioDelivery?
+    var format: AudioFormat?
+    var converter: (any PCMConverter)?
+    var encoder: (any PCMEncoder)?
+    var block: PCMBlock?
+    var batch = PacketBatch()
     /// What is being handed over, and how much of it was taken.
-    private var pending: Pending = .nothing
-    private var nextFormat: SampleBuffer?
-    private var isFinishing = false
-    private var isRefused = false
-    private var speed: Double = 1
-    private var damagedBefore = 0
-    private var wasReadyToStart = true
+    var pending: Pending = .nothing
+    var nextFormat: SampleBuffer?
+    var isFinishing = false
+    var isRefused = false
+    /// Nothing is under way: how sound is handed over may change without a gap.
+    var agreesAnew = true
+    var speed: Double = 1
+    var damagedBefore = 0
+    /// Film time up to which the encoder was given sound, and whether `block` waits until it has begun anew.
+    var encodedUntil: MediaTime?
+    var isBlockHeld = false
+    var wasReadyToStart = true
+    /// What was noted last of how far the output's sound reaches.
+    private var notedUntil: MediaTime?
 
-    private enum Pending {
+    enum Pending {
         case nothing
         case block(PCMBlock, Int)
         case packets(PacketBatch, Int)
         case buffer(SampleBuffer)
     }
 
-    init(renderer: AudioRenderer) { self.renderer = renderer }
+    /// - Parameter life: nil is the renderer's present use.
+    init(renderer: AudioRenderer, life: UInt64? = nil) {
+        self.renderer = renderer
+        self.life = life ?? renderer.state.withLock { $0.life }
+    }
 
-    /// Waits for something to do and does it, until the renderer is invalidated.
+    /// Waits for something to do and does it, until the renderer is removed or invalidated.
     mutating func run() {
-        while !renderer.state.withLock({ $0.stopping }) {
+        while true {
             settle()
+            if isRetired { return }
             // The timeout is for readiness: the playhead moves without telling anybody.
             renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
             renderer.wake.clear()
         }
-        output?.close()
     }
 
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     mutating func settle() {
+        guard !isRetired else { return }
+        guard renderer.isServed(by: life) else { return retire() }
         repeat { applyCommands() } while progress()
         reportAcceptance()
         announceReadiness()
         announceReadinessToStart()
+        renderer.reconsiderStart()
+    }
+
+    private mutating func retire() {
+        isRetired = true
+        output?.close()
+        output = nil
+        renderer.retire()
     }
 
     // MARK: Commands
 
     private mutating func applyCommands() {
-        let command = renderer.state.withLock { state in
+        let command = renderer.state.withLock { [life] state in
+            // What a later use of the renderer was told is not for this feeder.
+            guard state.life == life else {
+                return (
+                    changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
+                    gain: state.gain
+                )
+            }
             defer {
                 state.outputChanged = false
                 state.flushRequested = false
@@ -71,6 +102,7 @@ struct AudioFeeder {
             converter = nil
             // Packets cannot be stretched: how sound is handed over is agreed anew.
             format = nil
+            agreesAnew = true
             output?.setSpeed(speed)
         }
         if command.changed {
@@ -94,6 +126,9 @@ struct AudioFeeder {
         encoder?.reset()
         pending = .nothing
         nextFormat = nil
+        encodedUntil = nil
+        isBlockHeld = false
+        agreesAnew = true
         isFinishing = false
         isFinished = false
         encoderFinished = false
@@ -118,8 +153,8 @@ struct AudioFeeder {
             return waiting
         }
         return renderer.state.withLock { state in
-            guard !state.queue.isEmpty, !state.flushRequested, !state.outputChanged else { return nil }
-            return state.queue.removeFirst()
+            guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
+            return renderer.takeNext(&state)
         }
     }
 
@@ -129,21 +164,14 @@ struct AudioFeeder {
         if encoderFinished {
             // It had been told that nothing follows, and has given out everything since.
             encoder?.reset()
+            encodedUntil = nil
             encoderFinished = false
         }
-        let incoming = buffer.audioFormat
+        let incoming = buffer.audioFormat(after: format)
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
-        if incoming != format || delivery == nil {
-            if let converter, format != nil, delivery != nil {
-                // Let the old format's last sound out before the new one begins.
-                converter.finish()
-                format = nil
-                nextFormat = buffer
-                return true
-            }
-            format = incoming
-            isRefused = !adopt(incoming, output: output)
+        if incoming != format || delivery == nil || agreesAnew {
+            if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
         }
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
@@ -162,56 +190,6 @@ struct AudioFeeder {
         return true
     }
 
-    /// Agrees with the output on how sound of this format is handed over; false when that fails.
-    private mutating func adopt(_ format: AudioFormat, output: any AudioOutput) -> Bool {
-        var wanted = output.delivery(for: format, mustDecode: speed != 1)
-        if case .pcm? = delivery, case .pcm = wanted, let delivery {
-            // The device keeps its format; the film is brought to it, so that joints have no gap.
-            wanted = delivery
-        }
-        if wanted != delivery {
-            guard let context else { return false }
-            do {
-                try output.prepare(wanted, context: context)
-            } catch {
-                delivery = nil
-                renderer.fail(.outputFailed(error))
-                return false
-            }
-            delivery = wanted
-            encoder = nil
-            output.timebaseDidChange(renderer.timebase.snapshot)
-        }
-        converter = nil
-        switch wanted {
-        case .passThrough, .sampleBuffers: return true
-        case .pcm, .encoded: return makeConverter(for: format)
-        }
-    }
-
-    private mutating func makeConverter(for format: AudioFormat) -> Bool {
-        let pcm: PCMFormat
-        switch delivery {
-        case .pcm(let format): pcm = format
-        case .encoded(_, let format): pcm = format
-        case .passThrough, .sampleBuffers, nil: return false
-        }
-        do {
-            converter = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
-            if case .encoded(let target, _) = delivery, encoder == nil {
-                encoder = try renderer.codecs.encoder(from: pcm, to: target)
-            }
-        } catch {
-            isRefused = true
-            renderer.fail(.cannotDecode(error))
-            return false
-        }
-        // A fiftieth of a second or so: short enough that a start needs little, long enough to cost nothing.
-        let frames = encoder?.framesPerPacket ?? 1024
-        if block == nil || block?.format != pcm { block = PCMBlock(format: pcm, capacity: frames) }
-        return true
-    }
-
     /// Takes one block out of the converter (and packets out of the encoder); false when nothing is inside.
     private mutating func convertMore() -> Bool {
         guard let converter, let block, !isRefused else { return false }
@@ -223,8 +201,15 @@ struct AudioFeeder {
                     return true
                 }
             }
+            if isBlockHeld, let encoder {
+                isBlockHeld = false
+                encoder.reset()
+                encodedUntil = nil
+                try encode(block, with: encoder)
+                return true
+            }
             guard try converter.receive(into: block) else { return false }
-            if let encoder { try encoder.send(block) } else { pending = .block(block, 0) }
+            if let encoder { try encode(block, with: encoder) } else { pending = .block(block, 0) }
         } catch {
             renderer.tell(.cannotDecode(error))
             isRefused = true
@@ -258,6 +243,7 @@ struct AudioFeeder {
         if taken > 0 {
             let until = output.acceptedUntil
             renderer.state.withLock { if !$0.flushRequested { $0.status.acceptedUntil = until } }
+            noteAcceptance(until)
             renderer.tell(.progress)
         }
         if done { announceReadiness() }
@@ -265,10 +251,7 @@ struct AudioFeeder {
     }
 
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
-        let finished = renderer.state.withLock {
-            $0.finished && $0.queue.isEmpty && !$0.status.isDrained && !$0.flushRequested
-        }
-        guard finished else { return false }
+        guard isAtEnd() else { return false }
         if !isFinishing {
             isFinishing = true
             converter?.finish()
@@ -284,6 +267,7 @@ struct AudioFeeder {
             // A finished decoder takes nothing more until it is reset, and film may go on (a loop, a next item).
             converter?.reset()
             encoder?.reset()
+            encodedUntil = nil
             output.finish()
         }
         guard output.isDrained else { return false }
@@ -294,9 +278,25 @@ struct AudioFeeder {
         renderer.tell(.progress)
         return false
     }
-    private var encoderFinished = false
+    var encoderFinished = false
     /// The output knows that nothing follows.
-    private var isFinished = false
+    var isFinished = false
+
+    /// Requests have ended and less than this is left to be heard: then it is the end, and what waits inside comes out.
+    /// Longer than the feeder ever sleeps.
+    private static let lastMoment: Duration = .milliseconds(250)
+
+    private func isAtEnd() -> Bool {
+        renderer.state.withLock { state in
+            guard state.queue.isEmpty, !state.status.isDrained, !state.flushRequested, state.life == life else {
+                return false
+            }
+            guard !state.finished else { return true }
+            guard state.isEnding, let last = state.enqueuedUntil else { return false }
+            let until = state.status.acceptedUntil ?? last
+            return (until - state.master.currentTime).duration < Self.lastMoment
+        }
+    }
 
     /// An output that converts by itself gets on between hand-overs.
     private mutating func reportAcceptance() {
@@ -312,7 +312,18 @@ struct AudioFeeder {
             state.status.acceptedUntil = until
             return true
         }
-        if hasMoved { renderer.tell(.progress) }
+        guard hasMoved else { return }
+        noteAcceptance(until)
+        renderer.tell(.progress)
+    }
+
+    /// Once for each second of film and at each jump, so that the timeline of a long evening stays small.
+    private mutating func noteAcceptance(_ until: MediaTime?) {
+        guard let until, let context else { return }
+        if let notedUntil, until >= notedUntil, (until - notedUntil).duration < .seconds(1) { return }
+        notedUntil = until
+        let ahead = (until - renderer.timebase.currentTime).duration
+        renderer.events.note(.audioAccepted(until: until, ahead: ahead, output: context.id))
     }
 
     /// Tells when the output has found out its own delay, or has to find it out again.
@@ -330,7 +341,9 @@ struct AudioFeeder {
             state.wasFull = false
             return true
         }
-        if ready { renderer.tell(.readyForMoreMediaData) }
+        guard ready else { return }
+        renderer.tell(.readyForMoreMediaData)
+        renderer.demand.offer()
     }
 }
 
@@ -348,13 +361,19 @@ extension AudioRenderer {
 
 extension SampleBuffer {
     /// The format of the sound inside; decoded blocks name themselves as raw floats.
-    var audioFormat: AudioFormat {
+    ///
+    /// - Parameter last: the format before, which is taken again where it is the same.
+    func audioFormat(after last: AudioFormat?) -> AudioFormat {
         switch payload {
         case .encodedAudio(let format, _): return format
         case .pcm(let block):
+            if let last, last.sampleRate == block.format.sampleRate, last.layout == block.format.layout,
+                last.parameters.codec == "pcm_f32le"
+            {
+                return last
+            }
             return AudioFormat(
-                parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: block.format.sampleRate,
-                layout: block.format.layout)
+                LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
         case .encodedVideo, .picture:
             preconditionFailure("enqueue lets only sound in")
         }

@@ -2,8 +2,12 @@ public import MediaCore
 
 /// Takes sound in any supported format and keeps its output fed with it, converted only as far as the output asks.
 ///
-/// Enqueue from one thread at a time; everything else may be called from any thread. The work is done on one feeder
-/// thread of its own, which ends with `invalidate()`.
+/// Supply it in one of three ways, each from one thread at a time: `requestMediaDataWhenReady`, `sampleBufferReceiver`,
+/// or plain `enqueue`. Everything else may be called from any thread. The work is done on one feeder thread of its own,
+/// which ends when the renderer is removed from its synchronizer, or with `invalidate()`.
+///
+/// What was handed to the output and is not yet heard is kept, as it was enqueued: a change of speed or of route needs
+/// nothing enqueued again.
 public final class AudioRenderer: RenderSynchronizer.Follower {
     /// What a renderer tells its owner. Delivered on the feeder thread; the handler must return at once.
     public enum News: Sendable {
@@ -27,6 +31,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         public var isDrained: Bool
         /// The output knows its own delay, so that a start can be placed.
         public var isReadyToStart = true
+        /// See `AudioOutput.earliestStart`.
+        public var earliestStart: HostInstant?
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
@@ -39,7 +45,18 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     struct State {
+        /// The line that `addRenderer` joined, and the same later by the delay asked for.
+        var master: Timebase
+        var timebase: Timebase
+        /// Told when a start may have become possible.
+        weak var synchronizer: RenderSynchronizer?
+        var isJoined = false
         var queue: [SampleBuffer] = []
+        /// Handed over and not yet heard, oldest first.
+        var kept: [SampleBuffer] = []
+        var enqueueCount = 0
+        /// Requests were stopped: what is there plays out, and is enough for a start.
+        var isEnding = false
         var enqueuedUntil: MediaTime?
         var firstEnqueued: MediaTime?
         var finished = false
@@ -54,81 +71,145 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
         var stopping = false
+        /// Counts feeders: one that belongs to an earlier use ends.
+        var life: UInt64 = 0
+        /// Called when the feeder of the use that ended has closed its output.
+        var onRetired: [@Sendable () -> Void] = []
+        var allowsPassThrough = true
         var news: NewsHandler?
+
+        init(_ master: Timebase) {
+            self.master = master
+            timebase = Timebase(following: master)
+            queue.reserveCapacity(64)
+            kept.reserveCapacity(64)
+        }
     }
 
-    /// Nil when somebody else passes the timeline on.
-    private let synchronizer: RenderSynchronizer?
-    /// The synchronizer's line, later by the delay that the user or a calibration asks for.
-    let timebase: Timebase
+    /// What is played; decides which routes it may take.
+    public let contentKind: ContentKind
+    /// Nil when somebody else passes the timeline on, or `addRenderer` will.
+    let owner: RenderSynchronizer?
     let codecs: any AudioCodecs
     let events: EventLog
-    let state = Lock(State())
+    let demand = MediaDataDemand()
+    let state: Lock<State>
     /// Wakes the feeder: sound arrived, room was made, something changed.
     let wake = Signal()
-    private let feeder = Lock<WorkerThread?>(nil)
+    private let feeder = Lock<(worker: WorkerThread, life: UInt64)?>(nil)
 
-    public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
-        self.synchronizer = synchronizer
-        timebase = Timebase(following: synchronizer.timebase)
+    /// A renderer for `RenderSynchronizer.addRenderer`. Before that it may be fed, and plays nothing.
+    ///
+    /// - Parameters:
+    ///   - codecs: what decodes and encodes: `FilmAudioCodecs()` from MediaCodecs, or the application's own.
+    ///   - events: where outputs note what happens.
+    public init(
+        codecs: any AudioCodecs, contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
+    ) {
+        owner = nil
         self.codecs = codecs
+        self.contentKind = contentKind
         self.events = events
-        state.withLock { $0.queue.reserveCapacity(64) }
+        state = Lock(State(Timebase(clock: MonotonicClock())))
+    }
+
+    /// A renderer that its owner starts with `start`, and that follows one synchronizer for good.
+    public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
+        owner = synchronizer
+        self.codecs = codecs
+        contentKind = .film
+        self.events = events
+        state = Lock(State(synchronizer.timebase))
     }
 
     /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
     package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog) {
-        synchronizer = nil
-        self.timebase = timebase
+        owner = nil
         self.codecs = codecs
+        contentKind = .film
         self.events = events
-        state.withLock { $0.queue.reserveCapacity(64) }
+        state = Lock(State(timebase))
     }
+
+    /// The synchronizer's line, later by the delay that the user or a calibration asks for. Stands still before the
+    /// renderer is added.
+    public var timebase: Timebase { state.withLock { $0.timebase } }
 
     /// Starts the feeder and follows the synchronizer.
     ///
     /// - Parameter news: called on the feeder thread; must return at once.
     public func start(news: @escaping @Sendable (News) -> Void) {
-        state.withLock { $0.news = NewsHandler(call: news) }
+        onNews(news)
+        startFeeder()
+        owner?.add(self)
+    }
+
+    /// Who is told the news; replaces whoever was.
+    ///
+    /// - Parameter handler: called on the feeder thread; must return at once.
+    public func onNews(_ handler: (@Sendable (News) -> Void)?) {
+        state.withLock { $0.news = handler.map(NewsHandler.init) }
+    }
+
+    /// Gives the present use of the renderer its thread, unless it has one. Waits for that of an earlier use.
+    func startFeeder() {
         feeder.withLock { thread in
-            guard thread == nil else { return }
-            thread = WorkerThread.start(name: "audio feeder", priority: .elevated) {
-                var feeder = AudioFeeder(renderer: self)
+            let life = state.withLock { $0.life }
+            guard thread == nil || thread?.life != life else { return }
+            let before = thread?.worker
+            let worker = WorkerThread.start(name: "audio feeder", priority: .elevated) {
+                before?.join()
+                var feeder = AudioFeeder(renderer: self, life: life)
                 feeder.run()
             }
+            thread = (worker, life)
         }
-        synchronizer?.add(self)
     }
 
     /// For tests that turn the feeder by hand: like `start`, without the thread.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
-        state.withLock { $0.news = NewsHandler(call: news) }
-        synchronizer?.add(self)
+        onNews(news)
+        owner?.add(self)
         return AudioFeeder(renderer: self)
     }
 
-    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again.
+    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again: what is
+    /// enqueued then is dropped.
     public func invalidate() {
-        synchronizer?.remove(self)
+        owner?.remove(self)
         state.withLock {
+            flush(&$0)
             $0.stopping = true
             $0.news = nil
         }
+        demand.stop()
+        _ = demand.newReceiver()
         wake.raise()
         feeder.withLock { thread in
-            thread?.join()
+            thread?.worker.join()
             thread = nil
         }
     }
 
     /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
-    /// and not played is lost, so the owner enqueues again from the current time.
+    /// and not played goes to the new one, from the film moment that is perceived now.
+    ///
+    /// An output that this kind of content may not take is refused: the news say so, and the sound stays where it is.
     public func setOutput(_ output: (any AudioOutput)?, id: OutputID = OutputID(0)) {
+        if let output, !contentKind.mayTake(output.kind) {
+            return tell(
+                .outputFailed(
+                    OutputError(
+                        .notPermitted,
+                        "Sounds of an interface stay on this computer and do not go to \(output.name); give them a sound card."
+                    )))
+        }
         state.withLock {
             $0.output = output
             $0.outputID = id
             $0.outputChanged = true
             $0.status.hasFailed = false
+            feedAgain(&$0, from: $0.timebase.currentTime)
         }
         wake.raise()
     }
@@ -138,6 +219,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil
             status.isReadyToStart = $0.output?.isReadyToStart ?? true
+            status.earliestStart = $0.output?.earliestStart
             return status
         }
     }
@@ -147,38 +229,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// For people: where the sound goes.
     public var routeName: String? { state.withLock { $0.output?.name } }
-
-    /// True while the route wants to be filled further: it asks for `desiredDepth` of film ahead of the playhead.
-    public var isReadyForMoreMediaData: Bool { state.withLock { isReady($0) } }
-
-    func isReady(_ state: State) -> Bool {
-        guard !state.finished else { return false }
-        guard let until = state.enqueuedUntil else { return true }
-        // Before the playhead reaches the first sound, depth counts from that sound.
-        let playhead = max((synchronizer?.timebase ?? timebase).currentTime, state.firstEnqueued ?? .zero)
-        let depth = state.output?.desiredDepth ?? .seconds(1)
-        return (until - playhead).duration < depth && state.queue.count < 4096
-    }
-
-    /// Adds sound after what is already there. Accepted even when the renderer is not ready for more.
-    ///
-    /// A buffer without a time follows on from the one before. Buffers without sound are ignored.
-    public func enqueue(_ buffer: SampleBuffer) {
-        switch buffer.payload {
-        case .encodedVideo, .picture: return
-        case .encodedAudio, .pcm: break
-        }
-        state.withLock {
-            $0.queue.append(buffer)
-            $0.finished = false
-            $0.status.isDrained = false
-            let start = buffer.presentationTime ?? $0.enqueuedUntil ?? .zero
-            if $0.firstEnqueued == nil { $0.firstEnqueued = start }
-            $0.enqueuedUntil = start + buffer.duration
-            if !isReady($0) { $0.wasFull = true }
-        }
-        wake.raise()
-    }
 
     /// What an output is lent that this renderer will feed.
     package func outputContext(_ id: OutputID) -> AudioOutputContext {
@@ -197,20 +247,17 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         if hasSkipped { wake.raise() }
     }
 
-    /// No more sound follows: what is enqueued plays out.
-    public func finish() {
-        state.withLock { $0.finished = true }
-        wake.raise()
-    }
-
     /// Drops everything that is not yet heard, in the queue and in the output. What is enqueued next starts anew.
     public func flush() {
         state.withLock { flush(&$0) }
+        demand.noteFlush()
         wake.raise()
     }
 
-    private func flush(_ state: inout State) {
+    func flush(_ state: inout State) {
         state.queue.removeAll(keepingCapacity: true)
+        state.kept.removeAll(keepingCapacity: true)
+        state.isEnding = false
         state.enqueuedUntil = nil
         state.firstEnqueued = nil
         state.finished = false
@@ -219,16 +266,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.isDrained = false
         state.status.hasFailed = false
         state.wasFull = false
-    }
-
-    /// Film seconds per second of sound, 0.5…2, pitch kept. A change flushes: enqueue again from the current time.
-    public func setSpeed(_ speed: Double) {
-        state.withLock {
-            guard $0.speed != speed else { return }
-            $0.speed = speed
-            flush(&$0)
-        }
-        wake.raise()
     }
 
     /// Loudness, 1 unchanged, 0 silent; nil, as at the beginning, is as loud as the output's owner left it.
@@ -244,6 +281,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public var delay: Duration {
         get { timebase.delay }
         set {
+            let timebase = timebase
             timebase.delay = newValue
             timebaseDidChange(timebase.snapshot)
         }
@@ -252,15 +290,20 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     // MARK: Follower
 
     public var startLead: Duration {
-        max(.zero, state.withLock { $0.output?.latency.startLead ?? .zero } - timebase.delay)
+        let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
+        return max(.zero, (output?.latency.startLead ?? .zero) - timebase.delay)
     }
 
     public var stopLead: Duration {
-        max(.zero, state.withLock { $0.output?.latency.stopLead ?? .zero } - timebase.delay)
+        let (output, timebase) = state.withLock { ($0.output, $0.timebase) }
+        return max(.zero, (output?.latency.stopLead ?? .zero) - timebase.delay)
     }
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        let output = state.withLock { $0.output }
+        let (output, timebase) = state.withLock { state in
+            followRate(&state)
+            return (state.output, state.timebase)
+        }
         output?.timebaseDidChange(timebase.snapshot)
         // The playhead may have come nearer to the end of the queue.
         wake.raise()

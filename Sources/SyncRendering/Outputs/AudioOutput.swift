@@ -42,6 +42,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// - Parameter mustDecode: true when the sound is to be changed on the way (speed, gain), so packets won't do.
     func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery
 
+    /// How sound of another format goes on in the stream that is under way, so that nothing is lost and no gap is heard;
+    /// nil when the stream must end and another begin. The feeder waits then until the old one has been heard.
+    func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
+
     /// Gets ready to take sound delivered that way. May block while a device opens or a speaker answers.
     ///
     /// Called again when the delivery changes. On failure nothing is held and the call may be repeated.
@@ -68,6 +72,11 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// False while the output is still finding out its own delay, for a fraction of a second after it was opened: a
     /// start would be misplaced. The output raises `room` when it turns true. Any thread, allocates nothing.
     var isReadyToStart: Bool { get }
+
+    /// No start before this instant can be kept, as known now: a speaker has yet to learn the clock. It may move while
+    /// a start lies ahead, which is then announced anew. Nil when `latency.startLead` says all. Any thread, allocates
+    /// nothing.
+    var earliestStart: HostInstant? { get }
 
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
@@ -113,6 +122,17 @@ public struct AudioOutputContext: Sendable {
 }
 
 extension AudioOutput {
+    /// Decoded and encoded sound is brought to what the stream is; packets go on only where they are of one kind.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        switch delivery {
+        case .pcm, .encoded: delivery
+        case .passThrough(let old): old == format && !mustDecode ? delivery : nil
+        case .sampleBuffers: .sampleBuffers(format)
+        }
+    }
+
     public var preroll: Duration { .milliseconds(60) }
     public func restoreGain() { setGain(1) }
     public var ownVolume: Double? { nil }
@@ -122,5 +142,6 @@ extension AudioOutput {
     public func setSpeed(_ speed: Double) {}
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
+    public var earliestStart: HostInstant? { nil }
     public var failure: OutputError? { nil }
 }

@@ -1,8 +1,10 @@
 public import MediaCore
+internal import Synchronization
 
 /// Commands the timebase, and through it every renderer: one film position, one rate, one start for all.
 ///
-/// All methods may be called from any thread; commands are serialised. Time never runs before a first `setRate`.
+/// All methods may be called from any thread, also from inside a time observer; commands are serialised. Time never
+/// runs before a first `setRate`.
 public final class RenderSynchronizer: Sendable {
     /// Something that follows the timeline and must know when it changes.
     public protocol Follower: AnyObject, Sendable {
@@ -20,11 +22,29 @@ public final class RenderSynchronizer: Sendable {
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
     private let command = Lock<Void>(())
+    /// Who was added by `addRenderer`, and what waits for them.
+    let roster = Lock(Roster())
+    /// A start waits for sufficient material: read by feeders before they ask for the roster.
+    let isStartPending = Atomic<Bool>(false)
+    let observation: TimeObservation
 
     public init(clock: any HostClock = MonotonicClock(), events: EventLog? = nil) {
         self.clock = clock
         self.events = events
         timebase = Timebase(clock: clock)
+        observation = TimeObservation(timebase: timebase)
+    }
+
+    deinit { observation.stop() }
+
+    /// Time passes without anybody turning it: observers, removals and feeders have threads of their own.
+    var runsByItself: Bool { clock is MonotonicClock }
+
+    /// For time that is turned by hand: does what is due now (observers, removals) and says when to come back.
+    @discardableResult
+    package func settle() -> HostInstant? {
+        reconsiderStart()
+        return observation.step()
     }
 
     /// Adds a follower and tells it the present timeline.
@@ -54,29 +74,88 @@ public final class RenderSynchronizer: Sendable {
 
     /// Sets rate and film time together: from `hostInstant` on, `time` is perceived there and film passes at `rate`.
     ///
+    /// Without a host instant, a synchronizer with renderers acts as soon as all of them can keep up with it: a start
+    /// waits for sufficient material (`delaysRateChangeUntilHasSufficientMediaData`) and for the slowest output's lead,
+    /// a change of speed and a pause only for the lead, and a jump to a standstill for nothing. Where there are only
+    /// followers it takes effect at once.
+    ///
     /// - Parameters:
-    ///   - rate: 0 stands still; 0.5…2 for films.
+    ///   - rate: 0 stands still; 0.5…2 for films, and where there are renderers held to that.
     ///   - time: nil keeps the film moment that the present line gives for that instant.
-    ///   - hostInstant: nil or a past moment takes effect at once. Until a future moment the present line stays in
-    ///     force, and a later command replaces a scheduled one.
+    ///   - hostInstant: obeyed as it is; a past moment counts from there. Until a future moment the present line stays in
+    ///     force, and a later command replaces a scheduled one, and one that waits for material.
+    /// - Returns: the timeline as it was published; without the start, where that waits.
     @discardableResult
     public func setRate(_ rate: Double, time: MediaTime? = nil, atHostTime hostInstant: HostInstant? = nil)
         -> TimebaseSnapshot
     {
         command.withLock { _ in
-            let now = clock.now
-            let old = timebase.snapshot
-            let anchor = hostInstant ?? now
-            // What is in force now continues until the new stretch begins; a scheduled one that never began is gone.
-            var next = TimebaseSnapshot(
-                current: old.segment(at: now), scheduled: nil, generation: old.generation &+ 1)
-            let moment = time ?? next.current.mediaTime(at: anchor)
-            let segment = TimebaseSegment(mediaAnchor: moment, hostAnchor: anchor, rate: rate)
-            if anchor > now { next.scheduled = segment } else { next.current = segment }
-            timebase.publish(next)
-            events?.note(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
-            for follower in followers.withLock({ $0 }) { follower.timebaseDidChange(next) }
-            return next
+            let (isCrowded, delays) = roster.withLock { roster in
+                roster.pending = nil
+                return (!roster.entries.isEmpty, roster.delaysStarts)
+            }
+            isStartPending.store(false, ordering: .releasing)
+            let rate = isCrowded && rate > 0 ? min(2, max(0.5, rate)) : rate
+            guard hostInstant == nil, isCrowded else { return publish(rate, time, at: hostInstant) }
+            return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
         }
+    }
+
+    /// Starts a wait that has an end now. Feeders call this whenever something moved; it costs one atomic load.
+    func reconsiderStart() {
+        guard isStartPending.load(ordering: .acquiring) else { return }
+        command.withLock { _ in
+            guard let start = roster.withLock({ $0.pending }), isSufficient else { return }
+            roster.withLock { $0.pending = nil }
+            isStartPending.store(false, ordering: .releasing)
+            publish(start.rate, start.time, at: earliestStart)
+        }
+    }
+
+    // MARK: Under the command lock
+
+    private func begin(_ rate: Double, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
+        let stands = timebase.snapshot.upcoming.rate == 0
+        // A running film that only changes its speed has what it needs.
+        if delays, stands || time != nil {
+            let still = time.map { publish(0, $0, at: nil) }
+            if !isSufficient {
+                roster.withLock { $0.pending = PendingStart(rate: rate, time: time) }
+                isStartPending.store(true, ordering: .releasing)
+                return still ?? timebase.snapshot
+            }
+        }
+        return publish(rate, time, at: earliestStart)
+    }
+
+    private func halt(at time: MediaTime?) -> TimebaseSnapshot {
+        if time != nil || timebase.rate == 0 { return publish(0, time, at: nil) }
+        return publish(0, nil, at: clock.now.advanced(by: stopLead))
+    }
+
+    private var isSufficient: Bool {
+        let renderers = roster.withLock { $0.entries.map(\.renderer) }
+        return renderers.allSatisfy(\.hasSufficientMediaDataForReliablePlaybackStart)
+    }
+
+    /// A little more than the slowest output asks for: the commanding thread, too, may be late.
+    private var earliestStart: HostInstant { clock.now.advanced(by: startLead + .milliseconds(3)) }
+
+    @discardableResult
+    private func publish(_ rate: Double, _ time: MediaTime?, at hostInstant: HostInstant?) -> TimebaseSnapshot {
+        let now = clock.now
+        let old = timebase.snapshot
+        let anchor = hostInstant ?? now
+        // What is in force now continues until the new stretch begins; a scheduled one that never began is gone.
+        var next = TimebaseSnapshot(
+            current: old.segment(at: now), scheduled: nil, generation: old.generation &+ 1)
+        let moment = time ?? next.current.mediaTime(at: anchor)
+        let segment = TimebaseSegment(mediaAnchor: moment, hostAnchor: anchor, rate: rate)
+        if anchor > now { next.scheduled = segment } else { next.current = segment }
+        timebase.publish(next)
+        observation.lineChanged(to: next, at: now)
+        events?.note(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
+        for follower in followers.withLock({ $0 }) { follower.timebaseDidChange(next) }
+        return next
     }
 }

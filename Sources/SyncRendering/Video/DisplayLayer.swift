@@ -31,9 +31,16 @@ public final class DisplayLayer: Sendable {
         var flushes: UInt64 = 0
         var onReady: ReadyHandler?
         var wasFull = false
+        var enqueueCount = 0
+        /// Requests were stopped: what is there is enough for a start.
+        var isEnding = false
+        var isJoined = false
+        /// Told when a start may have become possible.
+        weak var synchronizer: RenderSynchronizer?
     }
 
     private let state: Lock<State>
+    let demand = MediaDataDemand()
     /// Raised when a picture arrived or the queue was flushed; the screen waits on it when it has nothing to do.
     public let arrival = Signal()
 
@@ -45,7 +52,14 @@ public final class DisplayLayer: Sendable {
     }
 
     /// True while another picture fits.
-    public var isReadyForMoreMediaData: Bool { state.withLock { $0.queue.count < $0.depth } }
+    public var isReadyForMoreMediaData: Bool {
+        state.withLock { state in
+            let ready = state.queue.count < state.depth
+            // Whoever saw that there is no room is told when there is.
+            if !ready { state.wasFull = true }
+            return ready
+        }
+    }
 
     /// Pictures waiting.
     public var count: Int { state.withLock { $0.queue.count } }
@@ -58,20 +72,29 @@ public final class DisplayLayer: Sendable {
     /// Adds a picture; buffers without a picture or a time are ignored. Pictures are kept in order of film time.
     public func enqueue(_ buffer: SampleBuffer) {
         guard case .picture = buffer.payload, let time = buffer.presentationTime else { return }
-        state.withLock { state in
+        let synchronizer = state.withLock { state in
+            state.enqueueCount &+= 1
             var index = state.queue.count
             while index > 0, let before = state.queue[index - 1].presentationTime, before > time { index -= 1 }
             state.queue.insert(buffer, at: index)
             state.finished = false
             if state.queue.count >= state.depth { state.wasFull = true }
+            return state.synchronizer
         }
         arrival.raise()
+        synchronizer?.reconsiderStart()
     }
 
     /// No more pictures follow.
-    public func finish() {
-        state.withLock { $0.finished = true }
+    public func finish() { end { $0.finished = true } }
+
+    private func end(_ note: (inout State) -> Void) {
+        let synchronizer = state.withLock { state in
+            note(&state)
+            return state.synchronizer
+        }
         arrival.raise()
+        synchronizer?.reconsiderStart()
     }
 
     /// True when no more pictures follow and all have been taken.
@@ -89,6 +112,7 @@ public final class DisplayLayer: Sendable {
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
             state.finished = false
+            state.isEnding = false
             state.shownTime = nil
             state.shownEnd = nil
             state.flushes += 1
@@ -96,6 +120,7 @@ public final class DisplayLayer: Sendable {
             return state.onReady
         }
         ready?.call()
+        demand.noteFlush()
         arrival.raise()
     }
 
@@ -111,36 +136,95 @@ public final class DisplayLayer: Sendable {
 
     /// Takes the newest picture whose film time is not after `time`, and everything older.
     public func take(upTo time: MediaTime) -> Selection {
-        let (selection, ready) = state.withLock { state -> (Selection, ReadyHandler?) in
+        let (selection, ready, hasRoom) = state.withLock { state -> (Selection, ReadyHandler?, Bool) in
             var last = -1
             while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,
                 pts <= time || (!state.hasShown && last < 0)
             {
                 last += 1
             }
-            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), nil) }
+            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), nil, false) }
             let picture = state.queue[last]
             let first = last > 0 ? state.queue[0].presentationTime : nil
             state.queue.removeFirst(last + 1)
             state.hasShown = true
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
-            var ready: ReadyHandler?
-            if state.wasFull, state.queue.count < state.depth {
-                state.wasFull = false
-                ready = state.onReady
-            }
-            return (Selection(picture: picture, skipped: last, firstSkipped: first), ready)
+            let hasRoom = state.wasFull && state.queue.count < state.depth
+            if hasRoom { state.wasFull = false }
+            return (
+                Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom ? state.onReady : nil, hasRoom
+            )
         }
         ready?.call()
+        if hasRoom { demand.offer() }
         return selection
     }
 }
 
-extension DisplayLayer: RenderSynchronizer.Follower {
+extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
     /// Wakes the screen: what was far away may be due now.
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { arrival.raise() }
     /// A screen needs a refresh or so to have the first picture ready; it is prepared while time stands still.
     public var startLead: Duration { .milliseconds(20) }
     public var stopLead: Duration { .zero }
+
+    // MARK: Requests
+
+    var enqueueCount: Int { state.withLock { $0.enqueueCount } }
+
+    func refusal(of buffer: SampleBuffer) -> RenderError? {
+        guard case .picture = buffer.payload else {
+            return RenderError(
+                .wrongMedia, "a layer shows decoded pictures; decode them first, and enqueue sound elsewhere")
+        }
+        if buffer.presentationTime != nil { return nil }
+        return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
+    }
+
+    /// Calls `body` on `queue` whenever the layer has room, as `AudioRenderer` does for sound.
+    public func requestMediaDataWhenReady(
+        on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
+    ) {
+        state.withLock { $0.isEnding = false }
+        demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
+    }
+
+    /// Ends the requests; from inside the closure or outside. What was enqueued is shown and counts as sufficient for a
+    /// start. More may be enqueued, or requested, later.
+    public func stopRequestingMediaData() {
+        demand.stop()
+        end { $0.isEnding = true }
+    }
+
+    /// The producing end for Swift concurrency. Whoever supplied the layer before is superseded.
+    public func sampleBufferReceiver() -> sending SampleBufferReceiver { SampleBufferReceiver(self) }
+
+    /// True with the first picture, which is shown and held while time stands still, or when none is to come.
+    public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
+        state.withLock { $0.finished || $0.isEnding || !$0.queue.isEmpty || $0.shownTime != nil }
+    }
+
+    // MARK: Synchronizer
+
+    public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
+        let isFree = state.withLock { state -> Bool in
+            guard !state.isJoined else { return false }
+            state.isJoined = true
+            state.synchronizer = synchronizer
+            return true
+        }
+        guard isFree else {
+            throw RenderError(.alreadyAdded, "this layer has a synchronizer; remove it there first")
+        }
+    }
+
+    public func leave(completion: @escaping @Sendable () -> Void) {
+        state.withLock {
+            $0.isJoined = false
+            $0.synchronizer = nil
+        }
+        flush()
+        completion()
+    }
 }

@@ -169,11 +169,16 @@ extension PlayerCore {
         let moment = jump?.target ?? synchronizer.currentTime
         state.speed = held
         guard source != nil else { return }
-        renderer?.setSpeed(held)
         switch state.phase {
-        case .playing, .paused, .buffering:
+        case .playing:
+            // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
+            let lead = synchronizer.startLead + .milliseconds(3)
+            synchronizer.setRate(held, atHostTime: parts.clock.now.advanced(by: lead))
+        case .paused: renderer?.setSpeed(held)
+        case .buffering:
+            renderer?.setSpeed(held)
             begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
-        default: break
+        default: renderer?.setSpeed(held)
         }
     }
 

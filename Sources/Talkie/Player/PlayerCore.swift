@@ -42,6 +42,8 @@ final class PlayerCore {
     var soundIsLost = false
     /// The film has played since it was opened.
     var hasBegun = false
+    /// See `keepStart`.
+    var pendingStart: PendingStart?
     var isVolumeChosen: Bool
 
     init(
@@ -103,6 +105,7 @@ final class PlayerCore {
     var restingTime: Duration {
         if jump != nil { return .milliseconds(50) }
         guard state.phase == .playing else { return .seconds(3600) }
+        if pendingStart != nil { return .milliseconds(20) }
         let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
         return min(.milliseconds(250), max(.milliseconds(2), remaining))
     }
@@ -128,6 +131,7 @@ final class PlayerCore {
     /// Looks at what has changed and does what follows from it.
     private func advance() {
         if jump != nil { continueJump() }
+        keepStart()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
 
@@ -238,7 +242,9 @@ final class PlayerCore {
         progress.arm(false)
         if !jump.isExact || !wantsPlay, let shown = layer.shownTime, shown > jump.target { jump.target = shown }
         news(.sought(jump.target))
-        if wantsPlay { startTime(at: jump.target) } else { enter(.paused) }
+        guard wantsPlay else { return enter(.paused) }
+        startTime(at: jump.target)
+        if soundReady { awaitStart() }
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {
@@ -254,16 +260,10 @@ final class PlayerCore {
         let pipeline = audio.status
         guard pipeline.seekSerial == jump.serial else { return false }
         let status = renderer.status
-        if status.hasFailed || status.isDrained { return true }
+        if status.hasFailed { return true }
+        guard status.isReadyToStart else { return false }
+        if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return status.isReadyToStart && (until - jump.target).duration >= renderer.preroll
-    }
-
-    private func startTime(at moment: MediaTime) {
-        // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(3)
-        synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
-        hasBegun = true
-        enter(.playing)
+        return (until - jump.target).duration >= renderer.preroll
     }
 }

@@ -62,7 +62,15 @@ final class DiscoveryNetwork: Sendable {
         var words = ([script] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child = pid_t()
-        precondition(posix_spawn(&child, script, nil, nil, &words, environ) == 0, "cannot start \(script)")
+        // Threads of a test block signals; a message bus that inherits that could not be ended by one.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        precondition(posix_spawn(&child, script, nil, &attributes, &words, environ) == 0, "cannot start \(script)")
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0 && errno == EINTR {}
         precondition(status == 0, "discovery-network \(arguments) failed")

@@ -1,4 +1,5 @@
 import AirPlayWire
+import Glibc
 import MediaCore
 import PTP
 import Testing
@@ -32,6 +33,30 @@ import Testing
         #expect(!connection.isBroken)
         server.send("RTSP/1.0 404 Late\r\nCSeq: 1\r\n\r\nRTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n")
         #expect(try connection.exchange("GET", "/info", timeout: .seconds(2)).status == 200)
+    }
+
+    @Test func aLateAnswerStillShowsThatTheSpeakerIsThere() throws {
+        let (server, connection) = try connect()
+        let made = connection.lastAnswer
+        _ = try? connection.exchange("POST", "/feedback", timeout: .milliseconds(20))
+        #expect(connection.lastAnswer == made)
+        server.send("RTSP/1.0 200 Late\r\nCSeq: 1\r\n\r\n")
+        _ = try? connection.exchange("POST", "/feedback", timeout: .milliseconds(20))
+        #expect(connection.lastAnswer > made)
+    }
+
+    @Test func aConnectionRepeatsItselfOftenWhileTheNetworkIsAway() throws {
+        let (_, connection) = try connect()
+        connection.socket.setPersistence(.requests)
+        // Kernels before 6.15 have no such option.
+        guard let pause = option(44, of: connection.socket) else { return }
+        #expect(pause == 1000)
+        #expect(option(TCP_USER_TIMEOUT, of: connection.socket) == 40_000)
+    }
+
+    private func option(_ name: Int32, of socket: TCPSocket) -> Int32? {
+        var (value, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+        return getsockopt(socket.descriptor, Int32(IPPROTO_TCP), name, &value, &size) == 0 ? value : nil
     }
 
     @Test func anEncryptedChannelEndsWithTheFirstForgedByte() throws {

@@ -164,4 +164,11 @@ import Testing
         #expect(uuid.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
         #expect(Array(uuid)[14] == "4")
     }
+
+    @Test func aFailureNamesTheSpeaker() {
+        let message = "The speaker refuses to take this stream (status 500)."
+        #expect(AirPlaySpeaker.naming("Kitchen", in: message) == "'Kitchen' refuses to take this stream (status 500).")
+        let address = "The speaker at 10.0.0.7:7000 refuses a connection."
+        #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import MediaCore
 import MediaFiles
@@ -206,6 +207,22 @@ import Testing
         let before = openDescriptors()
         for _ in 0..<50 { #expect(failure(path) != nil) }
         #expect(openDescriptors() <= before + 3)
+    }
+
+    /// Found by the fuzzer: an index of 6 kB whose entries make libavformat's tables grow to 2.9 GB.
+    @Test func aFileThatAsksForGigabytesIsBounded() throws {
+        let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures")
+        let path = fixtures.appending(path: "Fuzz/Demux/grows-without-bound").standardizedFileURL.path
+        let before = peakMemory()
+        _ = try? playThrough(path)
+        #expect(peakMemory() - before < 1 << 30)
+    }
+
+    /// Bytes that the process has held at most.
+    private func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return usage.ru_maxrss << 10
     }
 
     private func openDescriptors() -> Int { (0..<512).filter { fcntl(Int32($0), F_GETFD) >= 0 }.count }

@@ -44,6 +44,48 @@ import Testing
         #expect(abs((second.at - start.advanced(by: frame.duration)).inMilliseconds) < 1)
     }
 
+    @Test func aSpeakerLostBeforeItsFirstSoundHoldsThePictureUntilItIsBack() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        // Far enough ahead that the loss comes between announcement and start.
+        cinema.card.extraLead = .milliseconds(400)
+        while cinema.phase != .playing { cinema.run(for: .milliseconds(1)) }
+        cinema.card.isAway = true
+        cinema.run(for: .seconds(1))
+        #expect(cinema.phase == .buffering)
+        #expect(cinema.shown == [0])
+        cinema.card.isAway = false
+        cinema.run(for: .seconds(2))
+        #expect(cinema.phase == .playing)
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+        #expect(Array(cinema.shown.prefix(20)) == Array(0..<20))
+    }
+
+    @Test func aSpeakerThatNeedsLongerForTheClockPutsTheStartOff() throws {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.card.extraLead = .milliseconds(400)
+        while cinema.phase != .playing { cinema.run(for: .milliseconds(1)) }
+        let announced = try #require(cinema.synchronizer.timebase.snapshot.scheduled).hostAnchor
+        cinema.card.earliestStart = announced.advanced(by: .milliseconds(200))
+        cinema.run(for: .seconds(2))
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        #expect(start > announced)
+        #expect(Array(cinema.shown.prefix(20)) == Array(0..<20))
+        let heard = try #require(cinema.firstSound.withLock { $0 })
+        #expect(abs((heard - start).inMilliseconds) < 1)
+    }
+
+    @Test func aSpeakerLostAfterItsFirstSoundHoldsNothing() {
+        let cinema = VirtualCinema(film: film(seconds: 10))
+        cinema.run(for: .seconds(2))
+        cinema.card.isAway = true
+        cinema.run(for: .seconds(1))
+        #expect(cinema.phase == .playing)
+    }
+
     @Test func anExactSeekShowsThePictureAtThePlaceAndRunsOnFromThere() {
         let cinema = VirtualCinema(film: film(seconds: 100))
         cinema.run(for: .seconds(2))
@@ -101,6 +143,32 @@ import Testing
         cinema.run(for: .milliseconds(500))
         #expect(cinema.shown.last == current - 1)
         #expect(cinema.phase == .paused)
+    }
+
+    @Test(arguments: [0.5, 1.5, 2.0]) func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double)
+        throws
+    {
+        let cinema = VirtualCinema(film: film(seconds: 60))
+        cinema.run(for: .seconds(3))
+        let before = cinema.screen.shown.count
+        cinema.core.setSpeed(speed)
+        #expect(cinema.phase == .playing)
+        cinema.run(for: .seconds(3))
+        #expect(cinema.phase == .playing)
+        #expect(cinema.dropped == 0)
+        #expect(cinema.shown == Array(0..<cinema.screen.shown.count))
+        let instants = cinema.screen.shown[(before - 1)...].map(\.at)
+        let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inSeconds }.max() ?? 0
+        #expect(longest < frame.seconds / min(1, speed) + 0.002)
+        #expect(cinema.synchronizer.rate == speed)
+        // Back at natural speed, where every sample tells its place.
+        cinema.core.setSpeed(1)
+        cinema.run(for: .milliseconds(300))
+        cinema.soundErrors.withLock { $0.removeAll() }
+        cinema.run(for: .seconds(1))
+        let late = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }
+        #expect(late.count > 1000)
+        #expect(try #require(late.max()) < 1)
     }
 
     @Test func aLoopPlaysTheFilmAgainFromItsStart() {

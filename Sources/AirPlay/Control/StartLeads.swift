@@ -1,0 +1,19 @@
+/// How early a speaker must be told of a start so that it seats the first sound well.
+struct StartLeads: Equatable, Sendable {
+    /// From when its clock is there until it is told: it reads its stream meanwhile.
+    let look: Duration
+    /// From when it is told until the first sound.
+    let request: Duration
+    /// A start that is nearer than this when the speaker joins it seats badly: what it gets begins later.
+    let seat: Duration
+
+    /// - Parameter isAsking: the speaker measures our clock and places sound by what it measured; others are of
+    ///   shairport-sync's kind. That one seats a start up to 9 ms late when told less than 0.4 s ahead, and within
+    ///   0.3 ms when told more (measured), and then takes seconds to draw level. Told to start before it has read
+    ///   anything it ends by itself (SIGFPE, one start in twelve when told at once).
+    init(isAsking: Bool) {
+        look = isAsking ? .milliseconds(50) : .milliseconds(150)
+        request = isAsking ? .milliseconds(200) : .milliseconds(450)
+        seat = isAsking ? .milliseconds(150) : .milliseconds(400)
+    }
+}

@@ -1,0 +1,179 @@
+public import MediaCore
+
+extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
+    /// Buffers that may wait at most, whatever their length: a source of endless tiny buffers is held back.
+    private static let mostBuffers = 4096
+
+    /// True while the route wants to be filled further: it asks for its `desiredDepth` of film ahead of the playhead,
+    /// which is a second for a sound card and minutes for a buffered speaker, and changes with the route. The end of
+    /// short material makes no difference: once it has been heard, more may follow. Any thread.
+    public var isReadyForMoreMediaData: Bool {
+        state.withLock { state in
+            let ready = isReady(state)
+            // Whoever saw that there is no room is told when there is.
+            if !ready { state.wasFull = true }
+            return ready
+        }
+    }
+
+    func isReady(_ state: State) -> Bool {
+        guard let until = state.enqueuedUntil else { return true }
+        // Before the playhead reaches the first sound, depth counts from that sound.
+        let playhead = max(state.master.currentTime, state.firstEnqueued ?? .zero)
+        let depth = state.output?.desiredDepth ?? .seconds(1)
+        return (until - playhead).duration < depth && state.queue.count < Self.mostBuffers
+    }
+
+    var enqueueCount: Int { state.withLock { $0.enqueueCount } }
+
+    func refusal(of buffer: SampleBuffer) -> RenderError? {
+        switch buffer.payload {
+        case .encodedAudio, .pcm: nil
+        case .encodedVideo, .picture:
+            RenderError(.wrongMedia, "this renderer plays sound; enqueue pictures at a DisplayLayer")
+        }
+    }
+
+    /// Adds sound after what is already there. Accepted even when the renderer is not ready for more, and after
+    /// `stopRequestingMediaData`. Allocates nothing while what waits stays as long as it was.
+    ///
+    /// A buffer without a time follows on from the one before; the first of all is taken to be due at the present film
+    /// time. A buffer whose time lies before the end of the last is placed where its time says: what overlaps is heard
+    /// once, what lies behind the playhead not at all. Buffers without sound are ignored.
+    public func enqueue(_ buffer: SampleBuffer) {
+        guard refusal(of: buffer) == nil else { return }
+        state.withLock { state in
+            guard !state.stopping else { return }
+            var buffer = buffer
+            let start = buffer.presentationTime ?? state.enqueuedUntil ?? state.master.currentTime
+            buffer.presentationTime = start
+            state.queue.append(buffer)
+            state.enqueueCount &+= 1
+            state.finished = false
+            state.status.isDrained = false
+            if state.firstEnqueued == nil { state.firstEnqueued = start }
+            state.enqueuedUntil = start + buffer.soundDuration
+            if !isReady(state) { state.wasFull = true }
+        }
+        wake.raise()
+    }
+
+    /// No more sound follows for now: what is enqueued plays out.
+    public func finish() {
+        state.withLock { $0.finished = true }
+        wake.raise()
+    }
+
+    // MARK: Requests
+
+    /// Calls `body` on `queue` whenever the route wants more, for as long as it does: `body` enqueues until
+    /// `isReadyForMoreMediaData` is false, or as much as it has.
+    ///
+    /// One call at a time. A call that enqueues nothing although there is room is repeated after 20 ms. Called again,
+    /// this replaces the closure; it ends with `stopRequestingMediaData` or with the renderer.
+    ///
+    /// - Parameter body: sent to the queue with what it captures, which may therefore be something that is not `Sendable`
+    ///   and that nobody else uses.
+    public func requestMediaDataWhenReady(
+        on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
+    ) {
+        state.withLock { $0.isEnding = false }
+        demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
+    }
+
+    /// Ends the requests; from inside the closure or outside. What was enqueued plays to its end and counts as
+    /// sufficient for a start. More may be enqueued, or requested, later.
+    public func stopRequestingMediaData() {
+        demand.stop()
+        state.withLock { $0.isEnding = true }
+        wake.raise()
+    }
+
+    /// The producing end for Swift concurrency. Whoever supplied the renderer before is superseded.
+    public func sampleBufferReceiver() -> sending SampleBufferReceiver { SampleBufferReceiver(self) }
+
+    // MARK: Starting
+
+    /// True when the output has taken as much as it needs before a start, or all there is, or when there is no sound to
+    /// wait for: no output, or one that failed. Any thread.
+    public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
+        let (output, status, playhead, isLast, isEmpty) = state.withLock { state in
+            (
+                state.output, state.status, state.master.currentTime,
+                (state.isEnding || state.finished) && state.queue.isEmpty, state.enqueuedUntil == nil
+            )
+        }
+        guard let output, !status.hasFailed, !status.isDrained, !(isLast && isEmpty) else { return true }
+        guard output.isReadyToStart, let until = status.acceptedUntil else { return false }
+        return isLast || (until - playhead).duration >= output.preroll
+    }
+
+    // MARK: Synchronizer
+
+    public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
+        let refusal = state.withLock { state -> RenderError? in
+            if state.stopping {
+                return RenderError(.invalidated, "this renderer was invalidated; make another")
+            }
+            if state.isJoined || owner != nil {
+                return RenderError(.alreadyAdded, "this renderer has a synchronizer; remove it there first")
+            }
+            let delay = state.timebase.delay
+            state.master = synchronizer.timebase
+            state.timebase = Timebase(following: synchronizer.timebase)
+            state.timebase.delay = delay
+            state.synchronizer = synchronizer
+            state.isJoined = true
+            state.outputChanged = true
+            return nil
+        }
+        if let refusal { throw refusal }
+        // Time that is turned by hand turns the feeder, too.
+        if synchronizer.runsByItself { startFeeder() }
+        if isReadyForMoreMediaData { demand.offer() }
+    }
+
+    public func leave(completion: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            flush(&state)
+            state.flushRequested = false
+            state.master = Timebase(clock: state.master.clock)
+            state.timebase = Timebase(following: state.master)
+            state.synchronizer = nil
+            state.isJoined = false
+            state.life += 1
+            state.onRetired.append(completion)
+        }
+        // Nothing is wanted until another synchronizer takes it on.
+        demand.noteFlush(asks: false)
+        wake.raise()
+    }
+
+    /// Tells the synchronizer, when a start of its waits for this renderer, to look again.
+    func reconsiderStart() {
+        let synchronizer = state.withLock { $0.synchronizer }
+        synchronizer?.reconsiderStart()
+    }
+
+    /// Whether a feeder still belongs to the present use; the last thing a feeder does is `retire`.
+    func isServed(by life: UInt64) -> Bool { state.withLock { !$0.stopping && $0.life == life } }
+
+    func retire() {
+        let waiting = state.withLock { state in
+            defer { state.onRetired.removeAll() }
+            return state.onRetired
+        }
+        for completion in waiting { completion() }
+    }
+}
+
+extension SampleBuffer {
+    /// How long the sound lasts; decoded sound knows it even where the buffer does not say.
+    var soundDuration: MediaTime {
+        if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
+        return duration
+    }
+
+    /// Film time just after the last sample.
+    var soundEnd: MediaTime? { presentationTime.map { $0 + soundDuration } }
+}

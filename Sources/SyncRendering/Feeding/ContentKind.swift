@@ -1,0 +1,21 @@
+/// What kind of sound a renderer plays; decides where it may go and what it must share a timeline with.
+public enum ContentKind: String, Sendable, CaseIterable {
+    /// The sound of a film: long, one at a time, may go to speakers.
+    case film
+    case music
+    case spokenAudio
+    /// Clicks and chimes of a program: short, any number at once, never on a speaker across the network, where they
+    /// would come half a second late and interrupt the neighbours.
+    case interfaceSound
+
+    /// A synchronizer has at most one such renderer.
+    public var isLongForm: Bool { self != .interfaceSound }
+
+    /// Whether sound of this kind may take such a route.
+    public func mayTake(_ route: AudioRouteKind) -> Bool {
+        switch route {
+        case .soundCard, .virtual: true
+        case .bufferedSpeaker, .realtimeSpeaker, .group: isLongForm
+        }
+    }
+}

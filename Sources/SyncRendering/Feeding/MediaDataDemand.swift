@@ -1,0 +1,127 @@
+internal import MediaCore
+
+/// What asks somebody for media data. The calls are safe from any thread.
+protocol MediaDataConsumer: AnyObject, Sendable {
+    var isReadyForMoreMediaData: Bool { get }
+    /// Buffers ever enqueued: whether a closure that was asked gave anything.
+    var enqueueCount: Int { get }
+}
+
+/// The one who supplies a renderer: a closure on a queue, or a receiver that waits for room. The newest is the only
+/// one; whoever supplied before is told so.
+///
+/// Never called with the consumer's lock held, because it asks the consumer in turn.
+final class MediaDataDemand: Sendable {
+    /// Why a receiver that waited for room goes on.
+    enum Wake: Sendable { case ready, flushed, superseded, cancelled }
+
+    private struct State {
+        /// Names the supplier: a receiver with an older number is superseded.
+        var supplier: UInt64 = 0
+        var request: MediaDataRequest?
+        var waiter: CheckedContinuation<Wake, Never>?
+        var flushes: UInt64 = 0
+    }
+
+    private let state = Lock(State())
+
+    /// A closure becomes the supplier.
+    func request(from request: MediaDataRequest) {
+        let (old, waiter) = replaceSupplier(with: request)
+        old?.cancel()
+        waiter?.resume(returning: .superseded)
+        request.ask()
+    }
+
+    /// The closure is asked no more. Returns whether there was one.
+    @discardableResult
+    func stop() -> Bool {
+        let request = state.withLock { state -> MediaDataRequest? in
+            defer { state.request = nil }
+            return state.request
+        }
+        request?.cancel()
+        return request != nil
+    }
+
+    /// A receiver becomes the supplier; returns the number it is known by.
+    func newReceiver() -> UInt64 {
+        let (old, waiter) = replaceSupplier(with: nil)
+        old?.cancel()
+        waiter?.resume(returning: .superseded)
+        return state.withLock { $0.supplier }
+    }
+
+    private func replaceSupplier(with request: MediaDataRequest?) -> (
+        MediaDataRequest?, CheckedContinuation<Wake, Never>?
+    ) {
+        state.withLock { state in
+            state.supplier += 1
+            defer {
+                state.request = request
+                state.waiter = nil
+            }
+            return (state.request, state.waiter)
+        }
+    }
+
+    /// The consumer is ready for more, or may be. Any thread; returns at once.
+    func offer() {
+        let (request, waiter) = takeWaiter()
+        request?.ask()
+        waiter?.resume(returning: .ready)
+    }
+
+    /// The consumer was flushed: a receiver that waits has waited for nothing.
+    ///
+    /// - Parameter asks: whether more is wanted now.
+    func noteFlush(asks: Bool = true) {
+        let (request, waiter) = takeWaiter(counting: 1)
+        if asks { request?.ask(isUrgent: true) }
+        waiter?.resume(returning: .flushed)
+    }
+
+    private func takeWaiter(counting flushes: UInt64 = 0) -> (MediaDataRequest?, CheckedContinuation<Wake, Never>?) {
+        state.withLock { state in
+            state.flushes += flushes
+            defer { state.waiter = nil }
+            return (state.request, state.waiter)
+        }
+    }
+
+    /// Flushes so far; a receiver compares before and after.
+    var flushCount: UInt64 { state.withLock { $0.flushes } }
+
+    func isSupplier(_ number: UInt64) -> Bool { state.withLock { $0.supplier == number } }
+
+    /// Waits until the consumer is ready, or until there is no point in waiting.
+    nonisolated(nonsending) func wait(as number: UInt64, for consumer: any MediaDataConsumer) async -> Wake {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let verdict = state.withLock { state -> Wake? in
+                    if state.supplier != number { return .superseded }
+                    state.waiter = continuation
+                    return nil
+                }
+                if let verdict { return continuation.resume(returning: verdict) }
+                // What happened between the caller's look and now told nobody.
+                if Task.isCancelled {
+                    cancelWait(as: number)
+                } else if consumer.isReadyForMoreMediaData {
+                    offer()
+                }
+            }
+        } onCancel: {
+            cancelWait(as: number)
+        }
+    }
+
+    private func cancelWait(as number: UInt64) {
+        let waiter = state.withLock { state -> CheckedContinuation<Wake, Never>? in
+            guard state.supplier == number else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: .cancelled)
+    }
+}

@@ -1,0 +1,36 @@
+public import MediaCore
+
+/// What an application feeds with sample buffers and a `RenderSynchronizer` drives: `AudioRenderer` for sound,
+/// `DisplayLayer` for pictures, and whatever an application adds (subtitles, lights).
+///
+/// A renderer belongs to one synchronizer at a time.
+public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
+    /// True while another buffer is wanted. Turns false when enough waits, and true again by itself while time runs or
+    /// when the route asks for more.
+    var isReadyForMoreMediaData: Bool { get }
+
+    /// True when a start now would not run dry at once. Also true when no more is to come: short material is
+    /// sufficient however short it is. Any thread.
+    var hasSufficientMediaDataForReliablePlaybackStart: Bool { get }
+
+    /// Adds a buffer; safe, if unwise without bound, while the renderer is not ready for more.
+    func enqueue(_ buffer: SampleBuffer)
+
+    /// Drops what was enqueued and has not been perceived. What is enqueued next starts anew.
+    func flush()
+
+    /// Calls `body` on a queue again and again, as often as it takes to stay full.
+    func requestMediaDataWhenReady(on queue: any MediaRequestQueue, using body: sending @escaping () -> Void)
+
+    /// Ends the requests. What was enqueued plays to its end.
+    func stopRequestingMediaData()
+
+    /// A synchronizer takes the renderer on. Called once before its first `timebaseDidChange`.
+    ///
+    /// - Throws: when it belongs to a synchronizer already; nothing has changed then.
+    func join(_ synchronizer: RenderSynchronizer) throws(RenderError)
+
+    /// The synchronizer has let the renderer go. `completion` is called, on any thread, when nothing of it is
+    /// perceived any more.
+    func leave(completion: @escaping @Sendable () -> Void)
+}

@@ -1,0 +1,144 @@
+public import MediaCore
+
+/// A start that waits until every renderer has sufficient material.
+struct PendingStart: Sendable {
+    var rate: Double
+    var time: MediaTime?
+}
+
+/// Who takes part, and what was asked on their behalf.
+struct Roster: Sendable {
+    struct Entry: Sendable {
+        var renderer: any QueuedSampleBufferRendering
+        /// Names the removal that is scheduled, and who waits for it.
+        var removal: (id: UInt64, completion: (@Sendable (Bool) -> Void)?)?
+    }
+
+    var entries: [Entry] = []
+    var delaysStarts = true
+    var pending: PendingStart?
+    var lastRemoval: UInt64 = 0
+
+    func index(of renderer: any QueuedSampleBufferRendering) -> Int? {
+        entries.firstIndex { $0.renderer === renderer }
+    }
+
+    /// Nil when the renderer may take part.
+    func refusal(of renderer: any QueuedSampleBufferRendering) -> RenderError? {
+        if index(of: renderer) != nil {
+            return RenderError(.alreadyAdded, "this renderer has been added already; add it once")
+        }
+        guard let audio = renderer as? AudioRenderer, audio.contentKind.isLongForm else { return nil }
+        let others = entries.compactMap { $0.renderer as? AudioRenderer }
+        guard let other = others.first(where: { $0.contentKind.isLongForm }) else { return nil }
+        return RenderError(
+            .secondLongFormAudio,
+            "this synchronizer plays one long sound (\(other.contentKind.rawValue)) already; enqueue both in one renderer, "
+                + "remove the other first, or make this one an interfaceSound")
+    }
+}
+
+extension RenderSynchronizer {
+    /// Those added and not yet removed, also while their removal is scheduled.
+    public var renderers: [any QueuedSampleBufferRendering] { roster.withLock { $0.entries.map(\.renderer) } }
+
+    /// Whether a start without a host instant waits until every renderer has sufficient material. True at first.
+    ///
+    /// Turned off while a start waits, that start happens as soon as the outputs' lead allows.
+    public var delaysRateChangeUntilHasSufficientMediaData: Bool {
+        get { roster.withLock { $0.delaysStarts } }
+        set {
+            let start = roster.withLock { roster in
+                roster.delaysStarts = newValue
+                return newValue ? nil : roster.pending
+            }
+            if let start { setRate(start.rate, time: start.time) }
+        }
+    }
+
+    /// The rate that was asked for, while a start waits for sufficient material; nil otherwise.
+    public var pendingRate: Double? { roster.withLock { $0.pending?.rate } }
+
+    /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
+    ///
+    /// - Throws: `alreadyAdded`, `secondLongFormAudio`, `invalidated`; nothing has changed then.
+    public func addRenderer(_ renderer: some QueuedSampleBufferRendering) throws(RenderError) {
+        let refusal = roster.withLock { roster -> RenderError? in
+            if let refusal = roster.refusal(of: renderer) { return refusal }
+            roster.entries.append(Roster.Entry(renderer: renderer))
+            return nil
+        }
+        if let refusal { throw refusal }
+        do {
+            try renderer.join(self)
+        } catch {
+            roster.withLock { $0.entries.removeAll { $0.renderer === renderer } }
+            throw error
+        }
+        add(renderer)
+    }
+
+    /// Adds a renderer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
+    {
+        try addRenderer(renderer)
+        return renderer.sampleBufferReceiver()
+    }
+
+    /// Adds a layer and returns its producing end for Swift concurrency.
+    public func sampleBufferReceiver(adding layer: DisplayLayer) throws(RenderError) -> sending SampleBufferReceiver {
+        try addRenderer(layer)
+        return layer.sampleBufferReceiver()
+    }
+
+    /// Lets a renderer go when the film reaches a moment, or at once when that has passed, also while film runs.
+    ///
+    /// A later call for the same renderer replaces an earlier one that has not happened.
+    ///
+    /// - Parameters:
+    ///   - time: nil is at once.
+    ///   - completion: called once, on any thread: true when this very call has removed the renderer and nothing of it is
+    ///     perceived any more; false when it was never added, or when a later call took this one's place.
+    public func removeRenderer(
+        _ renderer: some QueuedSampleBufferRendering, at time: MediaTime? = nil,
+        completion: (@Sendable (Bool) -> Void)? = nil
+    ) {
+        let (id, old) = roster.withLock { roster -> (UInt64?, (@Sendable (Bool) -> Void)?) in
+            guard let index = roster.index(of: renderer) else { return (nil, nil) }
+            roster.lastRemoval += 1
+            let old = roster.entries[index].removal
+            roster.entries[index].removal = (roster.lastRemoval, completion)
+            return (roster.lastRemoval, old?.completion)
+        }
+        old?(false)
+        guard let id else {
+            completion?(false)
+            return
+        }
+        if let time, time > currentTime {
+            observation.addAlarm(at: time, startsThread: runsByItself) { [weak self] in self?.remove(removal: id) }
+        } else {
+            remove(removal: id)
+        }
+    }
+
+    /// As `removeRenderer(_:at:completion:)`; returns what the completion would be told.
+    @discardableResult
+    public func removeRenderer(_ renderer: some QueuedSampleBufferRendering, at time: MediaTime? = nil) async -> Bool {
+        await withCheckedContinuation { continuation in
+            removeRenderer(renderer, at: time) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func remove(removal id: UInt64) {
+        let entry = roster.withLock { roster -> Roster.Entry? in
+            guard let index = roster.entries.firstIndex(where: { $0.removal?.id == id }) else { return nil }
+            return roster.entries.remove(at: index)
+        }
+        guard let entry else { return }
+        remove(entry.renderer)
+        entry.renderer.leave { entry.removal?.completion?(true) }
+        // Those who stay may be all that a start was waiting for.
+        reconsiderStart()
+    }
+}

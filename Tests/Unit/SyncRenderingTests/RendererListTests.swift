@@ -1,0 +1,240 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Who takes part in a timeline, and starts that wait for them; on virtual time.
+@Suite struct RendererListTests {
+    let clock = ManualClock()
+
+    private func refusal(_ body: () throws -> Void) -> RenderError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? RenderError)?.code
+        }
+    }
+
+    @Test func aSynchronizerPlaysOneLongSoundAndAnyNumberOfShortOnes() throws {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        try synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .film))
+        for kind in ContentKind.allCases where kind.isLongForm {
+            let second = AudioRenderer(codecs: SyntheticCodecs(), contentKind: kind)
+            #expect(refusal { try synchronizer.addRenderer(second) } == .secondLongFormAudio)
+            // Refused and free: another synchronizer may have it.
+            #expect(refusal { try RenderSynchronizer(clock: clock).addRenderer(second) } == nil)
+        }
+        try synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound))
+        try synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound))
+        try synchronizer.addRenderer(DisplayLayer())
+        #expect(synchronizer.renderers.count == 4)
+    }
+
+    @Test func aRendererHasOneSynchronizer() throws {
+        let (one, other) = (RenderSynchronizer(clock: clock), RenderSynchronizer(clock: clock))
+        let (sound, picture) = (AudioRenderer(codecs: SyntheticCodecs()), DisplayLayer())
+        try one.addRenderer(sound)
+        try one.addRenderer(picture)
+        #expect(refusal { try one.addRenderer(sound) } == .alreadyAdded)
+        #expect(refusal { try other.addRenderer(sound) } == .alreadyAdded)
+        #expect(refusal { try other.addRenderer(picture) } == .alreadyAdded)
+        #expect(other.renderers.isEmpty)
+        let ended = AudioRenderer(codecs: SyntheticCodecs())
+        ended.invalidate()
+        #expect(refusal { try other.addRenderer(ended) } == .invalidated)
+    }
+
+    @Test func interfaceSoundsNeverGoToASpeaker() throws {
+        final class Speaker: AudioOutput, Sendable {
+            let name = "Kitchen"
+            let kind: AudioRouteKind
+            init(_ kind: AudioRouteKind) { self.kind = kind }
+            let latency = OutputLatency(startLead: .zero)
+            let desiredDepth = Duration.seconds(60)
+            func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .passThrough(format) }
+            func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
+                Issue.record("opened for an interface's sound")
+            }
+            func finish() {}
+            var acceptedUntil: MediaTime? { nil }
+            func flush() {}
+            func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+            func setGain(_ gain: Float) {}
+            func close() {}
+        }
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let renderer = AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound)
+        try synchronizer.addRenderer(renderer)
+        let said = Lock<[String]>([])
+        var feeder = renderer.startWithoutThread { news in
+            if case .outputFailed(let error) = news { said.withLock { $0.append(error.message) } }
+        }
+        let card = RecordingOutput()
+        renderer.setOutput(card)
+        for kind in [AudioRouteKind.bufferedSpeaker, .realtimeSpeaker, .group] {
+            renderer.setOutput(Speaker(kind))
+            feeder.settle()
+        }
+        #expect(said.withLock { $0.count } == 3)
+        #expect(said.withLock { $0.allSatisfy { $0.contains("stay on this computer") } })
+        #expect(renderer.routeName == "recording")
+    }
+
+    // MARK: Removal
+
+    @Test func aRendererIsRemovedWhenTheFilmGetsThereAndFallsSilent() throws {
+        let stage = try VirtualStage()
+        stage.feed(from: stage.sound)
+        stage.settle()
+        stage.synchronizer.setRate(1, time: .zero)
+        let removed = Lock<[Bool]>([])
+        stage.synchronizer.removeRenderer(stage.renderer, at: second(2)) { value in
+            removed.withLock { $0.append(value) }
+        }
+        stage.run(for: .milliseconds(1500))
+        #expect(removed.withLock { $0.isEmpty })
+        #expect(stage.synchronizer.renderers.count == 1)
+        stage.run(for: .seconds(2))
+        #expect(removed.withLock { $0 } == [true])
+        #expect(stage.synchronizer.renderers.isEmpty)
+        let last = try #require(stage.sounds(from: HostInstant(nanoseconds: 0)).last)
+        #expect((1.9...2.3).contains(last.film))
+        // Free for another timeline, and empty.
+        let other = RenderSynchronizer(clock: stage.clock)
+        try other.addRenderer(stage.renderer)
+        #expect(stage.renderer.status.enqueuedUntil == nil)
+    }
+
+    @Test func aLaterRemovalTakesThePlaceOfAnEarlierOneAndStrangersAreNotRemoved() throws {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = DisplayLayer()
+        let told = Lock<[String]>([])
+        synchronizer.removeRenderer(layer) { value in told.withLock { $0.append("stranger \(value)") } }
+        try synchronizer.addRenderer(layer)
+        synchronizer.removeRenderer(layer, at: second(5)) { value in told.withLock { $0.append("first \(value)") } }
+        synchronizer.removeRenderer(layer, at: second(9)) { value in told.withLock { $0.append("second \(value)") } }
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        clock.advance(by: .seconds(6))
+        synchronizer.settle()
+        #expect(synchronizer.renderers.count == 1)
+        clock.advance(by: .seconds(4))
+        synchronizer.settle()
+        #expect(told.withLock { $0 } == ["stranger false", "first false", "second true"])
+    }
+
+    @Test func aJumpOverTheMomentRemovesToo() throws {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = DisplayLayer()
+        try synchronizer.addRenderer(layer)
+        synchronizer.removeRenderer(layer, at: second(5))
+        synchronizer.setRate(0, time: second(60))
+        synchronizer.settle()
+        #expect(synchronizer.renderers.isEmpty)
+    }
+
+    // MARK: Starts
+
+    @Test func aStartWaitsForSufficientMaterialAndThenBeginsWhereItWasToldTo() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.setRate(1, time: second(7))
+        #expect(stage.synchronizer.pendingRate == 1)
+        stage.run(for: .seconds(3))
+        #expect(stage.synchronizer.currentTime == second(7))
+        let source = stage.sound
+        try source.seek(to: second(7), mode: .exact)
+        stage.feed(from: source)
+        let fed = stage.clock.now
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.pendingRate == nil)
+        #expect(stage.synchronizer.rate == 1)
+        #expect((8.5..<9.0).contains(stage.synchronizer.currentTime.seconds))
+        #expect(stage.worstError(from: fed) < 0.001)
+        // Not one sample of the beginning is missing.
+        #expect(abs(try #require(stage.sounds(from: fed).first).film - 7) < 0.001)
+    }
+
+    @Test func withoutThePatienceAStartHappensAtOnceAndSoundJoinsLater() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.currentTime.seconds > 0.8)
+        stage.feed(from: stage.sound)
+        let fed = stage.clock.now
+        stage.run(for: .seconds(2))
+        #expect(stage.worstError(from: fed) < 0.001)
+    }
+
+    @Test func patienceThatEndsLetsAWaitingStartGo() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.rate == 0)
+        stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.rate == 1)
+    }
+
+    @Test func aCommandReplacesAStartThatWaits() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.setRate(1, time: second(7))
+        stage.synchronizer.setRate(0, time: second(3))
+        stage.feed(from: stage.sound)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.currentTime == second(3))
+        #expect(stage.synchronizer.rate == 0)
+    }
+
+    /// However short it is: 20 ms are less than any route wants before a start.
+    @Test func shortMaterialIsSufficientOnceItsEndIsKnown() throws {
+        let film = SyntheticFilm(duration: millisecond(20), sampleRate: VirtualStage.rate)
+        let stage = try VirtualStage(film: film)
+        let buffer = try #require(try stage.sound.read())
+        stage.renderer.enqueue(buffer)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(!stage.renderer.hasSufficientMediaDataForReliablePlaybackStart)
+        #expect(stage.synchronizer.rate == 0)
+        stage.renderer.stopRequestingMediaData()
+        let ended = stage.clock.now
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.sounds(from: ended).count >= 58)
+        // Readiness came back with the end: more may follow.
+        #expect(stage.renderer.isReadyForMoreMediaData)
+        #expect(stage.renderer.status.isDrained)
+    }
+
+    @Test func noSoundAtAllIsSufficientToo() throws {
+        let stage = try VirtualStage()
+        stage.renderer.stopRequestingMediaData()
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.rate == 1)
+    }
+
+    @Test func aPauseEndsWhatWasHandedOverAndAResumeLosesNothing() throws {
+        let stage = try VirtualStage()
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(2))
+        stage.synchronizer.setRate(0)
+        stage.run(for: .seconds(3))
+        let held = stage.synchronizer.currentTime
+        stage.synchronizer.setRate(1)
+        let resumed = stage.clock.now
+        stage.run(for: .seconds(2))
+        #expect(abs(try #require(stage.sounds(from: resumed).first).film - held.seconds) < 0.02)
+        #expect(stage.worstError(from: resumed) < 0.001)
+    }
+
+    @Test func aHostInstantIsObeyedWhateverTheRenderersHave() throws {
+        let stage = try VirtualStage()
+        let instant = stage.clock.now.advanced(by: .seconds(1))
+        stage.synchronizer.setRate(1, time: second(4), atHostTime: instant)
+        stage.run(for: .seconds(3))
+        #expect(stage.synchronizer.currentTime == second(6))
+    }
+}

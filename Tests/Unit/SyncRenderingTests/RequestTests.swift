@@ -1,0 +1,223 @@
+import Dispatch
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Requests for media data, on virtual time.
+@Suite struct RequestTests {
+    @Test func aClosureIsAskedUntilTheRouteIsFull() throws {
+        let output = RecordingOutput(capacity: 1_000_000, desiredDepth: .seconds(30), sampleRate: VirtualStage.rate)
+        let stage = try VirtualStage(output: output)
+        stage.feed(from: stage.sound)
+        stage.settle()
+        #expect(!stage.renderer.isReadyForMoreMediaData)
+        #expect((30..<33).contains(try #require(stage.renderer.status.enqueuedUntil).seconds))
+        #expect(stage.queue.count == 0)
+    }
+
+    /// Two hours, one second at a time, on a route that wants four minutes: never less than that less one buffer.
+    @Test func itIsAskedAgainForTwoHoursAsOftenAsItTakesToStayFull() throws {
+        let output = RecordingOutput(desiredDepth: .seconds(240), passThroughCodec: "synthetic")
+        let stage = try VirtualStage(seconds: 7500, output: output)
+        stage.feed(from: stage.sound)
+        stage.settle()
+        stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
+        var least = Double.infinity
+        for _ in 0..<7200 {
+            stage.clock.advance(by: .seconds(1))
+            stage.settle()
+            let until = try #require(stage.renderer.status.enqueuedUntil)
+            least = min(least, (until - stage.synchronizer.currentTime).seconds)
+        }
+        #expect(least >= 240)
+        let packets = output.state.withLock { $0.packets }
+        #expect(packets.count > 21_000)
+        let inOrder = zip(packets, packets.dropFirst()).allSatisfy { one, next in
+            one.presentationTime.map { $0 + one.duration } == next.presentationTime
+        }
+        #expect(inOrder)
+        // What is kept for a change of speed is what is not yet heard.
+        #expect(stage.renderer.state.withLock { $0.kept.count } < 300)
+    }
+
+    @Test func howMuchIsAskedForFollowsTheRouteAndItsChanges() throws {
+        func output(_ depth: Int) -> RecordingOutput {
+            RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(depth), sampleRate: VirtualStage.rate)
+        }
+        let stage = try VirtualStage(output: output(1))
+        stage.feed(from: stage.sound)
+        stage.settle()
+        func ahead() throws -> Double {
+            (try #require(stage.renderer.status.enqueuedUntil) - stage.synchronizer.currentTime).seconds
+        }
+        #expect(try (1..<3).contains(ahead()))
+        stage.renderer.setOutput(output(120))
+        stage.settle()
+        #expect(try (120..<123).contains(ahead()))
+        stage.renderer.setOutput(output(1))
+        stage.settle()
+        #expect(!stage.renderer.isReadyForMoreMediaData)
+        stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
+        stage.clock.advance(by: .seconds(130))
+        stage.settle()
+        #expect(try (1..<4).contains(ahead()))
+    }
+
+    @Test func aClosureThatNeverEnqueuesIsAskedFiftyTimesASecondAndHarmsNobody() throws {
+        let stage = try VirtualStage()
+        let calls = Lock(0)
+        stage.renderer.requestMediaDataWhenReady(on: stage.queue) { calls.withLock { $0 += 1 } }
+        stage.run(for: .seconds(10))
+        #expect((400...501).contains(calls.withLock { $0 }))
+        // It is asked at once after a flush: there may be something to give again.
+        let before = calls.withLock { $0 }
+        stage.renderer.flush()
+        stage.queue.turn()
+        #expect(calls.withLock { $0 } == before + 1)
+        stage.renderer.stopRequestingMediaData()
+        let last = calls.withLock { $0 }
+        stage.run(for: .seconds(1))
+        #expect(calls.withLock { $0 } == last)
+    }
+
+    @Test func afterTheStopNothingIsAskedAndWhatIsEnqueuedIsStillHeard() throws {
+        let stage = try VirtualStage()
+        let source = stage.sound
+        let calls = Lock(0)
+        let renderer = stage.renderer
+        renderer.requestMediaDataWhenReady(on: stage.queue) {
+            calls.withLock { $0 += 1 }
+            if let buffer = try? source.read() { renderer.enqueue(buffer) }
+            renderer.stopRequestingMediaData()
+        }
+        stage.settle()
+        #expect(calls.withLock { $0 } == 1)
+        let late = try #require(try source.read())
+        renderer.enqueue(late)
+        stage.synchronizer.setRate(1, time: .zero)
+        let begun = stage.clock.now
+        stage.run(for: .seconds(4))
+        #expect(calls.withLock { $0 } == 1)
+        let last = try #require(stage.sounds(from: begun).last)
+        #expect(abs(last.film - (try #require(late.end)).seconds) < 0.01)
+        #expect(stage.renderer.status.isDrained)
+    }
+
+    @Test func theLastRequestIsTheOnlyOne() throws {
+        let stage = try VirtualStage()
+        let (first, second) = (Lock(0), Lock(0))
+        stage.renderer.requestMediaDataWhenReady(on: stage.queue) { first.withLock { $0 += 1 } }
+        stage.renderer.requestMediaDataWhenReady(on: stage.queue) { second.withLock { $0 += 1 } }
+        stage.run(for: .seconds(1))
+        #expect(first.withLock { $0 } == 0)
+        #expect(second.withLock { $0 } > 0)
+    }
+
+    @Test func aRendererThatIsGoneAsksNobody() {
+        let clock = ManualClock()
+        let queue = ManualQueue(clock: clock)
+        let calls = Lock(0)
+        var renderer: AudioRenderer? = AudioRenderer(codecs: SyntheticCodecs())
+        renderer?.requestMediaDataWhenReady(on: queue) { calls.withLock { $0 += 1 } }
+        queue.turn(atMost: 1)
+        #expect(calls.withLock { $0 } == 1)
+        renderer = nil
+        for _ in 0..<10 {
+            clock.advance(by: .seconds(1))
+            queue.turn()
+        }
+        #expect(calls.withLock { $0 } == 1)
+        #expect(queue.count == 0)
+    }
+
+    /// The closure may hold what is nobody else's and not `Sendable`: the compiler sees that it was sent away.
+    @Test func aClosureMayCaptureWhatIsNotSendable() throws {
+        final class Reader {
+            var given = 0
+            let buffer: SampleBuffer
+            init(_ buffer: SampleBuffer) { self.buffer = buffer }
+        }
+        let stage = try VirtualStage()
+        let reader = Reader(try #require(try stage.sound.read()))
+        let renderer = stage.renderer
+        renderer.requestMediaDataWhenReady(on: stage.queue) {
+            reader.given += 1
+            renderer.enqueue(reader.buffer)
+        }
+        stage.settle()
+        #expect(!renderer.isReadyForMoreMediaData || renderer.enqueueCount > 0)
+    }
+
+    @Test func onAConcurrentQueueOneCallFollowsTheOther() {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
+        let source = film.source(for: film.summary.tracks[1])
+        let full = DispatchSemaphore(value: 0)
+        let queue = DispatchQueue(label: "requests", attributes: .concurrent)
+        let count = Counters()
+        renderer.requestMediaDataWhenReady(on: queue) {
+            count.enter()
+            if let buffer = try? source.read() { renderer.enqueue(buffer) }
+            count.leave()
+            if !renderer.isReadyForMoreMediaData { full.signal() }
+        }
+        full.wait()
+        renderer.stopRequestingMediaData()
+        #expect(count.most == 1)
+        #expect(count.calls > 5)
+    }
+
+    private final class Counters: Sendable {
+        private let state = Lock((inside: 0, most: 0, calls: 0))
+        func enter() {
+            state.withLock {
+                $0.inside += 1
+                $0.calls += 1
+                $0.most = max($0.most, $0.inside)
+            }
+        }
+        func leave() { state.withLock { $0.inside -= 1 } }
+        var most: Int { state.withLock { $0.most } }
+        var calls: Int { state.withLock { $0.calls } }
+    }
+
+    // MARK: Pictures
+
+    @Test func aLayerAsksForPicturesAsItShowsThem() throws {
+        let clock = ManualClock()
+        let queue = ManualQueue(clock: clock)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = DisplayLayer(depth: 4)
+        try synchronizer.addRenderer(layer)
+        let frame = MediaTime(value: 1, timescale: 24)
+        let next = Lock(0)
+        layer.requestMediaDataWhenReady(on: queue) {
+            while layer.isReadyForMoreMediaData {
+                let number = next.withLock { number in
+                    defer { number += 1 }
+                    return number
+                }
+                guard number < 24 * 600 else { return layer.stopRequestingMediaData() }
+                layer.enqueue(NumberedPicture.buffer(number, every: frame))
+            }
+        }
+        queue.turn()
+        #expect(layer.count == 4)
+        let screen = VirtualScreen(clock: clock)
+        let presenter = FramePresenter(
+            layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
+        synchronizer.setRate(1, time: .zero)
+        for _ in 0..<200_000 where presenter.shownCount < 24 * 600 {
+            if case .at(let instant) = presenter.step() {
+                clock.advance(to: instant)
+            } else {
+                clock.advance(by: .milliseconds(1))
+            }
+            queue.turn()
+        }
+        #expect(screen.shown.map(\.number) == Array(0..<(24 * 600)))
+        #expect(presenter.droppedCount == 0)
+    }
+}
