@@ -207,6 +207,8 @@ struct AudioFeeder {
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
+            // The output would play it: it plays whatever it has in time.
+            guard !buffer.flags.contains(.decodeOnly) else { return true }
             pending = .packets(limit.map { packets.prefix(before: $0) } ?? packets, 0)
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
