@@ -148,6 +148,7 @@ let package = Package(
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),
         fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("CalibrationFuzz", ["Talkie", "LocalOutput", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),
         fuzzing("TLV8Fuzz", ["AirPlayWire"]),
         fuzzing("PairingFuzz", ["AirPlayWire"]),

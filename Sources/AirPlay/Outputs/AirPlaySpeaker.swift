@@ -113,6 +113,16 @@ public final class AirPlaySpeaker: AudioOutput {
         return OutputLatency(startLead: lead, shares: shares)
     }
 
+    public var wait: OutputWait? {
+        let (session, failure) = state.withLock { ($0.session, $0.failure) }
+        if failure != nil { return nil }
+        guard let session else { return OutputWait(.opening, of: name) }
+        let (readiness, ready) = session.clock
+        let remaining = ready.map { max(.zero, $0.advanced(by: session.startLeads.look) - .now) }
+        if readiness == .ready, remaining ?? .zero == .zero { return nil }
+        return OutputWait(.clock, of: name, remaining: remaining)
+    }
+
     /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
     /// heard, the film goes on without it.
     public var isReadyToStart: Bool {

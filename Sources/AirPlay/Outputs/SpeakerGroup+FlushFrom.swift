@@ -3,35 +3,45 @@ public import SyncRendering
 
 /// Taking back the end of what every member was handed.
 extension SpeakerGroup: PartialFlushing {
-    /// The member that needs most decides, and a little more, so that all of them are in time.
+    /// The member that needs most decides, and with several a little more, so that all of them are in time.
     public var partialFlushLead: Duration {
         let leads = active.map { ($0 as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600) }
-        return (leads.max() ?? .zero) + .milliseconds(100)
+        return (leads.max() ?? .zero) + (leads.count > 1 ? Self.spread : .zero)
     }
+
+    /// Members are asked one after the other.
+    private static let spread: Duration = .milliseconds(100)
 
     public func beginPartialFlush(from time: MediaTime) {
         let (ballot, lanes, room) = state.withLock { state in
-            let ballot = GroupFlush(time: time, voters: state.lanes.count)
+            // Who joins and was given nothing yet has nothing to take back.
+            let lanes = state.lanes.filter(\.isFed)
+            let ballot = GroupFlush(time: time, lanes: lanes)
             state.partialFlush = ballot
-            return (ballot, state.lanes, state.context?.room)
+            return (ballot, lanes, state.context?.room)
         }
         for (index, lane) in lanes.enumerated() { ballot.ask(lane, index: index) { room?.raise() } }
     }
 
     public var partialFlushVerdict: PartialFlushVerdict? {
-        let (ballot, lanes) = state.withLock { ($0.partialFlush, $0.lanes) }
-        guard let ballot else { return .flushed(keptUntil: nil, severed: nil) }
+        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(keptUntil: nil, severed: nil) }
         guard let results = ballot.results else { return nil }
         let refused = results.indices.filter { if case .refused = results[$0] { true } else { false } }
         if refused.count == results.count, !refused.isEmpty {
             let leads = results.compactMap { result -> Duration? in
                 if case .refused(let lead) = result { lead } else { nil }
             }
-            return .tooLate(leadNeeded: (leads.max() ?? .zero) + .milliseconds(100))
+            return .tooLate(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
         }
         // The others have let go of it: whoever lost the race falls silent until the new sound begins.
-        for index in refused where lanes.indices.contains(index) { lanes[index].renderer.flush() }
-        state.withLock { $0.fedUntil = ballot.time }
+        for index in refused { ballot.lanes[index].renderer.flush() }
+        feeding.withLock { _ in
+            state.withLock { state in
+                state.fedUntil = ballot.time
+                state.history.cut(from: ballot.time)
+                state.hasFinished = false
+            }
+        }
         return .flushed(keptUntil: acceptedUntil, severed: nil)
     }
 }
@@ -39,11 +49,13 @@ extension SpeakerGroup: PartialFlushing {
 /// The answers of a group's members to one flush.
 final class GroupFlush: Sendable {
     let time: MediaTime
+    let lanes: [GroupLane]
     private let answers: Lock<[PartialFlushResult?]>
 
-    init(time: MediaTime, voters: Int) {
+    init(time: MediaTime, lanes: [GroupLane]) {
         self.time = time
-        answers = Lock([PartialFlushResult?](repeating: nil, count: voters))
+        self.lanes = lanes
+        answers = Lock([PartialFlushResult?](repeating: nil, count: lanes.count))
     }
 
     /// Every member's answer; nil while one is missing.
