@@ -58,7 +58,8 @@ extension SpeakerLabTests {
             let files = [
                 try Lab.tone(500, seconds: 6, rate: 44100, ["-c:a", "aac", "-b:a", "192k"], named: "one.m4a"),
                 try Lab.tone(1200, seconds: 5, rate: 48000, ["-c:a", "libmp3lame", "-b:a", "192k"], named: "two.mp3"),
-                try Lab.tone(1000, seconds: 3, rate: 48000, ["-c:a", "libmp3lame", "-b:a", "192k"], named: "three.mp3"),
+                try Lab.tone(
+                    1000, seconds: 3, rate: 48000, ["-c:a", "libmp3lame", "-b:a", "192k"], named: "three.mp3"),
                 try Lab.tone(2000, seconds: 3, rate: 48000, ["-c:a", "alac"], named: "four.m4a"),
             ]
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
