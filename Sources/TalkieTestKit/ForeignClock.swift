@@ -40,7 +40,8 @@ public struct ForeignClock: Sendable {
         let there = came.advanced(by: oneWay())
         let isInterrupted = interruptions > 0 && draw() < interruptions
         return Exchange(
-            left: time(at: isInterrupted ? host.advanced(by: interruption) : host), came: came, asked: came, heard: time(at: there),
+            left: time(at: isInterrupted ? host.advanced(by: interruption) : host), came: came, asked: came,
+            heard: time(at: there),
             answered: there.advanced(by: oneWay()))
     }
 
