@@ -51,7 +51,8 @@ extension TimebaseSnapshot {
         }
         view.current = TimebaseSegment(mediaAnchor: moment, hostAnchor: current.hostAnchor, rate: 0)
         if scheduled == nil {
-            view.scheduled = TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: current.rate, speed: current.speed)
+            view.scheduled = TimebaseSegment(
+                mediaAnchor: moment, hostAnchor: start, rate: current.rate, speed: current.speed)
         }
         return view
     }
