@@ -130,7 +130,11 @@ let package = Package(
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore"]),
+            [
+                "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // What the renderers cost: Benchmarks/renderers
