@@ -81,7 +81,7 @@ struct AudioFeeder {
             guard state.life == life else {
                 return (
                     changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain, resume: nil
+                    gain: state.gain, resume: MediaTime?.none
                 )
             }
             defer {
