@@ -89,7 +89,7 @@ let package = Package(
             ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
-        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore", "TalkieTestKit"]),
         tests(
             "AirPlayTests", in: "Unit",
             ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -154,7 +154,7 @@ let package = Package(
         fuzzing("RTSPFuzz", ["AirPlayWire"]),
         fuzzing("FramesFuzz", ["AirPlayWire"]),
         fuzzing("DatagramsFuzz", ["AirPlayWire"]),
-        fuzzing("PTPFuzz", ["PTP"]),
+        fuzzing("PTPFuzz", ["PTP", "MediaCore"]),
         fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )

@@ -18,6 +18,8 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
     public private(set) var isLost = false
+    /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
+    public var held: (() -> TimebaseSegment?)?
     /// As of a speaker that is away, and of one that has yet to learn the clock.
     public var isAway = false
     public var earliestStart: HostInstant?
@@ -80,6 +82,7 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
             ])
     }
 
+    public var heldLine: TimebaseSegment? { held?() }
     public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }

@@ -18,22 +18,42 @@ extension SessionCore {
             body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
     }
 
+    /// Why the speaker can never be started: it insists on its clock while another speaker's is followed.
+    var isTurnedAway: Bool {
+        guard let ptp, let remote else { return false }
+        return ptp.isTurnedAway(remote)
+    }
+
+    /// The speaker takes no start on our clock: it is left to its own. False when that was tried already.
+    func yieldClock() -> Bool {
+        guard let ptp, let remote else { return false }
+        return ptp.yield(to: remote)
+    }
+
     /// The frame `position` is heard at `instant`, and the others before and after it.
-    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
+    ///
+    /// - Returns: the moment as the speaker was told it, and on what.
+    func play(
+        _ position: RTPTimestamp, at instant: HostInstant
+    ) throws(AirPlayError) -> (moment: PTPInstant, timeline: PTPTimeline) {
         guard let remote, let writer = shared.writer, stream != nil else {
             throw AirPlayError(.outOfOrder, "There is no stream to start.")
         }
-        let timeline = ptp?.timeline(for: remote)
+        guard let timeline = shared.clock?.timeline else {
+            throw AirPlayError(.clockNotReady, "The speaker's own clock is not known yet; try again.")
+        }
+        let moment = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
         if let sender = writer as? RealtimeSender {
-            sender.play(.init(position: onWire, instant: instant, timeline: timeline))
+            sender.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster))
             configuration.lessons.learn(.played)
             ptp?.setPlaying(true, for: remote)
-            return
+            return (moment, timeline)
         }
-        guard let ptp, let timeline else { return }
-        let body = SessionRequests.play(
-            position: onWire, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
+        guard let ptp, let grandmaster = timeline.grandmaster else {
+            throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
+        }
+        let body = SessionRequests.play(position: onWire, at: moment, clock: grandmaster.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(
@@ -42,6 +62,7 @@ extension SessionCore {
         _ = try response.accepted("start")
         configuration.lessons.learn(.played)
         ptp.setPlaying(true, for: remote)
+        return (moment, timeline)
     }
 
     /// Silence at once; the sound already sent is kept.

@@ -39,6 +39,8 @@ public final class AirPlaySpeaker: AudioOutput {
         var speed = 1.0
         var acceptedUntil: MediaTime?
         var isFinished = false
+        /// What the present session was told to play by.
+        var told: ToldLine?
         /// Counts jumps and new streams: an anchor for an older one is void.
         var epoch: UInt64 = 0
         /// Counts `close`: a rejoin for an older use of the speaker gives up.
@@ -238,6 +240,7 @@ public final class AirPlaySpeaker: AudioOutput {
     func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
         state.session = session
         state.setup = setup
+        state.told = nil
         state.adopted = .now
         state.epoch += 1
         let attendance = SpeakerAttendance(speaker: self)
@@ -294,8 +297,10 @@ public final class AirPlaySpeaker: AudioOutput {
             reachesPreroll = before < needed && line.frames >= needed
             // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
             if let context = state.context {
-                let heard = context.timebase.currentTime.advanced(by: .seconds(-1))
-                state.store?.setFloor(line.timestamp(of: heard, rate: 1))
+                let segment = context.timebase.snapshot.segment(at: .now)
+                let heard = segment.mediaTime(at: .now).advanced(by: .seconds(-1))
+                let speed = segment.speed > 0 ? segment.speed : 1
+                state.store?.setFloor(line.timestamp(of: heard, rate: speed))
             }
             state.line = line
             state.isFinished = false
@@ -333,6 +338,7 @@ public final class AirPlaySpeaker: AudioOutput {
             state.isFinished = false
             guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
+            state.told = nil
             state.epoch += 1
             guard let next = state.line?.next else { return nil }
             state.session?.haltStream()

@@ -94,6 +94,12 @@ public final class SpeakerGroup: AudioOutput {
 
     public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
     public var earliestStart: HostInstant? { active.compactMap(\.earliestStart).max() }
+    /// AirPlay members hold one line: they are served one time, and at most one of them is followed.
+    public var heldLine: TimebaseSegment? {
+        for lane in lanes where lane.isOpen { if let line = lane.renderer.heldLine { return line } }
+        return nil
+    }
+
     public var isDrained: Bool { lanes.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
 
     public var failure: OutputError? {

@@ -51,10 +51,11 @@ final class RealtimeSender: StreamWriter {
     /// - Parameters:
     ///   - source: what RTP headers name: 0 with PTP timing.
     ///   - arrivalToRender: the shortest time that the receiver says it needs.
+    ///   - clock: the clock that the speaker plays by, as known now; takes no longer than a lock is held.
     ///   - room: called on the sender's thread when packets fit again; must return at once.
     init(
         ends: Ends, key: SecretBytes, format: StreamFormat, source: UInt32, arrivalToRender: Duration?,
-        store: PacketStore, room: @escaping @Sendable () -> Void
+        store: PacketStore, clock: @escaping @Sendable () -> PTPTimeline?, room: @escaping @Sendable () -> Void
     ) {
         self.ends = ends
         self.format = format
@@ -68,7 +69,7 @@ final class RealtimeSender: StreamWriter {
                 var round = Round(
                     pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
                     packetizer: RealtimePacketizer(key: key, source: source, firstSequence: first))
-                self.run(&round, room)
+                self.run(&round, clock, room)
             }
         }
     }
@@ -122,9 +123,10 @@ final class RealtimeSender: StreamWriter {
 
     // MARK: The thread
 
-    private func run(_ round: inout Round, _ room: () -> Void) {
+    private func run(_ round: inout Round, _ clock: () -> PTPTimeline?, _ room: () -> Void) {
         while !isClosing.load(ordering: .acquiring) {
             let (line, serial) = shared.withLock { ($0.line, $0.serial) }
+            if let timeline = clock() { round.pacing.mapping = timeline.mapping }
             if serial != round.serial {
                 round.serial = serial
                 round.pacing.begin(line, at: .now)

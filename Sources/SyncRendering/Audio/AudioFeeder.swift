@@ -30,6 +30,8 @@ struct AudioFeeder {
     var encodedUntil: MediaTime?
     var isBlockHeld = false
     var wasReadyToStart = true
+    /// What was noted last of how far the output's sound reaches.
+    private var notedUntil: MediaTime?
 
     enum Pending {
         case nothing
@@ -251,6 +253,7 @@ struct AudioFeeder {
         if taken > 0 {
             let until = output.acceptedUntil
             renderer.state.withLock { if !$0.flushRequested { $0.status.acceptedUntil = until } }
+            noteAcceptance(until)
             renderer.tell(.progress)
         }
         if done { announceReadiness() }
@@ -319,7 +322,18 @@ struct AudioFeeder {
             state.status.acceptedUntil = until
             return true
         }
-        if hasMoved { renderer.tell(.progress) }
+        guard hasMoved else { return }
+        noteAcceptance(until)
+        renderer.tell(.progress)
+    }
+
+    /// Once for each second of film and at each jump, so that the timeline of a long evening stays small.
+    private mutating func noteAcceptance(_ until: MediaTime?) {
+        guard let until, let context else { return }
+        if let notedUntil, until >= notedUntil, (until - notedUntil).duration < .seconds(1) { return }
+        notedUntil = until
+        let ahead = (until - renderer.timebase.currentTime).duration
+        renderer.events.note(.audioAccepted(until: until, ahead: ahead, output: context.id))
     }
 
     /// Tells when the output has found out its own delay, or has to find it out again.

@@ -290,6 +290,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         }
     }
 
+    /// The line to which the synchronizer's must be bent, when the output cannot be moved
+    /// (`RenderSynchronizer.steer(toward:)`); nil nearly always. Any thread.
+    public var heldLine: TimebaseSegment? {
+        guard var line = state.withLock({ $0.output })?.heldLine else { return nil }
+        line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
+        return line
+    }
+
     // MARK: Follower
 
     public var startLead: Duration {

@@ -81,6 +81,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
+    /// The line on which sound handed over lies for good, when the output plays by a clock of its own that cannot be
+    /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
+    var heldLine: TimebaseSegment? { get }
+
     /// Film time up to which sound has been taken since the last flush; nil when there is none.
     var acceptedUntil: MediaTime? { get }
 
@@ -144,4 +148,5 @@ extension AudioOutput {
     public var isReadyToStart: Bool { true }
     public var earliestStart: HostInstant? { nil }
     public var failure: OutputError? { nil }
+    public var heldLine: TimebaseSegment? { nil }
 }

@@ -8,11 +8,17 @@ public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
     public var hostAnchor: HostInstant
     /// 0 stands still, 1 is natural speed. Never negative.
     public var rate: Double
+    /// What was commanded: `rate` differs from it, by at most 100 ppm, while a clock is followed that is not this
+    /// computer's (`RenderSynchronizer.steer`). Sound is converted for this speed.
+    public var speed: Double
 
-    public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double) {
+    /// - Parameter speed: nil is `rate`.
+    public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double, speed: Double? = nil) {
         self.mediaAnchor = mediaAnchor
         self.hostAnchor = hostAnchor
         self.rate = rate.isFinite ? max(0, rate) : 0
+        let commanded = speed ?? self.rate
+        self.speed = commanded.isFinite ? max(0, commanded) : 0
     }
 
     /// The film moment perceived at a host instant.
@@ -37,7 +43,7 @@ public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
     public var current: TimebaseSegment
     /// Takes over at its own `hostAnchor`.
     public var scheduled: TimebaseSegment?
-    /// Counts changes; samples prepared for an older line are recognised by it.
+    /// Counts commands; steering is none. Samples prepared for an older line are recognised by it.
     public var generation: UInt64
 
     /// The stretch in force at a host instant.
@@ -97,6 +103,9 @@ public final class Timebase: Sendable {
         }
         return snapshot
     }
+
+    /// How much later than the synchronizer's line this one lies. Lock-free.
+    public var delayInAll: Duration { .nanoseconds(wholeDelay) }
 
     /// Nanoseconds by which this line lies later than the synchronizer's.
     private var wholeDelay: Int64 {

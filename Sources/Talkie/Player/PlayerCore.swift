@@ -13,6 +13,8 @@ final class PlayerCore {
         /// After a jump to a sync picture the sound is sent to that picture's time.
         var soundFollowsPicture: Bool
         var began: HostInstant
+        /// Outputs are given until then to notice by themselves that they must begin anew.
+        var notBefore: HostInstant?
     }
 
     let parts: Player.Parts
@@ -45,6 +47,9 @@ final class PlayerCore {
     /// See `keepStart`.
     var pendingStart: PendingStart?
     var isVolumeChosen: Bool
+    var suspensions: SuspensionWatch
+    /// When the line was last compared with what an output holds.
+    var lastSteering = HostInstant(nanoseconds: 0)
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
@@ -57,6 +62,7 @@ final class PlayerCore {
     ) {
         self.startPipeline = startPipeline
         self.parts = parts
+        suspensions = SuspensionWatch(parts.clock)
         self.options = options
         self.synchronizer = synchronizer
         self.layer = layer
@@ -96,6 +102,7 @@ final class PlayerCore {
 
     /// Carries out what was asked and looks at what moved; false when the player is shut down.
     func turn() -> Bool {
+        if let asleep = suspensions.check(parts.clock) { resumed(after: asleep) }
         for command in mailbox.takeAll() { command(self) }
         if isRunning { advance() }
         return isRunning
@@ -133,6 +140,7 @@ final class PlayerCore {
         if jump != nil { continueJump() }
         keepStart()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
+        if state.phase == .playing { steer() }
     }
 
     var speed: Double { state.speed }
@@ -234,7 +242,8 @@ final class PlayerCore {
         // Sound that does not come within eight seconds is joined later rather than waited for.
         let patience = parts.clock.now - jump.began < .seconds(8)
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
-        guard pictureReady, soundReady || mayGoWithoutSound else {
+        let isTime = jump.notBefore.map { parts.clock.now >= $0 } ?? true
+        guard pictureReady, isTime, soundReady || mayGoWithoutSound else {
             state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"
             return
         }

@@ -16,6 +16,8 @@ extension TimelineReport {
             ("skipped_before_decoding", .whole(skippedBeforeDecoding)),
             ("starts", .whole(runningAnchors)),
             ("reanchors", .whole(max(0, runningAnchors - 1))),
+            ("furthest_bend_ppm", .optional(furthestBend, decimals: 3)),
+            ("suspensions", .whole(suspensions)),
             ("audio_delay_ms", .real(delayWanted * 1000, decimals: 3)),
             ("lost_events", .whole(lostEvents)),
             ("lines_understood", .whole(understoodLines)),

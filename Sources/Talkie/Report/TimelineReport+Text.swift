@@ -20,6 +20,10 @@ extension TimelineReport {
             "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
                 + "\(skippedBeforeDecoding) skipped before decoding\(screenMode.map { "; screen \($0)" } ?? "")")
         lines.append("line      \(count(runningAnchors, "start")), \(count(max(0, runningAnchors - 1), "re-anchor"))")
+        if let furthestBend {
+            lines.append("          bent by up to \(Decimals.signed(furthestBend, 1)) ppm to follow a speaker's clock")
+        }
+        if suspensions > 0 { lines.append("          the computer was suspended \(count(suspensions, "time"))") }
         for remark in remarks { lines.append("note      \(remark)") }
         return lines.joined(separator: "\n") + "\n"
     }

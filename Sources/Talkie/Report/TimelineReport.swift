@@ -49,6 +49,10 @@ public struct TimelineReport {
     /// Commanded lines on which time runs: the first is the start, the others are jumps, resumptions and re-anchors.
     private(set) var runningAnchors = 0
     private(set) var anchorSeries = DecimatedSeries()
+    /// The furthest that the line was bent to follow a speaker's clock, in parts per million; nil: it never was.
+    private(set) var furthestBend: Double?
+    /// Times that the computer was suspended.
+    private(set) var suspensions = 0
     private(set) var lostEvents = 0
     /// Seconds by which sound was wanted later than picture, as said last; not part of any offset here.
     private(set) var delayWanted = 0.0
@@ -165,6 +169,12 @@ public struct TimelineReport {
                 runningAnchors += 1
                 anchorSeries.add(1, at: max(now, seconds(of: anchor)))
             }
+        case .bent(let film, let anchor, let rate, let speed):
+            line.bend(film: film, host: HostInstant(nanoseconds: anchor), rate: rate, speed: speed)
+            guard speed > 0, rate.isFinite, speed.isFinite else { return true }
+            let bend = (rate / speed - 1) * 1e6
+            if bend.magnitude > (furthestBend ?? 0).magnitude || furthestBend == nil { furthestBend = bend }
+        case .resumed: suspensions += 1
         case .frame(let target, let presented): return addFrame(target: target, presented: presented)
         case .drop(let count, let skipped):
             if skipped {
@@ -207,10 +217,11 @@ public struct TimelineReport {
                     route.highestPPM = max(route.highestPPM ?? ppm, ppm)
                 }
             }
-        case .heard(let film, let anchor, let key):
+        case .heard(let film, let anchor, let clock, let key):
             // Says how late sound is, like drift, once at the head of a line.
             guard heard == nil else {
-                claim(film: film, anchor: anchor, route: key)
+                // The speaker's record names the moment on the clock it plays by.
+                claim(film: film, anchor: clock ?? anchor, route: key)
                 return with(route: key) { _ in }
             }
             let heard = seconds(of: anchor)

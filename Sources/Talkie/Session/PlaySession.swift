@@ -36,7 +36,8 @@ public enum PlaySession {
         let distributor = EventDistributor(log: events)
         distributor.start(
             recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-            outputNews: { mailbox.post(.output($0, isLost: $1)) })
+            outputNews: { mailbox.post(.output($0, isLost: $1)) },
+            clockNews: { mailbox.post(.clock($0, isLost: $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 

@@ -107,6 +107,7 @@ final class SessionDirector: @unchecked Sendable {
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
         case .output(let output, let isLost): tell(of: output, isLost: isLost)
+        case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)
@@ -275,6 +276,14 @@ final class SessionDirector: @unchecked Sendable {
     private func tell(of output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.route?.part(output) else { return }
         tell(isLost ? "'\(name)' has fallen silent. \(reason ?? "")" : "'\(name)' is back.")
+    }
+
+    private func tell(ofClockOf output: OutputID, isLost: Bool) {
+        guard let (name, _) = stage.route?.part(output) else { return }
+        tell(
+            isLost
+                ? "'\(name)' has lost the clock; its sound goes on as well as it can."
+                : "'\(name)' has the clock again.")
     }
 
     private func tell(_ text: String) {

@@ -98,7 +98,9 @@ extension RenderEvent {
         switch self {
         case .frame: "frame"
         case .framesDropped: "drop"
-        case .anchor, .audioHeard: "anchor"
+        case .anchor, .audioHeard, .speakerAnchored: "anchor"
+        case .steered: "steer"
+        case .resumed: "resumed"
         case .audioAccepted: "audio"
         case .audioDrift: "drift"
         case .latency: "latency"
@@ -130,6 +132,18 @@ extension RenderEvent {
             line.add("film", media)
             line.add("anchor_ns", host)
             line.add("route", output.index)
+        case .speakerAnchored(let media, let host, let clock, let output):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("ptp_ns", Int(clock.nanoseconds))
+            line.add("route", output.index)
+        case .steered(let media, let host, let rate, let speed, let late):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("rate", rate)
+            line.add("speed", speed)
+            line.add("late", late)
+        case .resumed(let asleep): line.add("suspended", asleep)
         case .audioAccepted(let until, let ahead, let output):
             line.add("until", until)
             line.add("ahead", ahead)

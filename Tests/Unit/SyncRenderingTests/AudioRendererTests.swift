@@ -46,6 +46,21 @@ import Testing
         #expect(samples.enumerated().allSatisfy { SyntheticFilm.frame(ofValue: $1) == Int64($0) })
     }
 
+    @Test mutating func howFarTheSoundReachesIsNotedOnceForEachSecondOfFilm() throws {
+        let output = RecordingOutput(capacity: 48_000 * 20, desiredDepth: .seconds(10))
+        renderer.setOutput(output)
+        _ = try fill(from: sound)
+        feeder.settle()
+        var noted: [MediaTime] = []
+        while let entry = renderer.events.take() {
+            guard case .audioAccepted(let until, let ahead, _) = entry.event else { continue }
+            #expect(ahead == until.duration)
+            noted.append(until)
+        }
+        #expect((9...11).contains(noted.count))
+        #expect(zip(noted, noted.dropFirst()).allSatisfy { ($1 - $0).seconds >= 1 })
+    }
+
     @Test mutating func itAsksForAsMuchAsTheRouteWantsAheadOfThePlayhead() throws {
         let output = RecordingOutput(capacity: 1_000, desiredDepth: .seconds(30))
         renderer.setOutput(output)

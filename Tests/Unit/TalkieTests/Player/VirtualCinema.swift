@@ -25,6 +25,8 @@ final class VirtualCinema {
     /// Film time of every picture shown and how far from its instant it came, while time ran.
     private(set) var pictureErrors: [Duration] = []
     private(set) var dropped = 0
+    /// How long the machine slept each time it was noticed.
+    private(set) var suspensions: [Duration] = []
     /// How far from its instant each sampled sound frame was heard.
     let soundErrors = Lock<[Duration]>([])
     /// When the very first sound left the card.
@@ -75,7 +77,7 @@ final class VirtualCinema {
             seen += 1
             guard seen % 16 == 0, let value = samples.first, value != 0 else { return }
             let segment = timebase.snapshot.segment(at: start)
-            guard segment.rate == 1 else { return }
+            guard segment.speed == 1 else { return }
             // The value is the frame's number, fractional where the card's drift was resampled.
             let due = (segment.mediaTime(at: start).seconds * rate).truncatingRemainder(dividingBy: 8_388_608)
             let difference = due - (Double(value) * 8_388_608 - 1)
@@ -132,6 +134,7 @@ final class VirtualCinema {
                     pictureErrors.append(presented - target)
                 }
             case .framesDropped(let count, _, _): dropped += count
+            case .resumed(let asleep): suspensions.append(asleep)
             default: break
             }
         }
