@@ -104,14 +104,15 @@ extension AudioFeeder {
         return max(0, min(block.frames, Int(frames)))
     }
 
-    /// Packets of a batch that end before it.
+    /// Packets of a batch that end before it, but the last: decoders want that one for the next one's sake.
     mutating func packetsBeforeResuming(in batch: PacketBatch) -> Int {
         guard let moment = resumesFrom else { return 0 }
         let count = batch.packets.prefix { packet in
             packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
         }.count
-        if count < batch.packets.count { resumesFrom = nil }
-        return count
+        guard count < batch.packets.count else { return max(0, count - 1) }
+        resumesFrom = nil
+        return max(0, count - 1)
     }
 
     // MARK: Encoding

@@ -39,13 +39,13 @@ extension AudioRenderer {
     /// Puts back into the queue what was handed over and lies at or after a film moment; the output is flushed.
     func feedAgain(_ state: inout State, from moment: MediaTime) {
         state.flushRequested = true
-        state.resumesFrom = moment
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
         let needed = moment.advanced(by: .zero - Self.settling)
         let old = state.kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
         guard old < state.kept.count else { return state.kept.removeAll(keepingCapacity: true) }
+        state.resumesFrom = moment
         state.kept.removeFirst(old)
         state.kept[0].flags.insert(.discontinuity)
         state.queue.insert(contentsOf: state.kept, at: 0)
