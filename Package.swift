@@ -35,6 +35,7 @@ let package = Package(
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "Talkie", targets: ["Talkie"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
@@ -148,6 +149,7 @@ let package = Package(
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),
         fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("CalibrationFuzz", ["Talkie", "LocalOutput", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),
         fuzzing("TLV8Fuzz", ["AirPlayWire"]),
         fuzzing("PairingFuzz", ["AirPlayWire"]),

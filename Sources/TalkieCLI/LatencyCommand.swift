@@ -7,7 +7,7 @@ struct LatencyCommand: ParsableCommand, UsageLine {
         commandName: "latency",
         abstract: "Show every share of a speaker's offset, and where it comes from.",
         discussion: "The shares sum to the offset used: how much earlier than its picture the sound is sent.")
-    static let usageLine = "talkie latency SPEAKER [--json]"
+    static let usageLine = "talkie latency SPEAKER [--audio-device ALSA] [--json]"
 
     @Argument(
         help: ArgumentHelp(
@@ -16,11 +16,14 @@ struct LatencyCommand: ParsableCommand, UsageLine {
         transform: { try SpeakerChoice(parsing: $0) })
     var speaker: SpeakerChoice
 
+    @Option(help: ArgumentHelp("The card that 'local' stands for.", valueName: "ALSA"))
+    var audioDevice: String?
+
     @Flag(help: "Print the shares for other programs.")
     var json = false
 
     func run() throws {
-        let ledgers = try LatencyInquiry().ledgers(speaker)
+        let ledgers = try LatencyInquiry().ledgers(speaker, audioDevice: audioDevice)
         if json {
             StandardStream.output.write(
                 ledgers.count == 1 ? ledgers[0].json.formatted : JSONValue.array(ledgers.map(\.json)).formatted)

@@ -44,6 +44,7 @@ extension SessionCore {
         }
         let moment = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
+        isPlaying = true
         if let sender = writer as? RealtimeSender {
             sender.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster))
             configuration.lessons.learn(.played)
@@ -68,6 +69,7 @@ extension SessionCore {
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
+        isPlaying = false
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }
@@ -85,6 +87,7 @@ extension SessionCore {
     /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
     func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
         sender.halt()
+        isPlaying = false
         let next = sender.next
         guard let timestamp = next.timestamp else { return }
         _ = try exchange(
@@ -95,10 +98,19 @@ extension SessionCore {
     /// Everything before this packet is forgotten; a new `play` is needed.
     func flush(until position: PacketStore.Position) throws(AirPlayError) {
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        isPlaying = false
         _ = try request(
             "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
             timeout: Deadline.request
         ).accepted("forget its queue")
+    }
+
+    /// The packets between two numbers are left out when they come up; what lies before plays on.
+    func forget(from first: PacketStore.Position, until next: PacketStore.Position) throws(AirPlayError) {
+        let body = SessionRequests.flush(
+            fromSequence: first.sequence, fromTimestamp: first.timestamp, untilSequence: next.sequence,
+            untilTimestamp: next.timestamp)
+        _ = try request("FLUSHBUFFERED", body, timeout: Deadline.request).accepted("leave out what was queued")
     }
 
     /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet

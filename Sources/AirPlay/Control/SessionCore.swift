@@ -39,6 +39,8 @@ final class SessionCore {
     private var streamSetUp: HostInstant?
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
+    /// The speaker was given a line and not told to stop since.
+    var isPlaying = false
     /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
     var attend: ((SessionCore) -> HostInstant?)?
     private var nextKeepAlive = HostInstant(nanoseconds: .max)

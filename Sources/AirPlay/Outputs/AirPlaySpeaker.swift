@@ -65,6 +65,12 @@ public final class AirPlaySpeaker: AudioOutput {
         /// The first instant for which the speaker took a start.
         var firstHeard: HostInstant?
         var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
+        /// The last request to take something back.
+        var recall: Recall?
+        /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
+        var recalls: [HostInstant] = []
+        /// What the speaker calls its make.
+        var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -105,6 +111,16 @@ public final class AirPlaySpeaker: AudioOutput {
             }
         }
         return OutputLatency(startLead: lead, shares: shares)
+    }
+
+    public var wait: OutputWait? {
+        let (session, failure) = state.withLock { ($0.session, $0.failure) }
+        if failure != nil { return nil }
+        guard let session else { return OutputWait(.opening, of: name) }
+        let (readiness, ready) = session.clock
+        let remaining = ready.map { max(.zero, $0.advanced(by: session.startLeads.look) - .now) }
+        if readiness == .ready, remaining ?? .zero == .zero { return nil }
+        return OutputWait(.clock, of: name, remaining: remaining)
     }
 
     /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
@@ -220,6 +236,7 @@ public final class AirPlaySpeaker: AudioOutput {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
             if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
+            state.withLock { $0.model = info.model }
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })
@@ -340,6 +357,7 @@ public final class AirPlaySpeaker: AudioOutput {
             state.line?.jump()
             state.told = nil
             state.epoch += 1
+            state.recalls.removeAll()
             guard let next = state.line?.next else { return nil }
             state.session?.haltStream()
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.

@@ -4,6 +4,17 @@ struct JSONObject {
 
     mutating func add(_ name: String, _ value: String?) { add(name, raw: value.map { Self.quoted($0) }) }
     mutating func add(_ name: String, _ value: Int?) { add(name, raw: value.map { String($0) }) }
+    /// To the microsecond of milliseconds; what is no finite number is `null`.
+    mutating func add(_ name: String, thousandths value: Double?) {
+        let whole = value.flatMap { $0.isFinite && $0.magnitude < 1e12 ? Int(($0 * 1000).rounded()) : nil }
+        add(
+            name,
+            raw: whole.map { whole in
+                let digits = String(whole.magnitude)
+                let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+                return (whole < 0 ? "-" : "") + padded.dropLast(3) + "." + padded.suffix(3)
+            })
+    }
     mutating func add(_ name: String, _ value: Bool) { add(name, raw: value ? "true" : "false") }
     mutating func add(_ name: String, _ values: [String]) {
         add(name, raw: "[" + values.map { Self.quoted($0) }.joined(separator: ",") + "]")

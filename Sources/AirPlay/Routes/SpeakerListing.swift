@@ -7,6 +7,27 @@ public struct SpeakerListing: Hashable, Sendable {
     public let isPaired: Bool
     /// Whether a password is kept for it.
     public let hasPassword: Bool
+    /// What was measured with it, newest last; the owner of the list fills it in.
+    public var calibrations: [Calibration] = []
+
+    /// A calibrated number as a list shows it.
+    public struct Calibration: Hashable, Sendable {
+        public var route: String
+        public var screen: String
+        public var mode: String
+        /// Milliseconds, positive when sound is later than picture; nil when only other speakers were compared.
+        public var offset: Double?
+        /// The same in words.
+        public var text: String
+
+        public init(route: String, screen: String, mode: String, offset: Double?, text: String) {
+            self.route = route
+            self.screen = screen
+            self.mode = mode
+            self.offset = offset
+            self.text = text
+        }
+    }
 
     public init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool, hasPassword: Bool = false) {
         self.entry = entry
@@ -86,6 +107,7 @@ public struct SpeakerListing: Hashable, Sendable {
         }
         lines.append("    " + verdict)
         if let todo, decision.route != nil { lines.append("    first: \(todo)") }
+        for calibration in calibrations { lines.append("    calibrated: \(calibration.text)") }
         if isPaired { lines.append("    paired") }
         if hasPassword { lines.append("    password kept") }
         return lines.joined(separator: "\n") + "\n"
@@ -117,6 +139,16 @@ public struct SpeakerListing: Hashable, Sendable {
         object.add("access", decision.access.rawValue)
         object.add("paired", isPaired)
         object.add("password_kept", hasPassword)
+        object.add(
+            "calibrations",
+            objects: calibrations.map { calibration in
+                var object = JSONObject()
+                object.add("route", calibration.route)
+                object.add("screen", calibration.screen)
+                object.add("mode", calibration.mode)
+                object.add("offset_ms", thousandths: calibration.offset)
+                return object
+            })
         object.add(
             "members",
             objects: entry.members.map { member in

@@ -15,6 +15,11 @@ final class RealtimeSender: StreamWriter {
     private static let jitter: Duration = .milliseconds(150)
     /// Deeper than that a pause could not be called one.
     private static let deepest: Duration = .milliseconds(700)
+    /// How far before it is heard each packet leaves.
+    static func depth(arrivalToRender: Duration?) -> Duration {
+        min(deepest, max(depth, (arrivalToRender ?? .zero) + jitter))
+    }
+
     /// The least that a datagram with a request has.
     private static let largestRequest = 64
     /// A request names at most what is kept; more would be somebody's joke.
@@ -62,7 +67,7 @@ final class RealtimeSender: StreamWriter {
         self.store = store
         let first = UInt16.random(in: 0 ... .max)
         shared = Lock(Shared(nextSequence: first))
-        let depth = min(Self.deepest, max(Self.depth, (arrivalToRender ?? .zero) + Self.jitter))
+        let depth = Self.depth(arrivalToRender: arrivalToRender)
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay sender", priority: .elevated) {
                 PollableSignal.requestPreciseWaits()

@@ -30,6 +30,9 @@ public final class PTPDirectory: Sendable {
         served = ServedTimeline(clock: clock)
     }
 
+    /// Whether an instance of this process holds the ports of a local address now.
+    public func isServing(on address: IPv4Address) -> Bool { entries.withLock { $0[address]?.instance != nil } }
+
     /// The instance on a local address, started when there is none. It serves for as long as somebody keeps it.
     public func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
         try entries.withLock { (entries) throws(PTPError) -> PTPInstance in

@@ -39,6 +39,7 @@ extension AudioRenderer {
     /// Puts back into the queue what was handed over and lies at or after a film moment; the output is flushed.
     func feedAgain(_ state: inout State, from moment: MediaTime) {
         state.flushRequested = true
+        overtakePartialFlushes(&state)
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false

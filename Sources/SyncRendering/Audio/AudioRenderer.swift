@@ -79,6 +79,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var onRetired: [@Sendable () -> Void] = []
         var allowsPassThrough = true
         var news: NewsHandler?
+        /// Flushes from a time on that wait for the feeder, oldest first, and those that something else has overtaken.
+        var partialFlushes: [PartialFlushRequest] = []
+        var overtakenFlushes: [PartialFlushRequest] = []
+        /// The feeder is at one of them.
+        var isCutting = false
+        var onAutomaticFlush: AutomaticFlushHandler?
 
         init(_ master: Timebase) {
             self.master = master
@@ -191,6 +197,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             thread?.worker.join()
             thread = nil
         }
+        reportOvertakenFlushes()
     }
 
     /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
@@ -265,6 +272,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.firstEnqueued = nil
         state.finished = false
         state.flushRequested = true
+        overtakePartialFlushes(&state)
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false

@@ -78,6 +78,9 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// nothing.
     var earliestStart: HostInstant? { get }
 
+    /// What a start would have to wait for; nil when it can be kept with `latency.startLead`. Any thread.
+    var wait: OutputWait? { get }
+
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
@@ -147,6 +150,7 @@ extension AudioOutput {
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
     public var earliestStart: HostInstant? { nil }
+    public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
     public var heldLine: TimebaseSegment? { nil }
 }

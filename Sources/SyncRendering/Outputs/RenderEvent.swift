@@ -31,6 +31,9 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     /// An output was lost or came back.
     case outputLost(output: OutputID)
     case outputRestored(output: OutputID)
+    /// In mid-film an output begins to be heard, or falls silent, at this film moment and instant.
+    case outputJoined(output: OutputID, media: MediaTime, host: HostInstant)
+    case outputLeft(output: OutputID, media: MediaTime, host: HostInstant)
     /// How far a speaker is with the clock it plays by.
     case clock(state: SpeakerClockState, output: OutputID)
 

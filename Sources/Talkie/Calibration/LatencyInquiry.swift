@@ -12,12 +12,13 @@ public struct LatencyInquiry {
 
     /// Finds the speaker, or where it is switched off what is kept under its name.
     ///
+    /// - Parameter audioDevice: ALSA's name of the card that `local` stands for.
     /// - Throws: 2 for a name that several have, 69 for a speaker that is not there and was never calibrated.
-    public func ledgers(_ choice: SpeakerChoice) throws(PlayerFailure) -> [LatencyLedger] {
+    public func ledgers(_ choice: SpeakerChoice, audioDevice: String? = nil) throws(PlayerFailure) -> [LatencyLedger] {
         let profiles = store.all().profiles
         let members: [CalibrationRecord.Speaker]
         do {
-            members = try Self.members(choice)
+            members = try Self.members(choice, audioDevice)
         } catch {
             let kept = Self.kept(choice, profiles)
             guard error.exitStatus == ExitStatus.unavailable, !kept.isEmpty else { throw error }
@@ -38,11 +39,13 @@ public struct LatencyInquiry {
             stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile)
     }
 
-    private static func members(_ choice: SpeakerChoice) throws(PlayerFailure) -> [CalibrationRecord.Speaker] {
+    private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(PlayerFailure)
+        -> [CalibrationRecord.Speaker]
+    {
         let places = try SpeakerSelection.live(SpeakerKnowledge(), interruption: Interruption()).places([choice])
         return places.map { place in
             switch place {
-            case .card: CalibrationOutputs.card(nil)
+            case .card: CalibrationOutputs.card(audioDevice)
             case .speaker(let chosen): chosen.calibrated
             }
         }

@@ -26,7 +26,7 @@ final class PlayerCore {
     let news: @Sendable (PlayerNews) -> Void
     /// Gives a pipeline its thread; tests turn it by hand instead.
     let startPipeline: (TrackPipeline, String) -> Void
-    private let published: Lock<PlayerState>
+    private let board: PlayerBoard
     let progress: ProgressGate
     let renderer: AudioRenderer?
 
@@ -38,7 +38,7 @@ final class PlayerCore {
     var serial = 0
     var wantsPlay = true
     var loopsLeft = PlayerOptions.Loop.times(0)
-    var state = PlayerState() { didSet { published.withLock { $0 = state } } }
+    var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
@@ -53,7 +53,7 @@ final class PlayerCore {
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
-        events: EventLog, mailbox: PlayerMailbox, published: Lock<PlayerState>,
+        events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
         startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
             $0.start(news: $1)
@@ -68,7 +68,7 @@ final class PlayerCore {
         self.layer = layer
         self.events = events
         self.mailbox = mailbox
-        self.published = published
+        self.board = board
         self.news = news
         progress = ProgressGate(signal: mailbox.signal)
         if options.playsAudio, let output = parts.audioOutput {
@@ -105,6 +105,7 @@ final class PlayerCore {
         if let asleep = suspensions.check(parts.clock) { resumed(after: asleep) }
         for command in mailbox.takeAll() { command(self) }
         if isRunning { advance() }
+        if state.phase == .playing { board.tick() }
         return isRunning
     }
 
@@ -244,7 +245,8 @@ final class PlayerCore {
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
         let isTime = jump.notBefore.map { parts.clock.now >= $0 } ?? true
         guard pictureReady, isTime, soundReady || mayGoWithoutSound else {
-            state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"
+            let reason = waitingReason(picture: pictureReady, sound: soundReady)
+            if state.reason != reason { state.reason = reason }
             return
         }
         self.jump = nil
@@ -254,6 +256,12 @@ final class PlayerCore {
         guard wantsPlay else { return enter(.paused) }
         startTime(at: jump.target)
         if soundReady { awaitStart() }
+    }
+
+    /// “waiting for Kitchen's clock, about 1.2 s”
+    private func waitingReason(picture: Bool, sound: Bool) -> String {
+        if !picture { return "waiting for the picture" }
+        return parts.audioOutput?.wait?.description ?? "waiting for sound"
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {

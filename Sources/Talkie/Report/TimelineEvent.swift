@@ -16,6 +16,9 @@ enum TimelineEvent {
     case routeOpened(route: Int64, name: String, kind: String)
     case routeLost(route: Int64)
     case routeRestored(route: Int64)
+    /// In mid-film a route is heard from an instant on, or silent from there.
+    case routeJoined(route: Int64, film: Double, anchor: Int64)
+    case routeLeft(route: Int64, film: Double, anchor: Int64)
     case lost(count: Int64)
     case delayWanted(Double)
     case calibrated(delay: Double, route: Int64)
@@ -69,6 +72,12 @@ enum TimelineEvent {
                 self = .routeLost(route: route)
             case "restored"?:
                 self = .routeRestored(route: route)
+            case "joined"?, "left"?:
+                guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }
+                self =
+                    object.word("state").map { $0 == "joined" } == true
+                    ? .routeJoined(route: route, film: film, anchor: anchor)
+                    : .routeLeft(route: route, film: film, anchor: anchor)
             default: return nil
             }
         case "timeline":

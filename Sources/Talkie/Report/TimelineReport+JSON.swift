@@ -10,6 +10,16 @@ extension TimelineReport {
             ("films", .array(films.map(JSONValue.text))),
             ("screen", .optional(screenMode)),
             ("routes", .array(routes.map(Self.json(of:)))),
+            (
+                "route_changes",
+                .array(
+                    changes.map { change in
+                        .object([
+                            ("route", .whole(change.route)), ("film", .real(change.film, decimals: 3)),
+                            ("state", .text(change.hasJoined ? "joined" : "left")),
+                        ])
+                    })
+            ),
             ("picture_error_ms", Self.json(of: pictureError)),
             ("frames", .whole(frames)),
             ("dropped_late", .whole(droppedLate)),

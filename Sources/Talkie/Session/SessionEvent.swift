@@ -13,6 +13,8 @@ enum SessionEvent: Sendable {
     case output(OutputID, isLost: Bool)
     /// A speaker has lost the clock, or has it again.
     case clock(OutputID, isLost: Bool)
+    /// Where the sound goes, or could go.
+    case route(RouteDesk.News)
     /// For a person to read.
     case remark(LogLevel, String)
     /// For a person to read, on the picture too.

@@ -48,9 +48,10 @@ public struct SpeakerLookout {
             try run(
                 browser, clock: MonotonicClock(),
                 list: { entries in
-                    SpeakerListing.list(entries, pairings: knowledge.pairings, routes: knowledge.routes) {
-                        .check(toward: $0)
-                    }
+                    let listings = SpeakerListing.list(
+                        entries, pairings: knowledge.pairings, routes: knowledge.routes
+                    ) { .check(toward: $0) }
+                    return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
                 }, write: write, remark: remark)
         } catch {
             if interruption.status == nil { throw PlayerFailure(error) }

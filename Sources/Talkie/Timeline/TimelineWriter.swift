@@ -105,7 +105,7 @@ extension RenderEvent {
         case .audioDrift: "drift"
         case .latency: "latency"
         case .underrun: "underrun"
-        case .outputLost, .outputRestored: "route"
+        case .outputLost, .outputRestored, .outputJoined, .outputLeft: "route"
         case .clock: "clock"
         }
     }
@@ -164,6 +164,16 @@ extension RenderEvent {
         case .outputRestored(let output):
             line.add("route", output.index)
             line.add("state", "restored")
+        case .outputJoined(let output, let media, let host):
+            line.add("route", output.index)
+            line.add("state", "joined")
+            line.add("film", media)
+            line.add("anchor_ns", host)
+        case .outputLeft(let output, let media, let host):
+            line.add("route", output.index)
+            line.add("state", "left")
+            line.add("film", media)
+            line.add("anchor_ns", host)
         case .clock(let state, let output):
             line.add("route", output.index)
             switch state {

@@ -1,8 +1,8 @@
-import AirPlay
 import MediaCore
 import SyncRendering
 import Testing
 
+@testable import AirPlay
 @testable import Talkie
 
 @Suite struct ProfileTests {
@@ -135,6 +135,20 @@ import Testing
         // And a run of differences keeps what is known of the picture.
         try store.keep([Self.profile("AA", offset: nil, room: ("s", 7), at: 300)])
         #expect(store.all().profiles[0].offset == 50 && store.all().profiles[0].room?.behindFirst == 7)
+    }
+
+    @Test func theListOfSpeakersShowsWhatWasMeasured() throws {
+        let id = try #require(SpeakerID("02746C000001"))
+        let speaker = DiscoveredSpeaker(
+            id: id, name: "Kitchen", traits: SpeakerTraits(), endpoints: [])
+        let listing = SpeakerListing(
+            entry: SpeakerEntry(kind: .single, name: "Kitchen", members: [speaker], hidden: []),
+            decision: .decide(for: speaker), isPaired: false)
+        let shown = LatencyProfile.shown(
+            in: [listing], [Self.profile("02746C000001", offset: -81.25), Self.profile("AA", offset: 1)])
+        #expect(
+            shown[0].text.contains("calibrated: buffered, sound -81.3 ms against picture, with TV (60-Hz full-screen)"))
+        #expect(shown[0].json.contains("\"offset_ms\":-81.250"))
     }
 
     // MARK: The ledger

@@ -16,7 +16,6 @@ final class VirtualCinema {
     let card: VirtualSoundCard
     let core: PlayerCore
     let mailbox = PlayerMailbox()
-    private let published = Lock(PlayerState())
     private let presenter: FramePresenter
     private var feeder: AudioFeeder?
     private let pipelines = Lock<[TrackPipeline]>([])
@@ -52,7 +51,8 @@ final class VirtualCinema {
                 makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            published: published, startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+            board: PlayerBoard(timebase: synchronizer.timebase),
+            startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             startRenderer: { made = $0.startWithoutThread(news: $1) },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         feeder = made

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `talkie calibrate`, `profile` and `latency` as a person runs them: into a null sink, whose monitor is the microphone.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CalibrationTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    private var environment: [String: String?] {
+        [
+            "SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state"),
+            "PULSE_SERVER": "unix:\(scratch.path("socket"))", "PULSE_SINK": "out", "PULSE_SOURCE": "out.monitor",
+        ]
+    }
+
+    private func talkie(_ words: String...) throws -> Program.Result {
+        try Program.run(Program.talkie, words, environment: environment, atMost: 90)
+    }
+
+    private func object(_ text: String) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+    }
+
+    /// A sound server of our own while the body runs.
+    private func withServer(_ body: () throws -> Void) throws {
+        var failure: (any Error)?
+        _ = try Program.run(
+            "/usr/bin/pulseaudio",
+            [
+                "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
+                "-L", "module-null-sink sink_name=out rate=48000 channels=2 norewinds=1",
+                "-L", "module-native-protocol-unix socket=\(scratch.path("socket")) auth-anonymous=1",
+            ], environment: ["XDG_RUNTIME_DIR": scratch.folder.path, "HOME": scratch.folder.path], atMost: 1
+        ) { pid in
+            defer { kill(pid, SIGKILL) }
+            for _ in 0..<250 where !FileManager.default.fileExists(atPath: scratch.path("socket")) { usleep(20_000) }
+            do { try body() } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    @Test func aMicrophoneTellsKeepsAndIsUsed() throws {
+        try withServer {
+            let recording = scratch.path("rec.wav")
+            let result = try talkie(
+                "calibrate", "local", "--audio-device", "pulse", "--microphone", "pulse", "--events", "10", "--json",
+                "--plot", scratch.path("plot.svg"), "--record", recording)
+            try #require(result.status == 0, "\(result.errors)")
+            let answer = try object(result.output)
+            // The server's own figure for its monitor is some ten milliseconds off, which a microphone cannot know.
+            #expect(abs(try #require(answer["offset_ms"] as? Double)) < 100)
+            #expect(try #require(answer["sigma_ms"] as? Double) < 8)
+            #expect(try #require(answer["events_used"] as? Int) >= 6)
+            #expect(answer["stored"] as? Bool == true)
+            #expect(try String(contentsOfFile: scratch.path("plot.svg"), encoding: .utf8).contains("</svg>"))
+            let listed = try object(try talkie("profile", "list", "--json").output)
+            #expect((listed["profiles"] as? [Any])?.count == 1)
+            let ledger = try object(try talkie("latency", "local", "--audio-device", "pulse", "--json").output)
+            let shares = try #require(ledger["shares"] as? [[String: Any]])
+            let sum = shares.reduce(0) { $0 + ($1["ms"] as? Double ?? 0) }
+            #expect(abs(sum - (ledger["offset_used_ms"] as? Double ?? .nan)) < 0.01)
+            // The film that follows is told of it.
+            let timeline = scratch.path("t.jsonl")
+            _ = try talkie(
+                "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--timeline", timeline)
+            let lines = try String(contentsOfFile: timeline, encoding: .utf8)
+            #expect(lines.contains("\"event\":\"calibration\"") && lines.contains("\"share\":\"calibrated rest\""))
+            // And a person's own number takes its place.
+            _ = try talkie(
+                "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--audio-delay", "0",
+                "--timeline", timeline)
+            #expect(!(try String(contentsOfFile: timeline, encoding: .utf8).contains("\"event\":\"calibration\"")))
+            #expect(try talkie("profile", "forget", "local").status == 0)
+        }
+    }
+
+    @Test func aMissingMicrophoneIsSaidBeforeAnythingPlays() throws {
+        let result = try talkie("calibrate", "local", "--microphone", "hw:77")
+        #expect(result.status == 69 && result.errorLines.count == 1)
+        #expect(result.errors.contains("arecord -L"))
+    }
+
+    @Test(arguments: [
+        ["calibrate"], ["calibrate", "local", "--emit", "a", "--microphone", "b"],
+        ["calibrate", "local", "--analyse", "a.wav"], ["calibrate", "local", "--events", "3"],
+        ["calibrate", "local", "local"], ["calibrate", "a", "b", "c", "d", "e"], ["profile", "forget"],
+        ["calibrate", "a", "b", "--by-eye"], ["calibrate", "local", "--emit", "a", "--json"],
+    ])
+    func wordsThatMakeNoSenseAreUsageErrors(words: [String]) throws {
+        let result = try Program.run(Program.talkie, words, environment: environment)
+        #expect(result.status == 2 && result.errorLines.count == 2, "\(result.errors)")
+    }
+
+    @Test func whatIsNoRecordingIsRefusedAndKeepsNothing() throws {
+        let events = try scratch.file("events.json", Data("{}".utf8))
+        let film = Program.media("talking.mp4")
+        for (recording, events) in [(film, events), ("/no/such.wav", events), (film, film), (film, "/no/such.json")] {
+            let result = try talkie("calibrate", "local", "--analyse", recording, "--events-file", events)
+            #expect(result.status == 66 && result.errorLines.count == 1 && result.output == "", "\(result.errors)")
+        }
+        #expect(try talkie("profile", "list").output.hasPrefix("Nothing has been calibrated"))
+    }
+}

@@ -1,0 +1,23 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import SyncRendering
+
+@Suite struct FollowedTimebaseTests {
+    @Test func delaysOfLinesThatFollowEachOtherAddUp() throws {
+        let clock = ManualClock()
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let whole = Timebase(following: synchronizer.timebase)
+        let member = Timebase(following: whole)
+        whole.delay = .milliseconds(100)
+        member.delay = .milliseconds(-30)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now.advanced(by: .seconds(1)))
+        let start = try #require(synchronizer.timebase.snapshot.scheduled).hostAnchor
+        #expect(try #require(whole.snapshot.scheduled).hostAnchor - start == .milliseconds(100))
+        #expect(try #require(member.snapshot.scheduled).hostAnchor - start == .milliseconds(70))
+        // A person's delay moves every member and none of the others' places.
+        whole.delay = .zero
+        #expect(try #require(member.snapshot.scheduled).hostAnchor - start == .milliseconds(-30))
+    }
+}
