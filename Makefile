@@ -12,7 +12,7 @@ export SWIFT_BACKTRACE ?= enable=no
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 
-.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads
+.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -24,6 +24,7 @@ help:
 	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
 	@echo 'make fuzz     each parser under the fuzzer (SECONDS=60, NAMES=all)'
+	@echo 'make reference  the library’s reference (DocC), as .build/reference'
 	@echo 'make format   rewrite the sources in the house style;  make lint  only check it'
 	@echo 'make setup    install the Debian packages of Tools/packages.txt'
 
@@ -72,6 +73,9 @@ demo: build
 
 format:
 	$(SWIFT) format -i -r $(SOURCES)
+
+reference: setup
+	@$(call within,900) Tools/reference
 
 lint:
 	@$(call within,300) $(SWIFT) format lint -r --strict $(SOURCES)

@@ -35,6 +35,7 @@ let package = Package(
     products: [
         .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        .library(name: "Talkie", targets: ["Talkie"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
     ],
@@ -89,7 +90,7 @@ let package = Package(
             ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
-        tests("PTPTests", in: "Unit", ["PTP", "MediaCore"]),
+        tests("PTPTests", in: "Unit", ["PTP", "MediaCore", "TalkieTestKit"]),
         tests(
             "AirPlayTests", in: "Unit",
             ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
@@ -130,7 +131,10 @@ let package = Package(
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore"]),
+            [
+                "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
 
         // What the renderers cost: Benchmarks/renderers
@@ -151,7 +155,7 @@ let package = Package(
         fuzzing("RTSPFuzz", ["AirPlayWire"]),
         fuzzing("FramesFuzz", ["AirPlayWire"]),
         fuzzing("DatagramsFuzz", ["AirPlayWire"]),
-        fuzzing("PTPFuzz", ["PTP"]),
+        fuzzing("PTPFuzz", ["PTP", "MediaCore"]),
         fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )

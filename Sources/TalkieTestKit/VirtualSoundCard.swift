@@ -2,12 +2,17 @@ public import MediaCore
 public import SyncRendering
 
 /// A sound card in virtual time: the real playout code over a `VirtualPlayoutDevice`. Turned by hand with `run`.
-public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
+public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     // `@unchecked Sendable`: everything happens on the one thread of a test.
 
     public let name: String
     public let kind = AudioRouteKind.virtual
-    public let desiredDepth: Duration = .milliseconds(300)
+    public var desiredDepth: Duration = .milliseconds(300)
+    /// Until then it says that it must learn a clock first, like a speaker across the network.
+    public var clockIsReady: HostInstant?
+    /// Why it cannot be opened.
+    public var refusal: OutputError?
+    public private(set) var closings = 0
     public let device: VirtualPlayoutDevice
     public private(set) var pump: SoundCardPump?
     public private(set) var playout: SoundCardPlayout?
@@ -18,6 +23,8 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
     public private(set) var isLost = false
+    /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
+    public var held: (() -> TimebaseSegment?)?
     /// As of a speaker that is away, and of one that has yet to learn the clock.
     public var isAway = false
     public var earliestStart: HostInstant?
@@ -71,31 +78,43 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
     // MARK: AudioOutput
 
     public var latency: OutputLatency {
-        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp) }
+        guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp + extraLead) }
         return OutputLatency(
-            startLead: pump.startLead + extraLead,
+            startLead: pump.startLead + extraLead, stopLead: pump.stopLead,
             shares: [
                 LatencyShare(
                     name: "virtual card", duration: pump.delay, uncertainty: pump.uncertainty, source: .reported)
             ])
     }
 
+    public var heldLine: TimebaseSegment? { held?() }
     public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
+
+    public var wait: OutputWait? {
+        if let ready = clockIsReady, ready > clock.now {
+            return OutputWait(.clock, of: name, remaining: ready - clock.now)
+        }
+        return isReadyToStart ? nil : OutputWait(.ownDelay, of: name)
+    }
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
 
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+    public func prepare(_ delivery: AudioDelivery, context other: AudioOutputContext) throws(OutputError) {
+        if let refusal { throw refusal }
         guard delivery == .pcm(device.format) else {
             throw OutputError(.unsupportedFormat, "this virtual card takes decoded sound of its own format only")
         }
+        if let context = self.context, pump != nil, context.timebase === other.timebase, context.room === other.room {
+            return
+        }
         let buffer = PlayoutBuffer(format: device.format, depth: .milliseconds(400), history: Self.history)
         let playout = SoundCardPlayout(
-            buffer: buffer, timebase: context.timebase, events: context.events, id: context.id,
+            buffer: buffer, timebase: other.timebase, events: other.events, id: other.id,
             history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
-        pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: context, depths: depths)
+        pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
         self.playout = playout
         self.buffer = buffer
-        self.context = context
+        self.context = other
         wake = clock.now
     }
 
@@ -112,9 +131,20 @@ public final class VirtualSoundCard: AudioOutput, @unchecked Sendable {
         buffer?.flush()
         wake = min(wake, clock.now)
     }
+    public var partialFlushLead: Duration { (pump?.delay ?? .zero) + SoundCardPump.partialFlushMargin }
+    public func beginPartialFlush(from time: MediaTime) {
+        buffer?.beginCut(at: time)
+        wake = min(wake, clock.now)
+    }
+    public var partialFlushVerdict: PartialFlushVerdict? {
+        guard let buffer else { return .flushed(keptUntil: nil, severed: nil) }
+        return buffer.cutVerdict(lead: partialFlushLead)
+    }
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
     public func setGain(_ gain: Float) { pump?.setGain(gain) }
     public func close() {
+        if pump != nil { closings += 1 }
+        _ = device.discard()
         pump = nil
         playout = nil
         buffer = nil

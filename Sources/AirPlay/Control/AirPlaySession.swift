@@ -28,6 +28,9 @@ public final class AirPlaySession: Sendable {
         public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
         public var readiness = PeerReadiness()
+        /// Follower: the speaker is known to insist on serving time, and is left to it at once. Otherwise that is found
+        /// out, which takes some seconds.
+        public var clockRole = ClockRole.grandmaster
 
         public init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
@@ -149,7 +152,13 @@ public final class AirPlaySession: Sendable {
     /// Packets accepted and not yet given to the network.
     public var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
-    /// How far the speaker is with our clock, and from when on it is ready as far as that can be said. Never waits.
+    /// The speaker insists on a clock of its own, which is followed. Never waits.
+    public var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
+
+    /// What moments given to the speaker are written on; nil while that is not known. Never waits.
+    var timeline: PTPTimeline? { shared.clock?.timeline }
+
+    /// How far the speaker is with the clock, and from when on it is ready as far as that can be said. Never waits.
     public var clock: (readiness: ClockReadiness, ready: HostInstant?) {
         shared.clock?.state ?? (.cold, nil)
     }
@@ -166,7 +175,7 @@ public final class AirPlaySession: Sendable {
     /// Send at least half a second of sound first: without any, one receiver ends.
     /// - Throws: `clockNotReady` when the speaker wants to be asked again, with a later instant.
     public func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
-        try control.perform { (core) throws(AirPlayError) in try core.play(position, at: instant) }
+        try control.perform { (core) throws(AirPlayError) in _ = try core.play(position, at: instant) }
     }
 
     /// Silences the speaker at once; it keeps what was sent, and forgets the line.

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import PTP
 
-/// The clock that a session's speaker is served, and by whom.
+/// The clock that a session's speaker plays by: the one that it is served, and by whom, or its own.
 enum SessionClock: Sendable {
     case ptp(PTPInstance, peer: IPv4Address)
     case ntp(TimingResponder)
@@ -12,16 +12,31 @@ enum SessionClock: Sendable {
         switch self {
         case .ptp(let instance, let address):
             guard let peer = instance.peer(address) else { return (.cold, nil) }
-            return (peer.readiness.state(at: now), peer.readiness.readyInstant)
+            return peer.clock(at: now)
         case .ntp(let responder): return responder.state(at: now)
         }
     }
 
-    /// Whether the speaker measures our clock by asking, now or in an earlier session.
+    /// What moments given to the speaker are written on; nil while it insists on a clock that is not known yet, or that
+    /// cannot be followed.
+    var timeline: PTPTimeline? {
+        switch self {
+        case .ptp(let instance, let address): instance.timeline(for: address)
+        case .ntp(let responder): responder.served.timeline
+        }
+    }
+
+    /// The speaker insists on its own clock.
+    var isFollowed: Bool {
+        guard case .ptp(let instance, let address) = self else { return false }
+        return instance.peer(address)?.isFollowed ?? false
+    }
+
+    /// Whether the speaker measures our clock by asking, now or in an earlier session, or needs no clock of ours.
     var isAsked: Bool {
         guard case .ptp(let instance, let address) = self else { return true }
-        guard let readiness = instance.peer(address)?.readiness else { return false }
-        return readiness.probes > 0 || readiness.isKnownToProbe
+        guard let peer = instance.peer(address) else { return false }
+        return peer.isFollowed || peer.readiness.probes > 0 || peer.readiness.isKnownToProbe
     }
 
     /// What the speaker is told to add to our time for the way it takes.

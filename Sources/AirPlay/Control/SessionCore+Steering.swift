@@ -18,22 +18,43 @@ extension SessionCore {
             body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
     }
 
+    /// Why the speaker can never be started: it insists on its clock while another speaker's is followed.
+    var isTurnedAway: Bool {
+        guard let ptp, let remote else { return false }
+        return ptp.isTurnedAway(remote)
+    }
+
+    /// The speaker takes no start on our clock: it is left to its own. False when that was tried already.
+    func yieldClock() -> Bool {
+        guard let ptp, let remote else { return false }
+        return ptp.yield(to: remote)
+    }
+
     /// The frame `position` is heard at `instant`, and the others before and after it.
-    func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
+    ///
+    /// - Returns: the moment as the speaker was told it, and on what.
+    func play(
+        _ position: RTPTimestamp, at instant: HostInstant
+    ) throws(AirPlayError) -> (moment: PTPInstant, timeline: PTPTimeline) {
         guard let remote, let writer = shared.writer, stream != nil else {
             throw AirPlayError(.outOfOrder, "There is no stream to start.")
         }
-        let timeline = ptp?.timeline(for: remote)
+        guard let timeline = shared.clock?.timeline else {
+            throw AirPlayError(.clockNotReady, "The speaker's own clock is not known yet; try again.")
+        }
+        let moment = timeline.mapping.target(at: instant)
         let onWire = writer.store.onWire(position)
+        isPlaying = true
         if let sender = writer as? RealtimeSender {
-            sender.play(.init(position: onWire, instant: instant, timeline: timeline))
+            sender.play(.init(position: onWire, moment: moment, grandmaster: timeline.grandmaster))
             configuration.lessons.learn(.played)
             ptp?.setPlaying(true, for: remote)
-            return
+            return (moment, timeline)
         }
-        guard let ptp, let timeline else { return }
-        let body = SessionRequests.play(
-            position: onWire, at: timeline.mapping.target(at: instant), clock: timeline.grandmaster.rawValue)
+        guard let ptp, let grandmaster = timeline.grandmaster else {
+            throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
+        }
+        let body = SessionRequests.play(position: onWire, at: moment, clock: grandmaster.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(
@@ -42,11 +63,13 @@ extension SessionCore {
         _ = try response.accepted("start")
         configuration.lessons.learn(.played)
         ptp.setPlaying(true, for: remote)
+        return (moment, timeline)
     }
 
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
+        isPlaying = false
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }
@@ -64,6 +87,7 @@ extension SessionCore {
     /// A realtime stream has no pause: what the speaker holds is taken back, and sent again for the next start.
     func stop(_ sender: RealtimeSender, timeout: Duration = Deadline.request) throws(AirPlayError) {
         sender.halt()
+        isPlaying = false
         let next = sender.next
         guard let timestamp = next.timestamp else { return }
         _ = try exchange(
@@ -74,10 +98,19 @@ extension SessionCore {
     /// Everything before this packet is forgotten; a new `play` is needed.
     func flush(until position: PacketStore.Position) throws(AirPlayError) {
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
+        isPlaying = false
         _ = try request(
             "FLUSHBUFFERED", SessionRequests.flush(untilSequence: position.sequence, timestamp: position.timestamp),
             timeout: Deadline.request
         ).accepted("forget its queue")
+    }
+
+    /// The packets between two numbers are left out when they come up; what lies before plays on.
+    func forget(from first: PacketStore.Position, until next: PacketStore.Position) throws(AirPlayError) {
+        let body = SessionRequests.flush(
+            fromSequence: first.sequence, fromTimestamp: first.timestamp, untilSequence: next.sequence,
+            untilTimestamp: next.timestamp)
+        _ = try request("FLUSHBUFFERED", body, timeout: Deadline.request).accepted("leave out what was queued")
     }
 
     /// Sends again from the packet that holds `timestamp`; the speaker forgets what it has. False when that packet

@@ -39,29 +39,42 @@ final class SessionCore {
     private var streamSetUp: HostInstant?
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
+    /// The speaker was given a line and not told to stop since.
+    var isPlaying = false
     /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
     var attend: ((SessionCore) -> HostInstant?)?
     private var nextKeepAlive = HostInstant(nanoseconds: .max)
     private var nextAttention = HostInstant(nanoseconds: .max)
+    private var suspensions: SuspensionWatch
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
         self.configuration = configuration
         self.clocks = clocks
         self.shared = shared
+        suspensions = SuspensionWatch(clocks.clock)
     }
 
     /// How far the speaker is with our clock.
     var clock: (readiness: ClockReadiness, ready: HostInstant?) { shared.clock?.state ?? (.cold, nil) }
 
+    /// The speaker insists on a clock of its own.
+    var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
+
+    /// What moments given to the speaker are written on; nil while that is not known.
+    var timeline: PTPTimeline? { shared.clock?.timeline }
+
+    /// What tells that a speaker plays on: bytes of a buffered stream leave as it reads. Nil where nothing waits to
+    /// leave; constant on realtime streams, which leave whether anybody listens or not.
+    var flowingBytes: Int64? {
+        guard configuration.route == .buffered, let writer = shared.writer else { return 0 }
+        return writer.store.waiting == 0 ? nil : writer.sentBytes
+    }
+
     /// How early the speaker must be told of a start.
     var startLeads: StartLeads { StartLeads(isAsking: shared.clock?.isAsked ?? false) }
 
-    /// The speaker sends time of its own and does not ask for ours: it wants to be followed.
-    var insistsOnOwnClock: Bool {
-        guard let ptp, let remote, let peer = ptp.peer(remote) else { return false }
-        // A second of Syncs; a receiver that only wakes a master sends Announce messages.
-        return peer.syncs >= 8 && peer.readiness.probes == 0
-    }
+    /// The session is of no more use; a new one may be.
+    func lose(_ reason: String) { shared.fail(AirPlayError(.lost, reason)) }
 
     /// When the stream was set up.
     private(set) var streamBegan: HostInstant?
@@ -94,13 +107,14 @@ final class SessionCore {
     /// Before pairing, so that the clock is old when the speaker is told of it.
     private func serveTime(_ socket: TCPSocket) throws(PTPError) {
         guard configuration.route.needsPTP else {
-            let timing = try TimingResponder(on: socket.local, for: socket.remote)
+            let timing = try TimingResponder(on: socket.local, for: socket.remote, telling: clocks.served)
             self.timing = timing
             shared.setClock(.ntp(timing))
             return
         }
         let ptp = try clocks.instance(on: socket.local)
-        ptp.add(socket.remote, readiness: configuration.readiness)
+        let insists = configuration.clockRole == .follower || configuration.lessons.learned.contains(.insisted)
+        ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: insists)
         self.ptp = ptp
         shared.setClock(.ptp(ptp, peer: socket.remote))
     }
@@ -203,7 +217,8 @@ final class SessionCore {
             shared.setWriter(
                 RealtimeSender(
                     ends: ends, key: key, format: format, source: ptp == nil ? sessionNumber : 0,
-                    arrivalToRender: setup.arrivalToRender, store: store, room: room))
+                    arrivalToRender: setup.arrivalToRender, store: store, clock: { [shared] in shared.clock?.timeline },
+                    room: room))
         }
         controlSocket = control
         stream = setup
@@ -264,7 +279,10 @@ final class SessionCore {
     /// What this session shows about the speaker's way with clocks.
     private func noteExperience() {
         let lessons = configuration.lessons
-        if let ptp, let remote, let peer = ptp.peer(remote), peer.readiness.probes > 0 { lessons.learn(.probed) }
+        if let ptp, let remote, let peer = ptp.peer(remote) {
+            if peer.readiness.probes > 0 { lessons.learn(.probed) }
+            if peer.isFollowed, peer.master != nil { lessons.learn(.insisted) }
+        }
         guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
@@ -282,6 +300,7 @@ final class SessionCore {
     }
 
     func tick() {
+        if isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
         let now = HostInstant.now
         if now >= nextAttention {
             nextAttention = attend?(self) ?? HostInstant(nanoseconds: .max)
@@ -296,18 +315,28 @@ final class SessionCore {
         schedule()
     }
 
-    private func keepAlive() {
+    /// The computer was suspended: the speaker may have ended the session long ago, and nobody would hear of it before
+    /// TCP does. Whoever does not answer now is lost at once; a new session finds out more.
+    private func lookAgain() {
+        keepAlive(patience: .zero)
+        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+        nextAttention = .now
+    }
+
+    /// - Parameter patience: since the last answer; one that misses after so long is the end.
+    private func keepAlive(patience: Duration = SessionCore.keepAlivePatience) {
         guard let connection else { return }
         // While the network is away nothing is worth waiting for: what a person asks for shall be sent as soon as it
         // is back, and late answers count.
-        let isAway = HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
+        let isAway =
+            patience > .zero && HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
             let response = try connection.exchange(
                 "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.request)
             // Receivers without this request answer 404, which shows that they are there.
             if response.status == 454 { throw Self.sessionEnded }
         } catch {
-            guard error.code != .timedOut || .now - connection.lastAnswer >= Self.keepAlivePatience else { return }
+            guard error.code != .timedOut || .now - connection.lastAnswer >= patience else { return }
             isAlive = false
             if error.status == 454 { return shared.fail(error) }
             shared.fail(AirPlayError(.lost, "The speaker no longer answers (\(error.message))"))

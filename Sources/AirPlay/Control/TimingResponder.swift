@@ -3,7 +3,7 @@ internal import MediaCore
 internal import PTP
 internal import Synchronization
 
-/// Tells one speaker the time in the manner of NTP: this computer's monotonic clock. Must run before the session's
+/// Tells one speaker the time in the manner of NTP. Must run before the session's
 /// first SETUP, because some speakers ask during it.
 final class TimingResponder: Sendable {
     private struct Exchange {
@@ -17,6 +17,8 @@ final class TimingResponder: Sendable {
     /// The slowest receiver met asks every 3 s; three questions missed are a stall.
     private static let stall: Duration = .seconds(10)
 
+    /// What is told: this computer's monotonic clock, bent where another speaker insists on a clock of its own.
+    let served: ServedTimeline
     private let socket: PTPSocket
     private let exchange = Lock(Exchange())
     private let news = PollableSignal()
@@ -26,7 +28,8 @@ final class TimingResponder: Sendable {
     /// - Parameters:
     ///   - local: the address that requests leave from.
     ///   - remote: the only one that is answered.
-    init(on local: IPv4Address, for remote: IPv4Address) throws(PTPError) {
+    init(on local: IPv4Address, for remote: IPv4Address, telling served: ServedTimeline) throws(PTPError) {
+        self.served = served
         socket = try SenderPorts.open(on: local)
         // The thread keeps this object until `close`.
         thread.withLock {
@@ -61,9 +64,7 @@ final class TimingResponder: Sendable {
                 guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {
                     continue
                 }
-                func time(_ instant: HostInstant) -> UInt64 {
-                    PTPInstant(nanoseconds: instant.nanoseconds).networkTime
-                }
+                func time(_ instant: HostInstant) -> UInt64 { served.instant(at: instant).networkTime }
                 let answer = question.answer(received: time(datagram.received), sent: time(.now))
                 socket.send(answer, to: remote, port: datagram.sourcePort)
                 exchange.withLock {

@@ -39,6 +39,8 @@ public final class AirPlaySpeaker: AudioOutput {
         var speed = 1.0
         var acceptedUntil: MediaTime?
         var isFinished = false
+        /// What the present session was told to play by.
+        var told: ToldLine?
         /// Counts jumps and new streams: an anchor for an older one is void.
         var epoch: UInt64 = 0
         /// Counts `close`: a rejoin for an older use of the speaker gives up.
@@ -63,6 +65,12 @@ public final class AirPlaySpeaker: AudioOutput {
         /// The first instant for which the speaker took a start.
         var firstHeard: HostInstant?
         var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
+        /// The last request to take something back.
+        var recall: Recall?
+        /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
+        var recalls: [HostInstant] = []
+        /// What the speaker calls its make.
+        var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
     }
@@ -103,6 +111,16 @@ public final class AirPlaySpeaker: AudioOutput {
             }
         }
         return OutputLatency(startLead: lead, shares: shares)
+    }
+
+    public var wait: OutputWait? {
+        let (session, failure) = state.withLock { ($0.session, $0.failure) }
+        if failure != nil { return nil }
+        guard let session else { return OutputWait(.opening, of: name) }
+        let (readiness, ready) = session.clock
+        let remaining = ready.map { max(.zero, $0.advanced(by: session.startLeads.look) - .now) }
+        if readiness == .ready, remaining ?? .zero == .zero { return nil }
+        return OutputWait(.clock, of: name, remaining: remaining)
     }
 
     /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
@@ -218,6 +236,7 @@ public final class AirPlaySpeaker: AudioOutput {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
             if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
+            state.withLock { $0.model = info.model }
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })
@@ -238,6 +257,7 @@ public final class AirPlaySpeaker: AudioOutput {
     func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
         state.session = session
         state.setup = setup
+        state.told = nil
         state.adopted = .now
         state.epoch += 1
         let attendance = SpeakerAttendance(speaker: self)
@@ -294,8 +314,10 @@ public final class AirPlaySpeaker: AudioOutput {
             reachesPreroll = before < needed && line.frames >= needed
             // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
             if let context = state.context {
-                let heard = context.timebase.currentTime.advanced(by: .seconds(-1))
-                state.store?.setFloor(line.timestamp(of: heard, rate: 1))
+                let segment = context.timebase.snapshot.segment(at: .now)
+                let heard = segment.mediaTime(at: .now).advanced(by: .seconds(-1))
+                let speed = segment.speed > 0 ? segment.speed : 1
+                state.store?.setFloor(line.timestamp(of: heard, rate: speed))
             }
             state.line = line
             state.isFinished = false
@@ -333,7 +355,9 @@ public final class AirPlaySpeaker: AudioOutput {
             state.isFinished = false
             guard let store = state.store, state.line?.origin != nil else { return nil }
             state.line?.jump()
+            state.told = nil
             state.epoch += 1
+            state.recalls.removeAll()
             guard let next = state.line?.next else { return nil }
             state.session?.haltStream()
             // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.

@@ -49,14 +49,29 @@ struct DeliveryChoice {
         }
     }
 
-    /// The format that an encoder is asked for.
+    /// The format that an encoder is asked for; a decoder can read what it makes.
     var encodedFormat: AudioFormat {
         let isLossless = stream.coding == .appleLossless
         return AudioFormat(
             parameters: CodecParameters(
-                codec: isLossless ? "alac" : "aac", bitRate: isLossless ? 0 : 256_000,
+                codec: isLossless ? "alac" : "aac", configuration: decoderConfiguration,
+                bitRate: isLossless ? 0 : 256_000,
                 bitsPerRawSample: Int32(stream.bitsPerSample), framesPerPacket: Int32(stream.framesPerPacket)),
             sampleRate: stream.sampleRate, layout: .stereo)
+    }
+
+    private var decoderConfiguration: [UInt8] {
+        guard stream.coding == .appleLossless else {
+            // AudioSpecificConfig: AAC LC, rate index 3 or 4, two channels.
+            let bits =
+                UInt16(AudioSpecificConfig.lowComplexity) << 11 | (stream.sampleRate == 48000 ? 3 : 4) << 7 | 2 << 3
+            return [UInt8(bits >> 8), UInt8(bits & 0xFF)]
+        }
+        // The box of an MP4: length, name, version and flags, configuration.
+        return [0, 0, 0, 36] + Array("alac".utf8) + [0, 0, 0, 0]
+            + LosslessEscape.configuration(
+                framesPerPacket: UInt32(stream.framesPerPacket), bitsPerSample: UInt8(stream.bitsPerSample),
+                sampleRate: UInt32(stream.sampleRate))
     }
 
     var pcm: PCMFormat { PCMFormat(sampleRate: stream.sampleRate, layout: .stereo) }

@@ -9,12 +9,20 @@ final class GroupLane: Sendable {
         case failed(OutputError)
     }
 
+    /// What part it has in the group.
+    enum Role { case playing, joining, leaving }
+
     let member: any AudioOutput
     let renderer: AudioRenderer
-    private let id: OutputID
+    let id: OutputID
     private let context: AudioOutputContext
+    private let work: GroupWork
+    private let timebase: Timebase
     private let condition = Lock(Condition.opening)
     private let format = Lock<AudioFormat?>(nil)
+    private let part: Lock<Role>
+    /// Sound that comes in is for it too: from the beginning, or since it was brought up to the film.
+    private let fed: Atomic<Bool>
     /// The present format cannot be decoded; the next one may be.
     private let undecodable = Lock<OutputError?>(nil)
     private let answer = Signal()
@@ -27,18 +35,26 @@ final class GroupLane: Sendable {
 
     /// - Parameter delay: how much later than the group this member is to be heard.
     init(
-        member: any AudioOutput, id: OutputID, context: AudioOutputContext, codecs: any AudioCodecs,
-        delay: Duration = .zero
+        member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
+        work: GroupWork, delay: Duration = .zero
     ) {
         self.member = member
         self.id = id
         self.context = context
-        let timebase = Timebase(following: context.timebase)
+        self.work = work
+        part = Lock(role)
+        fed = Atomic(role == .playing)
+        timebase = Timebase(gating: context.timebase)
         timebase.delay = delay
+        if role == .joining { timebase.setGate(FilmGate(isShut: true)) }
         renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events)
     }
 
+    var role: Role { part.withLock { $0 } }
+    var isFed: Bool { fed.load(ordering: .acquiring) }
     var isOpen: Bool { condition.withLock { if case .open = $0 { true } else { false } } }
+    /// It was opened, or could not be.
+    var hasAnswered: Bool { condition.withLock { if case .opening = $0 { false } else { true } } }
 
     /// Why nothing is heard from this member; nil while it plays or is being opened.
     var failure: OutputError? {
@@ -46,16 +62,35 @@ final class GroupLane: Sendable {
         return error ?? undecodable.withLock { $0 }
     }
 
+    /// Takes another part from now on, and is heard in the part of the film that the gate leaves open. The group makes
+    /// these calls one at a time.
+    func take(_ role: Role, gate: FilmGate) {
+        part.withLock { $0 = role }
+        timebase.setGate(gate)
+        renderer.timebaseDidChange(timebase.snapshot)
+    }
+
+    /// Begins anew with this sound, ready to be heard from a film moment on, and silent until the gate is opened. The
+    /// caller keeps other sound away meanwhile.
+    func fill(_ sound: [SampleBuffer], from moment: MediaTime, isAll: Bool) {
+        timebase.setGate(FilmGate(isShut: true, opens: moment))
+        renderer.flush()
+        fed.store(true, ordering: .releasing)
+        for buffer in sound { renderer.enqueue(buffer) }
+        if isAll { renderer.finish() }
+        renderer.timebaseDidChange(timebase.snapshot)
+    }
+
     /// Begins to feed the member as soon as it can be had.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
-        renderer.start { [weak self] news in self?.hear(news) }
+        work.startRenderer(renderer) { [weak self] news in self?.hear(news) }
         open(after: .zero)
     }
 
     /// Waits for the first attempt to succeed or fail; nil waits for as long as that takes.
     func waitForAnswer(until deadline: HostInstant?) {
-        while condition.withLock({ if case .opening = $0 { true } else { false } }) {
+        while !hasAnswered {
             guard let deadline else {
                 answer.wait()
                 continue
@@ -86,7 +121,7 @@ final class GroupLane: Sendable {
         case .outputFailed(let error):
             fail(error)
             renderer.setOutput(nil)
-            if Self.mayPass(error) { open(after: Self.pauses[0]) }
+            if mayTryAgain(after: error) { open(after: Self.pauses[0]) }
         }
     }
 
@@ -96,7 +131,8 @@ final class GroupLane: Sendable {
             if case .failed = condition { return false }
             return true
         }
-        if isNews { context.events.note(.outputLost(output: id)) }
+        // Who never joined is not missed.
+        if isNews, role == .playing { context.events.note(.outputLost(output: id)) }
         answer.raise()
         context.room.raise()
     }
@@ -104,7 +140,7 @@ final class GroupLane: Sendable {
     private func open(after pause: Duration) {
         opener.withLock { opener in
             guard !isClosing.load(ordering: .acquiring) else { return }
-            opener = WorkerThread.start(name: "group opening") { self.keepOpening(after: pause) }
+            opener = work.run("group opening") { self.keepOpening(after: pause) }
         }
     }
 
@@ -118,15 +154,17 @@ final class GroupLane: Sendable {
                 return enter()
             } catch {
                 fail(error)
-                guard Self.mayPass(error) else { return }
+                guard mayTryAgain(after: error) else { return }
                 closing.wait(until: .now.advanced(by: pauses.popFirst() ?? Self.pauses.last!))
             }
         }
     }
 
     /// Whether another attempt makes sense. Whoever has taken a speaker shall keep it, and what is forbidden stays so.
-    private static func mayPass(_ error: OutputError) -> Bool {
-        error.code == .unavailable || error.code == .lost || error.code == .failed
+    /// One that was to join in mid-film and cannot is told to the person instead.
+    private func mayTryAgain(after error: OutputError) -> Bool {
+        guard role == .playing else { return false }
+        return error.code == .unavailable || error.code == .lost || error.code == .failed
     }
 
     /// The member is open: its feeder takes over, from the playhead on.

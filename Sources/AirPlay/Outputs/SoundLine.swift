@@ -69,6 +69,23 @@ struct SoundLine {
         next = next.advanced(byFrames: frames(in: .zero.advanced(by: Self.jumpGap)))
     }
 
+    /// What lay from a timestamp on is gone; the next packet begins there.
+    mutating func cut(at timestamp: RTPTimestamp) {
+        let dropped = Int64(timestamp.distance(to: next))
+        guard dropped > 0 else { return }
+        next = timestamp
+        frames = max(0, frames - dropped)
+    }
+
+    /// The film time of a timestamp at natural speed; nil after a jump.
+    func media(of timestamp: RTPTimestamp) -> MediaTime? {
+        origin.map { origin in
+            origin.media
+                + MediaTime(
+                    value: Int64(origin.timestamp.distance(to: timestamp)), timescale: Int32(clamping: sampleRate))
+        }
+    }
+
     /// The timestamp heard at a film moment, when film passes at `rate` film seconds per second of sound.
     func timestamp(of time: MediaTime, rate: Double) -> RTPTimestamp? {
         guard let origin, rate > 0 else { return nil }

@@ -11,13 +11,15 @@ final class SpeakerAttendance: Sendable {
     /// What the speaker was told last.
     private struct Told {
         var epoch: UInt64?
-        var segment: TimebaseSegment?
+        var line: ToldLine?
         /// The speaker has played from this line: what it decoded and did not play it may have forgotten.
         var hasPlayed = false
         /// Everything from here on has been sent again for the start that is due.
         var isRewound = false
         /// Since when every start is refused.
         var refusedSince: HostInstant?
+        /// Bytes of sound that had left when the clock was seen stalled, and when.
+        var stalled: (sent: Int64, since: HostInstant)?
     }
 
     /// A line that differs by less is the same line: giving it anew would be heard.
@@ -31,8 +33,12 @@ final class SpeakerAttendance: Sendable {
     /// What was sent again gets this long to reach the speaker before it is told to start.
     private static let rewindLead: Duration = .milliseconds(15)
 
-    /// A speaker that refuses our clock's starts for so long will not take one (others saw locks after up to 4 s).
-    private static let refusalPatience: Duration = .seconds(6)
+    /// A speaker that refuses our clock's starts for so long may want its own (others saw locks after up to 4 s) …
+    private static let yieldPatience: Duration = .seconds(4)
+    /// … and one that has had the time for both will take none.
+    private static let refusalPatience: Duration = .seconds(10)
+    /// A speaker whose clock has stalled gets a new session this much later, unless its sound flows on.
+    private static let stallPatience: Duration = .seconds(10)
     /// A speaker that has not even asked for the time after so long does not hear us.
     private static let silencePatience: Duration = .seconds(8)
 
@@ -57,14 +63,27 @@ final class SpeakerAttendance: Sendable {
     /// Why no start will ever be possible; nil while there is hope.
     private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
         let now = HostInstant.now
-        let isRefused = told.refusedSince.map { now - $0 >= Self.refusalPatience } ?? false
-        if core.insistsOnOwnClock || isRefused {
+        if core.isTurnedAway {
+            return OutputError(
+                .clockConflict,
+                "\(name) insists on a clock of its own, and so does another speaker that plays; only one can be followed:"
+                    + " play to one of them, or let their own system make a group of them and play to that.")
+        }
+        if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
             return OutputError(
                 .failed,
-                "\(name) insists on a clock of its own, which cannot be followed yet; play to another speaker, or to it"
-                    + " as a member of a group that its own system has made.")
+                "\(name) takes no start on this computer's clock, and no clock of its own is heard here; restart it, or"
+                    + " let UDP ports 319 and 320 in (`talkie doctor`).")
         }
         let clock = core.clock
+        if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
+            now - began >= Self.silencePatience
+        {
+            return OutputError(
+                .notPermitted,
+                "\(name) insists on a clock of its own and tells nothing of it; a firewall may keep it out"
+                    + " (`talkie doctor`).")
+        }
         if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
             now - began >= Self.silencePatience
         {
@@ -89,20 +108,25 @@ final class SpeakerAttendance: Sendable {
         var told = told.withLock { $0 }
         if told.epoch != epoch { told = Told(epoch: epoch) }
         defer { self.told.withLock { $0 = told } }
-        let segment = context.timebase.snapshot.upcoming
+        let snapshot = context.timebase.snapshot
+        let segment = snapshot.upcoming
         do throws(AirPlayError) {
-            if segment.rate == 0 { return try stop(segment, core, &told) ?? wait }
-            if told.segment == nil, let obstacle = obstacle(core, told, speaker.name) {
+            if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
+            if let moment = lookAfterClock(core, &told) { return moment }
+            if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
                 speaker.giveUp(obstacle)
                 return nil
             }
             // `accept` asks again as soon as there is enough.
             guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
-            return try start(segment, line, core, context, &told)
+            let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
+            return try start(command, line, core, speaker, context, &told)
         } catch {
             switch error.code {
             case .clockNotReady:
-                told.refusedSince = told.refusedSince ?? .now
+                let since = told.refusedSince ?? .now
+                told.refusedSince = since
+                if .now - since >= Self.yieldPatience { _ = core.yieldClock() }
                 return .now.advanced(by: Self.retry)
             case .timedOut: return .now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
@@ -127,30 +151,69 @@ final class SpeakerAttendance: Sendable {
     }
 
     private func stop(
-        _ segment: TimebaseSegment, _ core: SessionCore, _ told: inout Told
+        _ segment: TimebaseSegment, _ core: SessionCore, _ speaker: AirPlaySpeaker, _ told: inout Told
     ) throws(AirPlayError) -> HostInstant? {
-        guard told.segment != nil else { return nil }
+        guard told.line != nil else { return nil }
         if segment.hostAnchor > .now { return segment.hostAnchor }
         try core.pause()
-        told.segment = nil
+        told.line = nil
+        speaker.holds(nil)
         told.isRewound = false
         return nil
     }
 
-    private func start(
-        _ segment: TimebaseSegment, _ line: SoundLine, _ core: SessionCore, _ context: AudioOutputContext,
-        _ told: inout Told
-    ) throws(AirPlayError) -> HostInstant? {
-        let shift = told.segment.map { Self.shift(from: $0, to: segment) }
-        if let shift, shift < Self.sameLine { return nil }
+    /// A speaker that has known the clock and lost it: its sound goes on as it can. When the clock does not come back
+    /// and no sound leaves either, the session is no longer worth keeping, and a new one finds the way back.
+    ///
+    /// - Returns: when to look again; nil goes on as always.
+    private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
+        guard told.line != nil, core.clock.readiness == .stalled else {
+            told.stalled = nil
+            return nil
+        }
         let now = HostInstant.now
+        guard let stalled = told.stalled, let sent = core.flowingBytes, stalled.sent == sent else {
+            told.stalled = core.flowingBytes.map { ($0, now) }
+            return nil
+        }
+        guard now - stalled.since >= Self.stallPatience else { return nil }
+        told.stalled = nil
+        core.lose("The speaker has lost the clock that its sound lies on.")
+        return HostInstant(nanoseconds: .max)
+    }
+
+    /// What the timebase says now.
+    private struct Command {
+        var segment: TimebaseSegment
+        var generation: UInt64
+        var delay: Duration
+    }
+
+    private func start(
+        _ command: Command, _ line: SoundLine, _ core: SessionCore, _ speaker: AirPlaySpeaker,
+        _ context: AudioOutputContext, _ told: inout Told
+    ) throws(AirPlayError) -> HostInstant? {
+        let segment = command.segment
+        let timeline = core.timeline
+        if let known = told.line, let timeline, known.epoch == timeline.epoch,
+            known.generation == command.generation, known.delay == command.delay
+        {
+            return nil
+        }
+        let now = HostInstant.now
+        let shift = told.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
+        if let shift, shift < Self.sameLine {
+            told.line?.generation = command.generation
+            told.line?.delay = command.delay
+            return nil
+        }
         let leads = core.startLeads
         if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
         let isNear = shift.map { $0 < Self.nearLine } ?? false
         let seat = now.advanced(by: leads.seat)
         if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
             let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
-            guard let position = line.timestamp(of: moment, rate: segment.rate),
+            guard let position = line.timestamp(of: moment, rate: segment.speed),
                 try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
             else { return nil }
             told.isRewound = true
@@ -158,22 +221,20 @@ final class SpeakerAttendance: Sendable {
         }
         let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
         let moment = segment.mediaTime(at: instant)
-        guard let position = line.timestamp(of: moment, rate: segment.rate) else { return nil }
-        try core.play(position, at: instant)
-        told.segment = segment
+        guard let position = line.timestamp(of: moment, rate: segment.speed) else { return nil }
+        let anchor = try core.play(position, at: instant)
+        let known = ToldLine(
+            media: moment, moment: anchor.moment, speed: segment.speed, epoch: anchor.timeline.epoch,
+            generation: command.generation, delay: command.delay)
+        told.line = known
+        speaker.holds(known)
         told.refusedSince = nil
         told.hasPlayed = true
         told.isRewound = false
-        speaker?.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
-        context.events.note(.audioHeard(media: moment, host: instant, output: context.id))
+        speaker.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
+        context.events.note(
+            .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
         return nil
-    }
-
-    /// How far apart two lines are; very far when their rates differ.
-    private static func shift(from old: TimebaseSegment, to new: TimebaseSegment) -> Duration {
-        guard old.rate == new.rate, let before = old.hostInstant(of: new.mediaAnchor) else { return .seconds(3600) }
-        let difference = new.hostAnchor - before
-        return max(difference, .zero - difference)
     }
 
     /// When to look at the clock again; nil when it is ready.

@@ -8,25 +8,53 @@ public import SyncRendering
 /// host instant for every member; AirPlay members also share a group name and a list of peers. They must have been
 /// made with one `PTPDirectory`, so that one grandmaster serves them all.
 ///
-/// A member that cannot be had at the start is tried again while the film plays, and joins in sync. `OutputID` of
-/// member n is the group's own plus n.
+/// A member that cannot be had at the start is tried again while the film plays, and joins in sync. Members change in
+/// mid-film (`change(to:)`). `OutputID` of a member is the group's own plus a number that it keeps: the members given
+/// at the start are 0, 1, …, and whoever comes first later gets the next.
 public final class SpeakerGroup: AudioOutput {
-    public let name: String
-    public let kind = AudioRouteKind.group
-    public let members: [any AudioOutput]
-    private let codecs: any AudioCodecs
-    private let state: Lock<State>
+    private let givenName: String?
+    let codecs: any AudioCodecs
+    let work: GroupWork
+    let ensemble = SpeakerEnsemble()
+    let changes = MemberChanges()
+    let state: Lock<State>
+    /// Held while sound goes to the lanes, so that a lane that joins misses none and gets none twice. Taken before
+    /// `state`.
+    let feeding = Lock<Void>(())
 
-    private struct State {
+    struct State {
+        /// Those that play, or are to play once the group is prepared.
+        var members: [any AudioOutput]
+        /// Everybody who ever was a member, by number.
+        var known: [any AudioOutput]
+        /// Loudness within the group, by number.
+        var shares: [Float]
         var lanes: [GroupLane] = []
         var context: AudioOutputContext?
+        var format: AudioFormat?
         /// Nil leaves every member as its owner left it.
         var gain: Float?
-        var gains: [Float]
-        /// How much later than the group each member is to be heard; negative is earlier.
+        /// How much later than the group each is to be heard, by number; negative is earlier.
         var delays: [Duration]
         var speed = 1.0
         var fedUntil: MediaTime?
+        /// The flush from a film time on that was asked for last.
+        var partialFlush: GroupFlush?
+        var history = SoundHistory()
+        /// No more sound follows what is in the history.
+        var hasFinished = false
+        /// Counts flushes: what was brought up to the film before one is void.
+        var flushes = 0
+        var progress: RouteChange.Progress?
+
+        /// The number of a member, which it gets when it is first seen.
+        mutating func number(of member: any AudioOutput) -> Int {
+            if let number = known.firstIndex(where: { $0 === member }) { return number }
+            known.append(member)
+            shares.append(1)
+            delays.append(.zero)
+            return known.count - 1
+        }
     }
 
     /// A start waits this long for members that do not answer, provided another one does.
@@ -38,26 +66,55 @@ public final class SpeakerGroup: AudioOutput {
     ///   - members: at least one; none of them is used elsewhere while it is in the group.
     ///   - name: for people; nil joins the members' names.
     ///   - codecs: as for `AudioRenderer`.
-    public init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs) {
+    public convenience init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs) {
+        self.init(members: members, name: name, codecs: codecs, work: GroupWork())
+    }
+
+    package init(members: [any AudioOutput], name: String? = nil, codecs: any AudioCodecs, work: GroupWork) {
         precondition(!members.isEmpty, "a group needs a member")
-        self.members = members
-        self.name = name ?? members.map(\.name).joined(separator: ", ")
+        givenName = name
         self.codecs = codecs
+        self.work = work
         state = Lock(
             State(
-                gains: [Float](repeating: 1, count: members.count),
+                members: members, known: members, shares: [Float](repeating: 1, count: members.count),
                 delays: [Duration](repeating: .zero, count: members.count)))
-        let ensemble = SpeakerEnsemble()
         for case let speaker as AirPlaySpeaker in members { speaker.join(ensemble) }
+    }
+
+    // MARK: Who is in it
+
+    /// Those that play, or are to play.
+    public var members: [any AudioOutput] { state.withLock { $0.members } }
+
+    public var name: String { givenName ?? members.map(\.name).joined(separator: ", ") }
+
+    /// That of its only member; with several, `group`.
+    public var kind: AudioRouteKind {
+        let members = members
+        return members.count == 1 ? members[0].kind : .group
+    }
+
+    /// The output that events call by this number, whether it is a member now or was one. Any thread.
+    public func output(number: Int) -> (any AudioOutput)? {
+        state.withLock { $0.known.indices.contains(number) ? $0.known[number] : nil }
+    }
+
+    /// The number by which events call an output; nil for one that never was a member. Any thread.
+    public func number(of output: any AudioOutput) -> Int? {
+        state.withLock { $0.known.firstIndex { $0 === output } }
     }
 
     // MARK: What it costs
 
-    private var lanes: [GroupLane] { state.withLock { $0.lanes } }
+    var lanes: [GroupLane] { state.withLock { $0.lanes } }
+
+    /// Lanes whose members play, or are being opened for a start.
+    private var playing: [GroupLane] { lanes.filter { $0.role == .playing } }
 
     /// Those that play; before any does, all of them.
-    private var active: [any AudioOutput] {
-        let open = lanes.filter(\.isOpen).map(\.member)
+    var active: [any AudioOutput] {
+        let open = playing.filter(\.isOpen).map(\.member)
         return open.isEmpty ? members : open
     }
 
@@ -71,13 +128,18 @@ public final class SpeakerGroup: AudioOutput {
             shares: all.max { $0.delay < $1.delay }?.shares ?? [])
     }
 
-    public var desiredDepth: Duration { active.map(\.desiredDepth).max() ?? .zero }
+    /// Including those that are about to join: their sound is read before they play.
+    public var desiredDepth: Duration {
+        let joining = lanes.filter { $0.role == .joining && $0.isOpen }.map(\.member.desiredDepth)
+        return max(active.map(\.desiredDepth).max() ?? .zero, joining.max() ?? .zero)
+    }
+
     public var preroll: Duration { active.map(\.preroll).max() ?? .zero }
 
     /// Film time up to which every member that plays has what a start needs.
     public var acceptedUntil: MediaTime? {
         let fed = state.withLock { $0.fedUntil }
-        let open = lanes.filter(\.isOpen)
+        let open = playing.filter(\.isOpen)
         guard !open.isEmpty else { return fed }
         let settled = isDrained
         let most = open.map(\.member.preroll).max() ?? .zero
@@ -94,18 +156,29 @@ public final class SpeakerGroup: AudioOutput {
 
     public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
     public var earliestStart: HostInstant? { active.compactMap(\.earliestStart).max() }
-    public var isDrained: Bool { lanes.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
+    /// AirPlay members hold one line: they are served one time, and at most one of them is followed.
+    public var heldLine: TimebaseSegment? {
+        for lane in playing where lane.isOpen { if let line = lane.renderer.heldLine { return line } }
+        return nil
+    }
+
+    public var isDrained: Bool { playing.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
+
+    public var wait: OutputWait? {
+        let waits = active.compactMap(\.wait)
+        return waits.max { $1.outlasts($0) }
+    }
 
     public var failure: OutputError? {
-        let lanes = lanes
+        let lanes = playing
         guard !lanes.isEmpty, lanes.allSatisfy({ $0.failure != nil }) else { return nil }
         return lanes.first?.failure
     }
 
     /// Why nothing is heard from one member at present. Any thread.
-    public func failure(ofMember index: Int) -> OutputError? {
-        let lanes = lanes
-        return lanes.indices.contains(index) ? lanes[index].failure : nil
+    public func failure(ofMember number: Int) -> OutputError? {
+        guard let member = output(number: number) else { return nil }
+        return lanes.first { $0.member === member }?.failure
     }
 
     // MARK: Sound
@@ -122,6 +195,7 @@ public final class SpeakerGroup: AudioOutput {
         }
         let isReady = state.withLock { state in
             guard let old = state.context, !state.lanes.isEmpty else { return false }
+            state.format = format
             return old.timebase === context.timebase && old.room === context.room && old.id == context.id
         }
         // Each lane agrees on a new format with its member by itself.
@@ -129,14 +203,8 @@ public final class SpeakerGroup: AudioOutput {
         close()
         let lanes = state.withLock { state in
             state.context = context
-            state.lanes = members.enumerated().map { index, member in
-                let lane = GroupLane(
-                    member: member, id: OutputID(context.id.index + index), context: context, codecs: codecs,
-                    delay: state.delays[index])
-                if let gain = Self.gain(of: member, state.gain, state.gains[index]) { lane.renderer.setGain(gain) }
-                lane.renderer.setSpeed(state.speed)
-                return lane
-            }
+            state.format = format
+            for member in state.members { state.lanes.append(lane(for: member, role: .playing, context, &state)) }
             return state.lanes
         }
         for lane in lanes { lane.start(format) }
@@ -150,31 +218,75 @@ public final class SpeakerGroup: AudioOutput {
         }
     }
 
-    public func accept(_ buffer: SampleBuffer) -> Bool {
-        let (lanes, context) = state.withLock { state in
-            state.fedUntil = buffer.end ?? state.fedUntil
-            return (state.lanes, state.context)
-        }
-        guard let context else { return false }
-        let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
-        for lane in lanes {
-            lane.renderer.skip(to: late)
-            lane.renderer.enqueue(buffer)
-        }
-        return true
+    /// A new lane with everything that has been set so far.
+    func lane(
+        for member: any AudioOutput, role: GroupLane.Role, _ context: AudioOutputContext, _ state: inout State
+    ) -> GroupLane {
+        let number = state.number(of: member)
+        let lane = GroupLane(
+            member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
+            work: work, delay: state.delays[number])
+        if let gain = Self.gain(of: member, state.gain, state.shares[number]) { lane.renderer.setGain(gain) }
+        lane.renderer.setSpeed(state.speed)
+        return lane
     }
 
-    public func finish() { for lane in lanes { lane.renderer.finish() } }
+    /// Beyond this a group that holds as many bytes as it may takes no more for now.
+    private static let leastDepth: Duration = .seconds(5)
+
+    public func accept(_ buffer: SampleBuffer) -> Bool {
+        feeding.withLock { _ in
+            let lanes = state.withLock { state -> [GroupLane]? in
+                guard let context = state.context else { return nil }
+                let playhead = context.timebase.currentTime
+                let late = playhead.advanced(by: .zero - Self.lateness)
+                state.history.trim(before: late)
+                if state.history.byteCount >= SoundHistory.byteLimit, let end = state.history.end,
+                    (end - playhead).duration > Self.leastDepth
+                {
+                    return nil
+                }
+                state.history.append(buffer)
+                state.hasFinished = false
+                state.fedUntil = state.history.end
+                return state.lanes
+            }
+            guard let lanes, let context = state.withLock({ $0.context }) else { return false }
+            let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
+            for lane in lanes where lane.isFed {
+                lane.renderer.skip(to: late)
+                lane.renderer.enqueue(buffer)
+            }
+            return true
+        }
+    }
+
+    public func finish() {
+        feeding.withLock { _ in
+            state.withLock { $0.hasFinished = true }
+            for lane in lanes where lane.isFed { lane.renderer.finish() }
+        }
+    }
 
     public func flush() {
-        state.withLock { $0.fedUntil = nil }
-        for lane in lanes { lane.renderer.flush() }
+        feeding.withLock { _ in
+            let lanes = state.withLock { state in
+                state.fedUntil = nil
+                state.history.removeAll()
+                state.hasFinished = false
+                state.flushes += 1
+                return state.lanes
+            }
+            for lane in lanes { lane.renderer.flush() }
+        }
+        changes.signal.raise()
     }
 
     // MARK: Control
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         for lane in lanes { lane.renderer.timebaseDidChange(snapshot) }
+        changes.signal.raise()
     }
 
     public func setSpeed(_ speed: Double) {
@@ -189,20 +301,37 @@ public final class SpeakerGroup: AudioOutput {
     }
 
     /// Loudness of one member within the group, 0…1. Any thread.
-    public func setGain(_ gain: Float, ofMember index: Int) {
-        state.withLock { if $0.gains.indices.contains(index) { $0.gains[index] = gain } }
+    public func setGain(_ gain: Float, ofMember number: Int) {
+        state.withLock { if $0.shares.indices.contains(number) { $0.shares[number] = gain } }
         applyGains()
     }
 
-    /// How much later than the group's line one member is to be heard; negative is earlier. A change takes effect as a
-    /// jump of that member's sound. Any thread.
-    public func setDelay(_ delay: Duration, ofMember index: Int) {
+    /// How much later than the group's line an output is to be heard, whether it is a member or may become one;
+    /// negative is earlier. A change takes effect as a jump of that member's sound. Any thread.
+    public func setDelay(_ delay: Duration, of output: any AudioOutput) {
         let lane = state.withLock { state -> GroupLane? in
-            guard state.delays.indices.contains(index), state.delays[index] != delay else { return nil }
-            state.delays[index] = delay
-            return state.lanes.indices.contains(index) ? state.lanes[index] : nil
+            let number = state.number(of: output)
+            guard state.delays[number] != delay else { return nil }
+            state.delays[number] = delay
+            return state.lanes.first { $0.member === output }
         }
         lane?.renderer.delay = delay
+    }
+
+    /// Loudness of an output within the group, whether it is a member or may become one. Any thread.
+    public func setGain(_ gain: Float, of output: any AudioOutput) {
+        state.withLock { state in
+            let number = state.number(of: output)
+            state.shares[number] = gain
+        }
+        applyGains()
+    }
+
+    /// What was last set for an output, 1 before that. Any thread.
+    public func gain(of output: any AudioOutput) -> Float {
+        state.withLock { state in
+            state.known.firstIndex { $0 === output }.map { state.shares[$0] } ?? 1
+        }
     }
 
     public func restoreGain() {
@@ -214,8 +343,12 @@ public final class SpeakerGroup: AudioOutput {
     public var ownVolume: Double? { members.map { $0.ownVolume ?? 100 }.min() }
 
     private func applyGains() {
-        let (lanes, gain, gains) = state.withLock { ($0.lanes, $0.gain, $0.gains) }
-        for (lane, share) in zip(lanes, gains) { lane.renderer.setGain(Self.gain(of: lane.member, gain, share)) }
+        let (gain, lanes) = state.withLock { state in
+            var lanes: [(GroupLane, Float)] = []
+            for lane in state.lanes { lanes.append((lane, state.shares[state.number(of: lane.member)])) }
+            return (state.gain, lanes)
+        }
+        for (lane, share) in lanes { lane.renderer.setGain(Self.gain(of: lane.member, gain, share)) }
     }
 
     /// - Parameter share: the member's own within the group.
@@ -224,17 +357,25 @@ public final class SpeakerGroup: AudioOutput {
         return share == 1 ? nil : VolumeCurve.gain(volume: member.ownVolume ?? 100) * share
     }
 
-    /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting.
+    /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting. A
+    /// change of members that is under way is given up.
     public func close() {
         let lanes = state.withLock { state in
             defer {
                 state.lanes = []
                 state.context = nil
                 state.fedUntil = nil
+                state.history.removeAll()
+                state.flushes += 1
             }
             return state.lanes
         }
-        let closers = lanes.map { lane in WorkerThread.start(name: "group closing") { lane.close() } }
-        for closer in closers { closer.join() }
+        changes.signal.raise()
+        close(lanes)
+    }
+
+    func close(_ lanes: [GroupLane]) {
+        let closers = lanes.map { lane in work.run("group closing") { lane.close() } }
+        for closer in closers { closer?.join() }
     }
 }

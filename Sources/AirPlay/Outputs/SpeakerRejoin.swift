@@ -51,8 +51,11 @@ extension AirPlaySpeaker {
                 state.use == use ? (state.stream, state.store, state.line) : (nil, nil, nil)
             }
             guard let stream, let store, let line else { return }
-            let now = context.timebase.currentTime
-            if let heard = line.timestamp(of: now, rate: 1) { _ = store.rewind(to: heard, gap: Self.gap(line)) }
+            let segment = context.timebase.snapshot.segment(at: attempt)
+            let speed = segment.speed > 0 ? segment.speed : 1
+            if let heard = line.timestamp(of: segment.mediaTime(at: attempt), rate: speed) {
+                _ = store.rewind(to: heard, gap: Self.gap(line))
+            }
             do throws(AirPlayError) {
                 let (session, setup) = try join(
                     stream, store: store, room: context.room, title: store.onWire(line.next), yielding: true)

@@ -1,13 +1,16 @@
 internal import CSockets
 internal import Glibc
-internal import PTP
+public import PTP
 
 extension RouteConditions.ClockPorts {
     /// Whether the ports can be had on the address that packets to a speaker would leave from. Sends nothing.
     ///
-    /// A session of this very process that runs already holds them, so ask before there is one.
-    public static func check(toward speaker: NetworkAddress?) -> RouteConditions.ClockPorts {
+    /// - Parameter clocks: this process's own, which may hold the ports already for another speaker.
+    public static func check(
+        toward speaker: NetworkAddress?, sharing clocks: PTPDirectory? = nil
+    ) -> RouteConditions.ClockPorts {
         let local = speaker.flatMap { localAddress(toward: $0) } ?? IPv4Address(rawValue: 0x7F00_0001)
+        if clocks?.isServing(on: local) == true { return .available }
         do {
             try PTPPorts.check(on: local)
             return .available

@@ -9,6 +9,8 @@ public struct SpeakerExperience: OptionSet, Hashable, Sendable {
     public static let played = SpeakerExperience(rawValue: 1)
     /// It asked for our time.
     public static let probed = SpeakerExperience(rawValue: 2)
+    /// It insisted on serving time itself.
+    public static let insisted = SpeakerExperience(rawValue: 8)
     /// It took a stream and never came to terms with our clock.
     public static let clockless = SpeakerExperience(rawValue: 4)
 }
@@ -35,7 +37,7 @@ extension RouteMemory {
         if experience.contains(.played) {
             memory.route = route
             memory.failed.remove(route)
-            memory.role = role
+            memory.role = experience.contains(.insisted) ? .follower : role
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)

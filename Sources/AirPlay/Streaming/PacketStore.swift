@@ -62,8 +62,67 @@ final class PacketStore: Sendable {
         contents.withLock { $0.rewind(to: timestamp, gap: gap) }
     }
 
+    /// What a cut at a timestamp of the line would mean; nothing is changed.
+    ///
+    /// - Parameter frames: how many each packet holds.
+    func cut(at timestamp: RTPTimestamp, frames: Int) -> PacketCut {
+        contents.withLock { $0.cut(at: timestamp, frames) }
+    }
+
+    /// Drops a packet and all behind it when none of them has been taken yet; nil when one has.
+    func dropUnsent(from timestamp: RTPTimestamp, frames: Int) -> PacketStore.Severed? {
+        contents.withLock { contents in
+            switch contents.cut(at: timestamp, frames) {
+            case .nothing: Severed(timestamp: timestamp, packet: [])
+            case .unsent(let index): contents.drop(from: index)
+            case .sent: nil
+            }
+        }
+    }
+
+    /// Drops the packet that a cut names, and all behind it.
+    func drop(_ cut: PacketCut) -> PacketStore.Severed? {
+        contents.withLock { contents in
+            switch cut {
+            case .nothing: nil
+            case .unsent(let index): contents.drop(from: index)
+            case .sent(let sent): contents.drop(from: sent.index)
+            }
+        }
+    }
+
+    /// While true nothing is given out to be sent.
+    func setHeld(_ isHeld: Bool) { contents.withLock { $0.isHeld = isHeld } }
+
     /// The timestamp that the wire carries for one of the line.
     func onWire(_ timestamp: RTPTimestamp) -> RTPTimestamp { contents.withLock { $0.onWire(timestamp) } }
+}
+
+extension PacketStore {
+    /// A packet that was dropped, and where it lay on the line.
+    struct Severed: Equatable, Sendable {
+        var timestamp: RTPTimestamp
+        var packet: [UInt8]
+    }
+}
+
+/// Where a stream would be cut.
+enum PacketCut: Equatable, Sendable {
+    /// Behind the last packet.
+    case nothing
+    /// At a packet that has not been sent.
+    case unsent(Int)
+    case sent(Sent)
+
+    struct Sent: Equatable, Sendable {
+        var index: Int
+        /// Where the packet lies on the line.
+        var timestamp: RTPTimestamp
+        /// The packet as the wire knows it, …
+        var from: PacketStore.Position
+        /// … and the one that comes next on the wire, which will lie there, too.
+        var until: PacketStore.Position
+    }
 }
 
 /// What the lock of `PacketStore` guards: two rings addressed by counters that never wrap.
@@ -72,6 +131,8 @@ private struct PacketStoreContents {
         var offset: Int
         var count: Int
         var timestamp: RTPTimestamp
+        /// The number it was sent with last.
+        var sequence: UInt32 = 0
     }
 
     private let byteCapacity: Int
@@ -84,6 +145,8 @@ private struct PacketStoreContents {
     private(set) var end = 0
     private var writeOffset = 0
     private var wasFull = false
+    /// Nothing is given out.
+    var isHeld = false
     var floor: RTPTimestamp?
     var nextSequence: UInt32 = 0
     /// Frames added on the wire, grown by each rewind.
@@ -137,7 +200,8 @@ private struct PacketStoreContents {
     }
 
     mutating func take(into out: inout [UInt8]) -> RTPTimestamp? {
-        guard cursor < end else { return nil }
+        guard cursor < end, !isHeld else { return nil }
+        entries[cursor % entryCapacity].sequence = nextSequence
         let entry = entry(cursor)
         out.removeAll(keepingCapacity: true)
         let start = entry.offset % byteCapacity
@@ -151,7 +215,7 @@ private struct PacketStoreContents {
         return timestamp
     }
 
-    var nextTimestamp: RTPTimestamp? { cursor < end ? onWire(entry(cursor).timestamp) : nil }
+    var nextTimestamp: RTPTimestamp? { cursor < end && !isHeld ? onWire(entry(cursor).timestamp) : nil }
 
     mutating func takesRoomNotice() -> Bool {
         // Well below full, so that the appender comes back seldom and with much.
@@ -166,6 +230,39 @@ private struct PacketStoreContents {
         first = end
         cursor = end
         floor = nil
+    }
+
+    func cut(at timestamp: RTPTimestamp, _ frames: Int) -> PacketCut {
+        // Timestamps only grow: the first packet that ends behind the cut.
+        var (low, high) = (first, end)
+        while low < high {
+            let middle = (low + high) / 2
+            let behind = entry(middle).timestamp.advanced(byFrames: Int64(frames))
+            if timestamp.distance(to: behind) > 0 { high = middle } else { low = middle + 1 }
+        }
+        guard low < end else { return .nothing }
+        guard low < cursor else { return .unsent(low) }
+        let entry = entry(low)
+        let onWire = onWire(entry.timestamp)
+        return .sent(
+            PacketCut.Sent(
+                index: low, timestamp: entry.timestamp, from: .init(sequence: entry.sequence, timestamp: onWire),
+                until: .init(sequence: nextSequence, timestamp: onWire)))
+    }
+
+    /// Drops a packet and all behind it; where it lay and what it held.
+    mutating func drop(from index: Int) -> PacketStore.Severed? {
+        guard index >= first, index < end else { return nil }
+        let entry = entry(index)
+        var packet: [UInt8] = []
+        let start = entry.offset % byteCapacity
+        let head = min(entry.count, byteCapacity - start)
+        packet.append(contentsOf: UnsafeBufferPointer(start: bytes + start, count: head))
+        packet.append(contentsOf: UnsafeBufferPointer(start: bytes, count: entry.count - head))
+        writeOffset = entry.offset
+        end = index
+        cursor = min(cursor, index)
+        return PacketStore.Severed(timestamp: entry.timestamp, packet: packet)
     }
 
     mutating func rewind(to timestamp: RTPTimestamp, gap: Int64) -> PacketStore.Position? {

@@ -3,16 +3,16 @@ internal import MediaCore
 internal import PTP
 
 /// When a realtime stream's packets leave: each one the queue's depth before it is heard, along one straight line
-/// from frames to instants. No clock and no socket inside.
+/// from frames to moments of the clock that the speaker plays by. No clock and no socket inside.
 struct RealtimePacing {
     /// Where sound lies in time.
     struct Line: Sendable {
         /// This frame, as the wire names it, …
         var position: RTPTimestamp
-        /// … is heard at this instant.
-        var instant: HostInstant
-        /// The timeline that sync packets name; nil with NTP timing, where it is this computer's own.
-        var timeline: PTPTimeline?
+        /// … is heard at this moment of the speaker's clock.
+        var moment: PTPInstant
+        /// Whose clock that is, as sync packets name it; nil with NTP timing.
+        var grandmaster: ClockIdentity?
     }
 
     /// Receivers overrun when packets come closer together (measured by others at 1 ms).
@@ -25,9 +25,13 @@ struct RealtimePacing {
     /// 441 frames are 10 ms at 44.1 kHz.
     private static let syncStep: (frames: Int64, duration: Duration) = (441, .milliseconds(10))
 
+    private static let longestLine: Duration = .seconds(30 * 86_400)
+
     private let sampleRate: Int64
     private let depth: Duration
     private(set) var line: Line?
+    /// The speaker's clock as known now. What was told stays; when that is here may move by a few ppm.
+    var mapping: ClockMapping<HostInstant, PTPInstant>
     private var earliest = HostInstant(nanoseconds: 0)
     /// When the next sync packet is due.
     private(set) var nextSync = HostInstant(nanoseconds: 0)
@@ -35,9 +39,14 @@ struct RealtimePacing {
     private(set) var isFresh = true
     private var isFirstSync = true
 
-    init(sampleRate: Int, depth: Duration) {
+    init(
+        sampleRate: Int, depth: Duration,
+        mapping: ClockMapping<HostInstant, PTPInstant> = ClockMapping(
+            sourceAnchor: HostInstant(nanoseconds: 0), targetAnchor: PTPInstant(nanoseconds: 0))
+    ) {
         self.sampleRate = Int64(sampleRate)
         self.depth = depth
+        self.mapping = mapping
     }
 
     /// From now on sound lies on this line; nil stops.
@@ -52,7 +61,7 @@ struct RealtimePacing {
     func heard(_ timestamp: RTPTimestamp) -> HostInstant? {
         guard let line else { return nil }
         let frames = Int64(line.position.distance(to: timestamp))
-        return line.instant.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate))
+        return mapping.source(at: line.moment.advanced(by: .nanoseconds(frames * 1_000_000_000 / sampleRate)))
     }
 
     /// What to do with the packet that is next.
@@ -81,17 +90,19 @@ struct RealtimePacing {
         guard let line, now >= nextSync else { return nil }
         defer { isFirstSync = false }
         nextSync = now.advanced(by: Self.syncInterval)
-        let steps = (now - line.instant).wholeNanoseconds / Self.syncStep.duration.wholeNanoseconds
+        let since = line.moment.duration(to: mapping.target(at: now))
+        // No film is as long: the clock is another one since, and the line void.
+        guard since > .zero - Self.longestLine, since < Self.longestLine else { return nil }
+        let steps = since.wholeNanoseconds / Self.syncStep.duration.wholeNanoseconds
         let position = line.position.advanced(byFrames: steps * Self.syncStep.frames * sampleRate / 44100)
-        let instant = line.instant.advanced(by: .nanoseconds(steps * Self.syncStep.duration.wholeNanoseconds))
-        if let timeline = line.timeline {
+        let moment = line.moment.advanced(by: .nanoseconds(steps * Self.syncStep.duration.wholeNanoseconds))
+        if let grandmaster = line.grandmaster {
             return SyncPacket.ptp(
-                position: position, instant: timeline.mapping.target(at: instant),
-                clock: timeline.grandmaster.rawValue, isFirst: isFirstSync)
+                position: position, instant: moment, clock: grandmaster.rawValue, isFirst: isFirstSync)
         }
         let latency: Int64 = 88200
         return SyncPacket.ntp(
             next: position.advanced(byFrames: RealtimeControl.networkTimePrecedence + latency), latency: latency,
-            time: PTPInstant(nanoseconds: instant.nanoseconds).networkTime, isFirst: isFirstSync)
+            time: moment.networkTime, isFirst: isFirstSync)
     }
 }

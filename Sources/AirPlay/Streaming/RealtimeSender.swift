@@ -15,6 +15,11 @@ final class RealtimeSender: StreamWriter {
     private static let jitter: Duration = .milliseconds(150)
     /// Deeper than that a pause could not be called one.
     private static let deepest: Duration = .milliseconds(700)
+    /// How far before it is heard each packet leaves.
+    static func depth(arrivalToRender: Duration?) -> Duration {
+        min(deepest, max(depth, (arrivalToRender ?? .zero) + jitter))
+    }
+
     /// The least that a datagram with a request has.
     private static let largestRequest = 64
     /// A request names at most what is kept; more would be somebody's joke.
@@ -51,24 +56,25 @@ final class RealtimeSender: StreamWriter {
     /// - Parameters:
     ///   - source: what RTP headers name: 0 with PTP timing.
     ///   - arrivalToRender: the shortest time that the receiver says it needs.
+    ///   - clock: the clock that the speaker plays by, as known now; takes no longer than a lock is held.
     ///   - room: called on the sender's thread when packets fit again; must return at once.
     init(
         ends: Ends, key: SecretBytes, format: StreamFormat, source: UInt32, arrivalToRender: Duration?,
-        store: PacketStore, room: @escaping @Sendable () -> Void
+        store: PacketStore, clock: @escaping @Sendable () -> PTPTimeline?, room: @escaping @Sendable () -> Void
     ) {
         self.ends = ends
         self.format = format
         self.store = store
         let first = UInt16.random(in: 0 ... .max)
         shared = Lock(Shared(nextSequence: first))
-        let depth = min(Self.deepest, max(Self.depth, (arrivalToRender ?? .zero) + Self.jitter))
+        let depth = Self.depth(arrivalToRender: arrivalToRender)
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay sender", priority: .elevated) {
                 PollableSignal.requestPreciseWaits()
                 var round = Round(
                     pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
                     packetizer: RealtimePacketizer(key: key, source: source, firstSequence: first))
-                self.run(&round, room)
+                self.run(&round, clock, room)
             }
         }
     }
@@ -122,9 +128,10 @@ final class RealtimeSender: StreamWriter {
 
     // MARK: The thread
 
-    private func run(_ round: inout Round, _ room: () -> Void) {
+    private func run(_ round: inout Round, _ clock: () -> PTPTimeline?, _ room: () -> Void) {
         while !isClosing.load(ordering: .acquiring) {
             let (line, serial) = shared.withLock { ($0.line, $0.serial) }
+            if let timeline = clock() { round.pacing.mapping = timeline.mapping }
             if serial != round.serial {
                 round.serial = serial
                 round.pacing.begin(line, at: .now)

@@ -15,6 +15,14 @@ extension Screen {
         return ConnectedDisplay.all.first { $0.index == index }
     }
 
+    /// The pixel of the drawing area at a place that the window system counts in units of its own.
+    func pixel(x: Int, y: Int) -> (x: Int, y: Int) {
+        guard let window, let area else { return (x, y) }
+        var (width, height): (Int32, Int32) = (0, 0)
+        SDL_GetWindowSize(window, &width, &height)
+        return (x * area.width / max(1, Int(width)), y * area.height / max(1, Int(height)))
+    }
+
     var isFullScreen: Bool {
         guard let window else { return options.isFullScreen }
         return windowBefore != nil || SDL_GetWindowFlags(window) & SDL_WINDOW_FULLSCREEN.rawValue != 0

@@ -12,6 +12,7 @@ public final class ScreenControl: Sendable {
         case fullScreen(Bool?)
         case title(String)
         case message(ScreenMessage?)
+        case panel(ScreenPanel?)
         case snapshot(@Sendable (ScreenSnapshot?) -> Void)
         case stop
     }
@@ -75,6 +76,10 @@ public final class ScreenControl: Sendable {
 
     /// Lays a message over the film for a while, in place of the one before; nil takes it away.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }
+
+    /// Lays a list over the film until another one or nil takes its place; messages wait behind it. What a person points
+    /// at in it comes as `ScreenInput.panel`.
+    public func show(panel: ScreenPanel?) { send(.panel(panel)) }
 
     /// The picture on screen in its own size, without message and bars; nil when there is none.
     public func snapshot() async -> ScreenSnapshot? {

@@ -6,6 +6,10 @@ public enum ScreenInput: Sendable, Equatable {
     /// A key, a mouse button or the wheel, by mpv's name for it: `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`,
     /// `"WHEEL_UP"`. `isRepeat` while a key is held down.
     case key(String, isRepeat: Bool)
+    /// The pointer was pressed on a part of the panel; `turned` is the wheel's turn there instead, positive is up.
+    case panel(row: Int, ScreenPanel.Part, turned: Int)
+    /// The pointer was pressed beside the panel.
+    case besidePanel
     /// The window is to be closed.
     case close
     /// Size of the drawing area in pixels.
@@ -21,7 +25,8 @@ public enum ScreenInput: Sendable, Equatable {
     public static func == (left: ScreenInput, right: ScreenInput) -> Bool {
         switch (left, right) {
         case (.key(let a, let b), .key(let c, let d)): a == c && b == d
-        case (.close, .close): true
+        case (.close, .close), (.besidePanel, .besidePanel): true
+        case (.panel(let a, let b, let c), .panel(let d, let e, let f)): a == d && b == e && c == f
         case (.resized(let a), .resized(let b)): a == b
         case (.fullScreen(let a), .fullScreen(let b)), (.visible(let a), .visible(let b)): a == b
         case (.notice(let a), .notice(let b)): a == b

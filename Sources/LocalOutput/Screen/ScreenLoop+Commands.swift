@@ -32,6 +32,9 @@ extension ScreenLoop {
             fullScreenMayHaveChanged()
         case .title(let title): screen?.setTitle(title)
         case .message(let message): showMessage(message)
+        case .panel(let panel):
+            self.panel = panel
+            layOutMessage()
         case .snapshot(let reply):
             reply(presenter?.onScreen?.picture.flatMap { ScreenSnapshot(of: $0, by: converter) })
         case .stop: isStopping = true
@@ -74,11 +77,19 @@ extension ScreenLoop {
         layOutMessage()
     }
 
-    /// Draws the message for the window as it is now.
+    /// Draws the panel, or the message, for the window as it is now.
     func layOutMessage() {
         guard let screen else { return }
-        if let message, let area = screen.area {
-            screen.overlay = drawing.overlay(message.text, in: area)
+        panelLayout = nil
+        guard let area = screen.area else {
+            screen.overlay = nil
+            return
+        }
+        if let panel, let layout = PanelLayout(panel, in: area) {
+            panelLayout = layout
+            screen.overlay = panelDrawing.overlay(panel, in: layout)
+        } else if let message {
+            screen.overlay = drawing.overlay(message.text, in: area, at: message.place)
         } else {
             screen.overlay = nil
         }

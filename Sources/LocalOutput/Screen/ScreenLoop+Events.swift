@@ -35,15 +35,35 @@ extension ScreenLoop {
             for name in names { tell(name) }
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
-            if let name = KeyName.button(event.button.button, clicks: event.button.clicks) { tell(name) }
+            if event.button.button == 1, let layout = panelLayout {
+                point(layout, x: event.button.x, y: event.button.y, on: screen)
+            } else if let name = KeyName.button(event.button.button, clicks: event.button.clicks) {
+                tell(name)
+            }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         case SDL_MOUSEWHEEL:
             isRepeating = false
             let turned = event.wheel.direction == SDL_MOUSEWHEEL_FLIPPED.rawValue ? Int32(-1) : 1
+            if event.wheel.y != 0, let layout = panelLayout {
+                var (x, y): (Int32, Int32) = (0, 0)
+                SDL_GetMouseState(&x, &y)
+                point(layout, x: x, y: y, turned: Int((event.wheel.y * turned).signum()), on: screen)
+                return
+            }
             if event.wheel.y != 0 { tell(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
             if event.wheel.x != 0 { tell(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
         case SDL_MOUSEMOTION: cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         default: break
+        }
+    }
+
+    /// The pointer acts on the panel, at a place in the window's own units.
+    private func point(_ layout: PanelLayout, x: Int32, y: Int32, turned: Int = 0, on screen: Screen) {
+        let place = screen.pixel(x: Int(x), y: Int(y))
+        if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
+            control.report.yield(.panel(row: hit.row, hit.part, turned: turned))
+        } else if turned == 0, !layout.contains(x: place.x, y: place.y) {
+            control.report.yield(.besidePanel)
         }
     }
 

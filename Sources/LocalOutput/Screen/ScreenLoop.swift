@@ -24,6 +24,9 @@ public final class ScreenLoop {
     var message: ScreenMessage?
     var drawing = MessageDrawing()
     var messageEnds: HostInstant?
+    var panel: ScreenPanel?
+    var panelLayout: PanelLayout?
+    var panelDrawing = PanelDrawing()
     var isAwake = false
     var isDescribed = false
     var isRepeating = false

@@ -16,11 +16,11 @@ public final class SoundCard: AudioOutput {
 
     private let device: String
     private let depths: SoundCardPump.Depths
-    private let state = Lock(State())
+    let state = Lock(State())
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
     private let delayAfterCard = Atomic<Int64>(0)
 
-    private struct State {
+    struct State {
         /// Opens the device on a thread of its own, ahead of need.
         var opening: Opening?
         /// Open, and not in the pump's hands.
@@ -66,7 +66,7 @@ public final class SoundCard: AudioOutput {
     }
 
     /// Opens a device on a thread of its own.
-    private final class Opening: Sendable {
+    final class Opening: Sendable {
         private let result = Lock<Result<ALSADevice, OutputError>?>(nil)
         private let thread = Lock<WorkerThread?>(nil)
 

@@ -18,6 +18,8 @@ final class FilmAudioConverter: PCMConverter {
     private var lineEnd: Int64 = 0
     private var pending: AudioDecoder.Output?
     private var isDraining = false
+    /// What comes follows on from the line that is being drained, at another rate.
+    private var isJoint = false
     /// What comes does not follow on from the line that is being drained.
     private var isBroken = false
     private var isFinished = false
@@ -52,7 +54,7 @@ final class FilmAudioConverter: PCMConverter {
         line = nil
         pending = nil
         lastEnd = nil
-        (isDraining, isFinished, isBroken) = (false, false, false)
+        (isDraining, isFinished, isBroken, isJoint) = (false, false, false, false)
     }
 
     func receive(into block: PCMBlock) throws(MediaError) -> Bool {
@@ -108,7 +110,8 @@ final class FilmAudioConverter: PCMConverter {
         guard left > 0 else { return false }
         return take(into: block) { target, room in
             let wanted = min(room, left)
-            let got = resampler.drain(into: target, room: wanted)
+            var got = isJoint ? resampler.pull(into: target, room: wanted) : 0
+            if got == 0 { got = resampler.drain(into: target, room: wanted) }
             guard got == 0, left <= Self.mostPadding else { return got }
             target.update(repeating: 0, count: wanted * output.channels)
             return wanted
@@ -121,7 +124,7 @@ final class FilmAudioConverter: PCMConverter {
     private func endLine() {
         lastEnd = line?.end
         line = nil
-        isDraining = false
+        (isDraining, isJoint) = (false, false)
     }
 
     /// Begins to count sound that starts at a film moment; on the same grid when it follows on.
@@ -139,7 +142,12 @@ final class FilmAudioConverter: PCMConverter {
         guard var sound = pending else { return }
         if line != nil, sound.isDiscontinuous || !resampler.accepts(decoder.frame) {
             beginDraining()
-            if sound.isDiscontinuous { isBroken = true }
+            if sound.isDiscontinuous {
+                isBroken = true
+            } else {
+                isJoint = true
+                resampler.extendEnd()
+            }
             pending?.isDiscontinuous = false
             return
         }
@@ -157,6 +165,10 @@ final class FilmAudioConverter: PCMConverter {
             // A stamp that lies as near as its container can say means that nothing is between.
             if followsOn, let lastEnd, (start - lastEnd).nanoseconds.magnitude <= SoundLine.rounding { start = lastEnd }
             beginLine(at: start, rate: rate, followsOn: followsOn)
+            if followsOn, grid.given > 0 {
+                let offset = (gridTime(grid.given) - start).seconds * Double(rate)
+                resampler.extendStart(decoder.frame, skip: sound.skip, count: sound.count, offset: offset)
+            }
         } else {
             try resampler.adapt(to: decoder.frame)
         }

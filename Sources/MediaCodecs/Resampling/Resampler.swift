@@ -17,6 +17,10 @@ final class Resampler {
     /// Mixed sound on its way to the filter.
     private var mixed: UnsafeMutablePointer<Float>
     private var mixedCapacity: Int
+    /// The last frames that went into the filter, and how many are known.
+    private let recent: UnsafeMutablePointer<Float>
+    private var recentCount = 0
+    private var prediction = LinearPrediction()
 
     /// What the mixer was made for.
     private struct Source: Equatable {
@@ -31,9 +35,12 @@ final class Resampler {
         self.output = output
         mixedCapacity = 2048
         mixed = .allocate(capacity: mixedCapacity * output.channels)
+        recent = .allocate(capacity: LinearPrediction.window * output.channels)
+        recent.initialize(repeating: 0, count: LinearPrediction.window * output.channels)
     }
 
     deinit {
+        recent.deallocate()
         swr_free(&mixer)
         swr_free(&filter)
         mixed.deallocate()
@@ -54,6 +61,7 @@ final class Resampler {
     /// Sets up for frames like this one and forgets what is inside.
     func configure(for frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
         isEmpty = true
+        recentCount = 0
         let rate = frame.pointee.sample_rate
         if source?.rate != rate {
             swr_free(&filter)
@@ -132,6 +140,86 @@ final class Resampler {
         _ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int, into target: UnsafeMutablePointer<Float>,
         room: Int
     ) -> Int {
+        withPlanes(of: frame, skip: skip) { sources in
+            guard filter != nil else {
+                return run(mixer, sources, count: count, into: target, room: room)
+            }
+            reserve(count)
+            let got = Self.convert(mixer, sources, count: count, into: mixed, room: count)
+            remember(got)
+            return pushMixed(got, into: target, room: room)
+        }
+    }
+
+    /// Keeps the last frames of `mixed`, for when nothing follows that the filter could see.
+    private func remember(_ count: Int) {
+        let (window, channels) = (LinearPrediction.window, output.channels)
+        let fresh = min(count, window)
+        let kept = min(recentCount, window - fresh)
+        recent.update(from: recent + (recentCount - kept) * channels, count: kept * channels)
+        (recent + kept * channels).update(from: mixed + (count - fresh) * channels, count: fresh * channels)
+        recentCount = kept + fresh
+    }
+
+    // MARK: Joints of rates
+
+    /// Input frames that the filter looks ahead and back, and some more (libswresample's `filter_size` is 32 at the lower of
+    /// both rates).
+    private var reach: Int {
+        let input = Double(source?.rate ?? 0)
+        return Int((32 * max(1, input / Double(output.sampleRate))).rounded(.up)) + 16
+    }
+
+    /// A piece ends here and another of a different rate follows: the filter sees the sound go on as it was. What belongs to
+    /// the piece then comes out of `pull`.
+    func extendEnd() {
+        guard filter != nil, recentCount > 0 else { return }
+        let count = reach
+        reserve(count)
+        prediction.extend(
+            recent, frames: recentCount, channels: output.channels, isReversed: false, by: count, into: mixed)
+        _ = pushMixed(count, into: mixed, room: 0)
+        isEmpty = false
+    }
+
+    /// The first frames of a piece that follows another of a different rate: the filter sees the sound as it would have been
+    /// before, and the first output frame lies `offset` input frames behind the piece's first.
+    func extendStart(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int, offset: Double) {
+        guard let filter, let source, count > 0 else { return }
+        let (input, rate) = (Int(source.rate), output.sampleRate)
+        let step = Double(input) / Double(rate)
+        // Output frames fall on a piece's frames in a pattern; the length of the lead-in chooses where it begins.
+        var (a, b) = (input, rate)
+        while b != 0 { (a, b) = (b, a % b) }
+        let places = min(rate / max(1, a), Self.mostPlaces)
+        var (lead, drop, error) = (reach, 0, Double.infinity)
+        for candidate in reach..<(reach + max(1, places)) {
+            let frames = ((Double(candidate) + offset) / step).rounded()
+            let away = abs(frames * step - Double(candidate) - offset)
+            if away < error - 1e-9 { (lead, drop, error) = (candidate, Int(frames), away) }
+        }
+        let seen = min(count, LinearPrediction.window)
+        reserve(seen + lead)
+        guard mix(frame, skip: skip, count: seen) == seen, drop >= 0 else { return }
+        let target = mixed + seen * output.channels
+        prediction.extend(mixed, frames: seen, channels: output.channels, isReversed: true, by: lead, into: target)
+        swr_drop_output(filter, Int32(clamping: drop))
+        var plane: UnsafePointer<UInt8>? = UnsafeRawPointer(target).assumingMemoryBound(to: UInt8.self)
+        swr_convert(filter, nil, 0, &plane, Int32(clamping: lead))
+    }
+
+    /// A lead-in is at most this much longer than it need be.
+    private static let mostPlaces = 640
+
+    /// Mixes frames into `mixed`.
+    private func mix(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int) -> Int {
+        withPlanes(of: frame, skip: skip) { Self.convert(mixer, $0, count: count, into: mixed, room: count) }
+    }
+
+    private func withPlanes(
+        of frame: UnsafeMutablePointer<AVFrame>, skip: Int,
+        _ body: (UnsafeMutablePointer<UnsafePointer<UInt8>?>?) -> Int
+    ) -> Int {
         guard let planes = frame.pointee.extended_data else { return 0 }
         let format = AVSampleFormat(frame.pointee.format)
         let channels = Int(frame.pointee.ch_layout.nb_channels)
@@ -142,12 +230,7 @@ final class Resampler {
             for plane in 0..<(isPlanar ? channels : 1) {
                 sources[plane] = planes[plane].map { UnsafePointer($0 + skip * step) }
             }
-            guard filter != nil else {
-                return run(mixer, sources.baseAddress, count: count, into: target, room: room)
-            }
-            reserve(count)
-            let got = Self.convert(mixer, sources.baseAddress, count: count, into: mixed, room: count)
-            return pushMixed(got, into: target, room: room)
+            return body(sources.baseAddress)
         }
     }
 
@@ -182,6 +265,7 @@ final class Resampler {
     func insertSilence(_ frames: Int) {
         guard let context = filter ?? mixer, frames > 0 else { return }
         swr_inject_silence(context, Int32(clamping: frames))
+        recentCount = 0
         isEmpty = false
     }
 
@@ -198,7 +282,7 @@ final class Resampler {
         _ context: OpaquePointer?, _ sources: UnsafeMutablePointer<UnsafePointer<UInt8>?>?, count: Int,
         into target: UnsafeMutablePointer<Float>, room: Int
     ) -> Int {
-        guard let context, room > 0 else { return 0 }
+        guard let context, room > 0 || count > 0 else { return 0 }
         var plane: UnsafeMutablePointer<UInt8>? = UnsafeMutableRawPointer(target).assumingMemoryBound(to: UInt8.self)
         return Int(max(0, swr_convert(context, &plane, Int32(clamping: room), sources, Int32(clamping: count))))
     }

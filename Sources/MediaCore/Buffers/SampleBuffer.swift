@@ -24,6 +24,9 @@ public struct SampleBuffer: Sendable {
     /// How long the samples last; zero when unknown.
     public var duration: MediaTime
     public var flags: Flags
+    /// Film time from which the samples inside are no longer to be heard; nil plays them all. Set by a flush that cuts a
+    /// buffer which waits in a queue.
+    package var heardUntil: MediaTime?
 
     public init(payload: Payload, presentationTime: MediaTime?, duration: MediaTime = .zero, flags: Flags = []) {
         self.payload = payload

@@ -49,6 +49,13 @@ public final class FrameRing: @unchecked Sendable {
         return count
     }
 
+    /// Producer: takes back what was written from an absolute position on. The consumer must have agreed to read nothing
+    /// from there on.
+    package func rollBack(to position: Int64) {
+        let end = written.load(ordering: .relaxed)
+        written.store(min(end, max(position, consumed.load(ordering: .acquiring))), ordering: .releasing)
+    }
+
     /// Consumer: the published sample of one channel at an absolute position, which must lie in
     /// `readPosition ..< writePosition`.
     public func sample(at position: Int64, channel: Int) -> Float {

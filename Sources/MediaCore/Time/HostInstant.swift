@@ -38,10 +38,48 @@ public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable 
 public protocol HostClock: Sendable {
     /// The present moment. Must be wait-free: it is read on real-time threads.
     var now: HostInstant { get }
+    /// How long the machine has been suspended altogether since it booted; `now` stands still meanwhile. May be too
+    /// small by as long as the reader was interrupted, never too large. Wait-free.
+    var suspended: Duration { get }
+}
+
+extension HostClock {
+    /// A clock that knows no suspension.
+    public var suspended: Duration { .zero }
 }
 
 /// The machine's own monotonic clock.
 public struct MonotonicClock: HostClock {
     public init() {}
     @inlinable public var now: HostInstant { .now }
+
+    /// CLOCK_BOOTTIME goes on during suspension (clock_gettime(2)). Read before CLOCK_MONOTONIC, so that an
+    /// interruption in between makes the difference too small; the largest of three is hardly ever interrupted.
+    public var suspended: Duration {
+        var largest = Int64.min
+        for _ in 0..<3 {
+            var boot = timespec()
+            clock_gettime(CLOCK_BOOTTIME, &boot)
+            let asleep = Int64(boot.tv_sec) * 1_000_000_000 + Int64(boot.tv_nsec) - HostInstant.now.nanoseconds
+            largest = max(largest, asleep)
+        }
+        return .nanoseconds(max(0, largest))
+    }
+}
+
+/// Notices that the machine was suspended: asked now and then, it says for how long since it was asked last.
+public struct SuspensionWatch: Sendable {
+    /// No machine falls asleep and wakes within less, and no reading is wrong by as much.
+    public static let least: Duration = .milliseconds(100)
+    private var known: Duration
+
+    public init(_ clock: any HostClock) { known = clock.suspended }
+
+    /// How long the machine was suspended since this was asked last; nil when it was not. Wait-free.
+    public mutating func check(_ clock: any HostClock) -> Duration? {
+        let asleep = clock.suspended - known
+        guard asleep >= Self.least else { return nil }
+        known += asleep
+        return asleep
+    }
 }

@@ -12,6 +12,8 @@ final class PTPEngine: Sendable {
         var peers: [PTPPeer] = []
         /// Those that have had their first messages.
         var greeted: [IPv4Address] = []
+        /// Sessions so far.
+        var sessions: UInt64 = 0
     }
 
     static let syncInterval: Duration = .milliseconds(125)
@@ -23,18 +25,20 @@ final class PTPEngine: Sendable {
     private let general: PTPSocket
     private let eventPort: UInt16
     private let generalPort: UInt16
-    private let identity: ClockIdentity
+    let identity: ClockIdentity
+    let served: ServedTimeline
     private let wakeDescriptor: Int32
     private let stopping = Atomic<Bool>(false)
 
     init(
-        address: IPv4Address, identity: ClockIdentity, eventPort: UInt16, generalPort: UInt16
+        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, eventPort: UInt16, generalPort: UInt16
     ) throws(PTPError) {
         event = try PTPSocket(address: address, port: eventPort)
         general = try PTPSocket(address: address, port: generalPort)
         self.eventPort = eventPort
         self.generalPort = generalPort
         self.identity = identity
+        self.served = served
         wakeDescriptor = csock_open_event_counter()
         guard wakeDescriptor >= 0 else {
             throw PTPError(.unavailable, "The system refuses an event counter (error \(errno)); close some programs.")
@@ -99,7 +103,7 @@ final class PTPEngine: Sendable {
             shared.greeted.append(contentsOf: fresh.map(\.address))
             return fresh
         }
-        for peer in newcomers {
+        for peer in newcomers where !peer.isFollowed {
             announce(to: peer.address, &round)
             sync(to: peer.address, &round)
         }
@@ -111,8 +115,17 @@ final class PTPEngine: Sendable {
         round.beat &+= 1
         // One at a time: a copy of the list would be copied again by the next change.
         for index in 0..<count {
-            let peer = shared.withLock { index < $0.peers.count ? $0.peers[index] : nil }
+            let now = HostInstant.now
+            let peer = shared.withLock { shared -> PTPPeer? in
+                guard index < shared.peers.count else { return nil }
+                shared.peers[index].reconsiderRole(at: now)
+                return shared.peers[index]
+            }
             guard let peer else { return }
+            if peer.isFollowed {
+                ask(peer.address, &round)
+                continue
+            }
             if announcing || Self.isNew(peer) { announce(to: peer.address, &round) }
             sync(to: peer.address, &round)
         }
@@ -124,6 +137,8 @@ final class PTPEngine: Sendable {
         guard let begun = peer.readiness.streamSetUp else { return false }
         return HostInstant.now - begun < .seconds(1)
     }
+
+    func sendEvent(_ bytes: [UInt8], to peer: IPv4Address) { event.send(bytes, to: peer, port: eventPort) }
 
     private func announce(to peer: IPv4Address, _ round: inout PTPRound) {
         round.announceSequence &+= 1
@@ -138,7 +153,7 @@ final class PTPEngine: Sendable {
         round.syncSequence &+= 1
         round.writer.sync(sequence: round.syncSequence)
         event.send(round.writer.bytes, to: peer, port: eventPort)
-        let sent = PTPInstant(nanoseconds: HostInstant.now.nanoseconds)
+        let sent = served.instant(at: .now)
         var correction: Duration = .zero
         change(peer) { correction = $0.nextCorrection() }
         round.writer.followUp(
@@ -151,7 +166,7 @@ final class PTPEngine: Sendable {
         guard let message = PTPMessage(buffer[..<datagram.count]), message.header.source.clock != identity,
             shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } })
         else { return }
-        let received = PTPTimestamp(PTPInstant(nanoseconds: datagram.received.nanoseconds))
+        let received = PTPTimestamp(served.instant(at: datagram.received))
         let requester = message.header.source
         let sequence = message.header.sequence
         switch message.content {
@@ -162,7 +177,7 @@ final class PTPEngine: Sendable {
         case .peerDelayRequest:
             round.writer.peerDelayResponse(received: received, requester: requester, sequence: sequence)
             event.send(round.writer.bytes, to: datagram.source, port: eventPort)
-            let sent = PTPTimestamp(PTPInstant(nanoseconds: HostInstant.now.nanoseconds))
+            let sent = PTPTimestamp(served.instant(at: .now))
             round.writer.peerDelayResponseFollowUp(origin: sent, requester: requester, sequence: sequence)
             general.send(round.writer.bytes, to: datagram.source, port: generalPort)
             change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
@@ -171,13 +186,27 @@ final class PTPEngine: Sendable {
                 peer.announcements &+= 1
                 peer.announced = quality
             }
-        case .sync: change(datagram.source) { $0.syncs &+= 1 }
+            observe(datagram, &round) { $0.noteAnnounce(quality, from: message.header, at: datagram.received) }
+        case .sync:
+            change(datagram.source) { $0.syncs &+= 1 }
+            observe(datagram, &round) { $0.noteSync(message.header, received: datagram.received) }
+        case .followUp(let origin):
+            var isNew = false
+            observe(datagram, &round) {
+                isNew = $0.noteFollowUp(message.header, origin: origin, at: datagram.received)
+            }
+            if isNew { publish(datagram.source, &round) }
+        case .delayResponse(let received, let requester):
+            guard requester.clock == identity else { return }
+            observe(datagram, &round) {
+                $0.noteAnswer(message.header, received: received, to: requester, at: datagram.received)
+            }
         case .signaling(_, let requests):
             guard !requests.isEmpty else { return }
             round.signalingSequence &+= 1
             round.writer.grant(requests, to: requester, sequence: round.signalingSequence)
             general.send(round.writer.bytes, to: datagram.source, port: generalPort)
-        case .followUp, .delayResponse, .peerDelayResponse, .peerDelayResponseFollowUp: break
+        case .peerDelayResponse, .peerDelayResponseFollowUp: break
         }
     }
 }
@@ -188,7 +217,16 @@ struct PTPRound {
     var announceSequence: UInt16 = 0
     var syncSequence: UInt16 = 0
     var signalingSequence: UInt16 = 0
+    var questionSequence: UInt16 = 0
     var beat = 0
+    /// Those that speak as masters, by address; no more than there are speakers.
+    var observers: [IPv4Address: SessionObserver] = [:]
 
     init(identity: ClockIdentity) { writer = PTPMessageWriter(identity: identity) }
+}
+
+/// What is heard from a master in one session with it.
+struct SessionObserver {
+    let session: UInt64
+    var observer = MasterObserver()
 }

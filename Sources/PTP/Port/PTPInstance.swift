@@ -1,10 +1,13 @@
 internal import MediaCore
 
-/// This computer's part in PTP on one of its addresses: the grandmaster that serves `CLOCK_MONOTONIC` to speakers.
+/// This computer's part in PTP on one of its addresses: the grandmaster that serves time to speakers, and the follower
+/// of a speaker that insists on serving it.
 ///
 /// It announces itself, sends Sync and Follow_Up to each speaker eight times a second and answers every question
 /// about the time. Being outbid by an Announce does not move it: one receiver sends such messages only to wake a
-/// master, and giving way to them would silence the session.
+/// master, and giving way to them would silence the session. A speaker that sends Sync and Follow_Up of its own for a
+/// second and asks for nothing is followed: it is sent no more time, asked for the way, and its timeline is what its
+/// anchors are written on (`docs/decisions/0006-foreign-master.md`).
 ///
 /// A thread of its own, real-time when permitted, does the work; all methods may be called from any thread and
 /// return at once, except `stop`. Releasing the last reference stops it.
@@ -15,6 +18,7 @@ public final class PTPInstance: Sendable {
     public let address: IPv4Address
     public let identity: ClockIdentity
     private let engine: PTPEngine
+    private let served: ServedTimeline
     private let thread: WorkerThread
 
     /// Binds the two ports on one local address and begins to serve.
@@ -22,15 +26,18 @@ public final class PTPInstance: Sendable {
     /// - Parameters:
     ///   - address: a local address; the one that requests to the speakers leave from, because receivers drop
     ///     time that comes from another.
+    ///   - served: the time to serve; this computer's own when none is given.
     ///   - eventPort, generalPort: 319 and 320; tests that may not bind those take others. Messages go to the same
     ///     ports of the speaker.
     public init(
-        address: IPv4Address, identity: ClockIdentity, eventPort: UInt16 = 319, generalPort: UInt16 = 320
+        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
+        eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
         self.address = address
         self.identity = identity
+        self.served = served
         let engine = try PTPEngine(
-            address: address, identity: identity, eventPort: eventPort, generalPort: generalPort)
+            address: address, identity: identity, served: served, eventPort: eventPort, generalPort: generalPort)
         self.engine = engine
         thread = WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
     }
@@ -45,19 +52,26 @@ public final class PTPInstance: Sendable {
 
     /// Begins to serve a speaker, at once; a speaker already served starts a new session.
     ///
+    /// - Parameter isFollowed: it is known to insist on serving time, and is left to it at once.
     /// - Returns: false when `peerLimit` speakers are served already.
     @discardableResult
-    public func add(_ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness()) -> Bool {
+    public func add(
+        _ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
+    ) -> Bool {
         let added = engine.shared.withLock { shared in
+            shared.sessions += 1
+            let new = PTPPeer(
+                address: peer, readiness: readiness, isFollowed: isFollowed, session: shared.sessions)
             if let index = shared.peers.firstIndex(where: { $0.address == peer }) {
-                shared.peers[index] = PTPPeer(address: peer, readiness: readiness)
+                shared.peers[index] = new
             } else {
                 guard shared.peers.count < Self.peerLimit else { return false }
-                shared.peers.append(PTPPeer(address: peer, readiness: readiness))
+                shared.peers.append(new)
             }
             shared.greeted.removeAll { $0 == peer }
             return true
         }
+        served.release(peer)
         if added { engine.wake() }
         return added
     }
@@ -68,6 +82,7 @@ public final class PTPInstance: Sendable {
             shared.peers.removeAll { $0.address == peer }
             shared.greeted.removeAll { $0 == peer }
         }
+        served.release(peer)
     }
 
     /// The speaker has answered its stream's SETUP: from now on its silence counts.
@@ -96,16 +111,35 @@ public final class PTPInstance: Sendable {
         engine.shared.withLock { shared in shared.peers.first { $0.address == address } }
     }
 
-    /// How far a speaker is with our clock.
+    /// How far a speaker is with the clock it plays by.
     public func readiness(of peer: IPv4Address) -> ClockReadiness {
-        self.peer(peer)?.readiness.state(at: .now) ?? .cold
+        self.peer(peer)?.clock(at: .now).readiness ?? .cold
     }
 
-    /// The timeline that a speaker's anchors are written on. While we are its grandmaster, this computer's own.
-    public func timeline(for peer: IPv4Address) -> PTPTimeline {
+    /// The speaker takes no start on our time: from now on it is left to its own, and followed. A speaker that then
+    /// sends none is served again.
+    ///
+    /// - Returns: false when that was tried already.
+    @discardableResult
+    public func yield(to peer: IPv4Address) -> Bool {
         let now = HostInstant.now
-        return PTPTimeline(
-            grandmaster: identity,
-            mapping: ClockMapping(sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: now.nanoseconds)))
+        var isNew = false
+        engine.change(peer) { isNew = $0.yield(at: now) }
+        return isNew
+    }
+
+    /// The timeline that a speaker's anchors are written on: our own, or that of the master it insists on.
+    ///
+    /// Nil while that master is not known yet, or when another one is followed.
+    public func timeline(for peer: IPv4Address) -> PTPTimeline? {
+        guard let known = self.peer(peer), known.isFollowed else { return served.timeline(named: identity) }
+        guard let master = known.master, master.lockedSince != nil else { return nil }
+        return served.timeline(ofMaster: master.grandmaster)
+    }
+
+    /// Whether a speaker insists on a master while another one is followed.
+    public func isTurnedAway(_ peer: IPv4Address) -> Bool {
+        guard let known = self.peer(peer), known.isFollowed, let master = known.master else { return false }
+        return !served.mayLead(master.grandmaster)
     }
 }

@@ -31,6 +31,13 @@ struct AudioFeeder {
     /// What was noted last of how far the output's sound reaches.
     private var notedUntil: MediaTime?
 
+    /// Sound inside the converter is heard up to here only: what followed was flushed.
+    var limit: MediaTime?
+    /// Film time up to which buffers have been taken from the queue.
+    var takenUntil: MediaTime?
+    /// The flush from a time on that the output is deciding about.
+    var partialFlush: PartialFlushRequest?
+
     enum Pending {
         case nothing
         case block(PCMBlock, Int)
@@ -59,7 +66,10 @@ struct AudioFeeder {
     mutating func settle() {
         guard !isRetired else { return }
         guard renderer.isServed(by: life) else { return retire() }
-        repeat { applyCommands() } while progress()
+        repeat {
+            applyCommands()
+            servePartialFlush()
+        } while progress()
         reportAcceptance()
         announceReadiness()
         announceReadinessToStart()
@@ -68,6 +78,7 @@ struct AudioFeeder {
 
     private mutating func retire() {
         isRetired = true
+        overtakePartialFlush()
         output?.close()
         output = nil
         renderer.retire()
@@ -93,6 +104,7 @@ struct AudioFeeder {
                 speed: state.speed, gain: state.gain
             )
         }
+        if command.flush || command.changed { overtakePartialFlush() }
         if command.flush {
             forget()
             output?.flush()
@@ -107,7 +119,11 @@ struct AudioFeeder {
         }
         if command.changed {
             forget()
-            if let old = output, old !== command.output { old.close() }
+            var lostFrom: MediaTime?
+            if let old = output, old !== command.output {
+                if old.acceptedUntil != nil { lostFrom = renderer.timebase.currentTime }
+                old.close()
+            }
             output = command.output
             delivery = nil
             converter = nil
@@ -117,15 +133,18 @@ struct AudioFeeder {
                 timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
+            if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
     }
 
     /// Drops what is under way, for a jump.
-    private mutating func forget() {
+    mutating func forget() {
         converter?.reset()
         encoder?.reset()
         pending = .nothing
         nextFormat = nil
+        limit = nil
+        takenUntil = nil
         encodedUntil = nil
         isBlockHeld = false
         agreesAnew = true
@@ -139,7 +158,7 @@ struct AudioFeeder {
 
     /// One step from queue to output; false when there is nothing to do or no room.
     private mutating func progress() -> Bool {
-        guard let output else { return false }
+        guard let output, partialFlush == nil else { return false }
         if case .nothing = pending {} else { return handOver(to: output) }
         if convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
@@ -170,13 +189,25 @@ struct AudioFeeder {
         let incoming = buffer.audioFormat(after: format)
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
+        if limit != nil {
+            if let converter, format != nil, delivery != nil {
+                // What comes is other sound than what was cut off: first everything before the cut comes out.
+                converter.finish()
+                format = nil
+                nextFormat = buffer
+                return true
+            }
+            limit = nil
+        }
         if incoming != format || delivery == nil || agreesAnew {
             if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
         }
+        limit = buffer.heardUntil
+        takenUntil = buffer.soundEnd ?? takenUntil
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
-            pending = .packets(packets, 0)
+            pending = .packets(limit.map { packets.prefix(before: $0) } ?? packets, 0)
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
@@ -209,6 +240,7 @@ struct AudioFeeder {
                 return true
             }
             guard try converter.receive(into: block) else { return false }
+            if let limit, !block.cut(at: limit) { return true }
             if let encoder { try encode(block, with: encoder) } else { pending = .block(block, 0) }
         } catch {
             renderer.tell(.cannotDecode(error))

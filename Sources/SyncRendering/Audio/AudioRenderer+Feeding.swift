@@ -17,6 +17,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
     }
 
     func isReady(_ state: State) -> Bool {
+        guard !state.isCutting, state.partialFlushes.isEmpty else { return false }
         guard let until = state.enqueuedUntil else { return true }
         // Before the playhead reaches the first sound, depth counts from that sound.
         let playhead = max(state.master.currentTime, state.firstEnqueued ?? .zero)

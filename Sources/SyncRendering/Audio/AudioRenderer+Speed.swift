@@ -21,8 +21,8 @@ extension AudioRenderer {
 
     /// The rate that the timeline ends up with is the speed of the sound, unless time stands still there.
     func followRate(_ state: inout State) {
-        let rate = state.master.snapshot.upcoming.rate
-        if rate > 0 { _ = setSpeed(rate, &state) }
+        let speed = state.master.snapshot.upcoming.speed
+        if speed > 0 { _ = setSpeed(speed, &state) }
     }
 
     private func setSpeed(_ speed: Double, _ state: inout State) -> Bool {
@@ -39,6 +39,7 @@ extension AudioRenderer {
     /// Puts back into the queue what was handed over and lies at or after a film moment; the output is flushed.
     func feedAgain(_ state: inout State, from moment: MediaTime) {
         state.flushRequested = true
+        overtakePartialFlushes(&state)
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false

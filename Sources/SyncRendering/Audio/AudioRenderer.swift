@@ -77,6 +77,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var onRetired: [@Sendable () -> Void] = []
         var allowsPassThrough = true
         var news: NewsHandler?
+        /// Flushes from a time on that wait for the feeder, oldest first, and those that something else has overtaken.
+        var partialFlushes: [PartialFlushRequest] = []
+        var overtakenFlushes: [PartialFlushRequest] = []
+        /// The feeder is at one of them.
+        var isCutting = false
+        var onAutomaticFlush: AutomaticFlushHandler?
 
         init(_ master: Timebase) {
             self.master = master
@@ -189,6 +195,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             thread?.worker.join()
             thread = nil
         }
+        reportOvertakenFlushes()
     }
 
     /// Sends the sound to another output from now on. The old one is closed on the feeder thread; what it had taken
@@ -262,6 +269,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.firstEnqueued = nil
         state.finished = false
         state.flushRequested = true
+        overtakePartialFlushes(&state)
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
@@ -285,6 +293,14 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             timebase.delay = newValue
             timebaseDidChange(timebase.snapshot)
         }
+    }
+
+    /// The line to which the synchronizer's must be bent, when the output cannot be moved
+    /// (`RenderSynchronizer.steer(toward:)`); nil nearly always. Any thread.
+    public var heldLine: TimebaseSegment? {
+        guard var line = state.withLock({ $0.output })?.heldLine else { return nil }
+        line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
+        return line
     }
 
     // MARK: Follower

@@ -27,18 +27,23 @@ public final class PlayoutBuffer: @unchecked Sendable {
     private let marks: UnsafeMutablePointer<PlayoutMark>
     private static let markCapacity = 256
     private let markHead = Atomic<Int>(0)
-    private let markTail = Atomic<Int>(0)
+    let markTail = Atomic<Int>(0)
     private let liveFromCell = Atomic<Int64>(0)
-    private let finishedCell = Atomic<Bool>(false)
-    private let accepted = SeqLock(AcceptedUntil(time: .zero, isKnown: false))
+    let finishedCell = Atomic<Bool>(false)
+    let accepted = SeqLock(AcceptedUntil(time: .zero, isKnown: false))
+
+    /// What the feeder asks the pump when the end of what is inside is to go.
+    let cut = PlayoutCut()
 
     // Feeder: the piece being written.
-    private var lineStart: MediaTime = .zero
-    private var linePosition: Int64 = 0
-    private var lineSpeed: Double = 1
-    private var hasLine = false
+    var lineStart: MediaTime = .zero
+    var linePosition: Int64 = 0
+    var lineSpeed: Double = 1
+    var hasLine = false
+    /// A cut was asked for that nobody wants any more.
+    var isCutAbandoned = false
 
-    private struct AcceptedUntil: Sendable, BitwiseCopyable {
+    struct AcceptedUntil: Sendable, BitwiseCopyable {
         var time: MediaTime
         var isKnown: Bool
     }
@@ -64,7 +69,7 @@ public final class PlayoutBuffer: @unchecked Sendable {
     /// rounded times do not accumulate; any other begins a new piece.
     public func accept(_ block: PCMBlock, from offset: Int) -> Int {
         let count = block.frames - max(0, offset)
-        guard count > 0, block.format == format else { return 0 }
+        guard count > 0, block.format == format, !isCutAbandoned || forgetCut() else { return 0 }
         let rate = Double(format.sampleRate)
         let start = time(of: block, at: max(0, offset))
         let write = ring.writePosition
@@ -92,6 +97,7 @@ public final class PlayoutBuffer: @unchecked Sendable {
     /// Drops everything accepted so far. Wait-free; feeder only. The room comes back when the pump has noticed.
     public func flush() {
         hasLine = false
+        isCutAbandoned = !cut.isIdle
         accepted.store(AcceptedUntil(time: .zero, isKnown: false))
         finishedCell.store(false, ordering: .releasing)
         liveFromCell.store(ring.writePosition, ordering: .releasing)
@@ -110,7 +116,7 @@ public final class PlayoutBuffer: @unchecked Sendable {
         offset == 0 ? block.start : block.start + duration(ofFrames: Int64(offset), speed: block.speed)
     }
 
-    private func duration(ofFrames frames: Int64, speed: Double) -> MediaTime {
+    func duration(ofFrames frames: Int64, speed: Double) -> MediaTime {
         speed == 1
             ? MediaTime(value: frames, timescale: Int32(clamping: format.sampleRate))
             : MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
@@ -134,9 +140,29 @@ public final class PlayoutBuffer: @unchecked Sendable {
     var isFinished: Bool { finishedCell.load(ordering: .acquiring) }
     /// Numbers of the marks that can be read: `firstMark ..< endMark`.
     var firstMark: Int { markHead.load(ordering: .relaxed) }
-    var endMark: Int { markTail.load(ordering: .acquiring) }
+    var endMark: Int {
+        // The limit first: when it is gone, the count that follows is the one after the cut.
+        let limit = cut.markLimit
+        return min(limit, markTail.load(ordering: .acquiring))
+    }
+    /// Just behind the last frame that can be read.
+    var writePosition: Int64 {
+        let limit = cut.frameLimit
+        return min(limit, ring.writePosition)
+    }
 
     func mark(_ number: Int) -> PlayoutMark { marks[number % Self.markCapacity] }
+
+    /// Answers a feeder that wants to take back what lies beyond a position; true when there was a question.
+    ///
+    /// - Parameter rendered: just behind the last frame that was read, while sound plays.
+    func decideCut(rendered: Int64?) -> Bool {
+        cut.decide(rendered: rendered) { position in
+            var end = markTail.load(ordering: .acquiring)
+            while end > firstMark, mark(end - 1).position >= position { end -= 1 }
+            return end
+        }
+    }
 
     /// Gives frames before a position back to the feeder, and the marks that only they needed.
     func release(upTo position: Int64) {

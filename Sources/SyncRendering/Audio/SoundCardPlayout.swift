@@ -165,6 +165,11 @@ public final class SoundCardPlayout {
         tailLeft = 0
     }
 
+    /// Answers the feeder when it wants to take back the end of what was delivered; true when it had asked.
+    public func decideCut() -> Bool {
+        buffer.decideCut(rendered: isPlaying ? Int64(position.rounded(.up)) : nil)
+    }
+
     // MARK: One stretch of one line
 
     private func run(
@@ -226,7 +231,7 @@ public final class SoundCardPlayout {
     /// resampler can see.
     private func usableEnd(of number: Int) -> Int64 {
         // The write position first: a mark is published before the frames that follow it.
-        let write = buffer.ring.writePosition
+        let write = buffer.writePosition
         if number + 1 < buffer.endMark { return buffer.mark(number + 1).position }
         return buffer.isFinished ? write : write - Int64(resampler.framesAfter)
     }
@@ -315,7 +320,7 @@ public final class SoundCardPlayout {
         let last = Int64((start + Double(frames - 1) * step).rounded(.down)) + Int64(resampler.framesAfter)
         let needed = min(inputCapacity, Int(last - first) + 1)
         let low = min(max(first, max(buffer.ring.readPosition, seenLiveFrom)), first + Int64(needed))
-        let high = max(low, min(first + Int64(needed), buffer.ring.writePosition, limit))
+        let high = max(low, min(first + Int64(needed), buffer.writePosition, limit))
         let before = Int(low - first)
         let inside = Int(high - low)
         input.update(repeating: 0, count: before * channels)
@@ -351,7 +356,7 @@ public final class SoundCardPlayout {
     private func stop(before limit: Int64 = .max) {
         guard isPlaying else { return }
         isPlaying = false
-        let end = min(limit, buffer.ring.writePosition)
+        let end = min(limit, buffer.writePosition)
         let count = min(tailCapacity, frames(from: position, to: Double(end)))
         guard count > 0 else { return }
         // The tail's last `count` frames, so that `mixTail` finds them at its end.
@@ -385,6 +390,6 @@ public final class SoundCardPlayout {
     }
 
     private func release() {
-        buffer.release(upTo: min(Int64(position), buffer.ring.writePosition) - history)
+        buffer.release(upTo: min(Int64(position), buffer.writePosition) - history)
     }
 }

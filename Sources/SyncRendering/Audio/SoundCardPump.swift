@@ -117,6 +117,10 @@ public final class SoundCardPump {
     /// How far in the future a start must lie to be kept. Wait-free.
     public var startLead: Duration { .nanoseconds(leadCell.load(ordering: .relaxed)) }
 
+    /// What a flush from a film time on needs beyond the card's queue: one sleep of the pump, what it fills at that, and
+    /// what a busy machine adds.
+    public static let partialFlushMargin: Duration = .milliseconds(70)
+
     /// How far in the future a stop should lie: where frames can be taken back, the sound then ends softly.
     public var stopLead: Duration { rewinds.load(ordering: .relaxed) ? .milliseconds(10) : .zero }
 
@@ -128,6 +132,7 @@ public final class SoundCardPump {
     /// Does what is due now and says when to come back.
     public func step() -> Outcome {
         guard let device else { return .lost }
+        if playout.decideCut() { context.room.raise() }
         var reading = device.look()
         switch reading.state {
         case .lost: return .lost
@@ -185,6 +190,7 @@ public final class SoundCardPump {
 
     /// Lets the film's sound pass unheard, in time, so that the feeder goes on; says when to come back.
     public func stepWithoutDevice() -> HostInstant {
+        if playout.decideCut() { context.room.raise() }
         let now = clock.now
         var left = frames(depths.interval)
         var heard = now.advanced(by: depths.idle)

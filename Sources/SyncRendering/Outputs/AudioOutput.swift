@@ -78,8 +78,15 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// nothing.
     var earliestStart: HostInstant? { get }
 
+    /// What a start would have to wait for; nil when it can be kept with `latency.startLead`. Any thread.
+    var wait: OutputWait? { get }
+
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
+
+    /// The line on which sound handed over lies for good, when the output plays by a clock of its own that cannot be
+    /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
+    var heldLine: TimebaseSegment? { get }
 
     /// Film time up to which sound has been taken since the last flush; nil when there is none.
     var acceptedUntil: MediaTime? { get }
@@ -143,5 +150,7 @@ extension AudioOutput {
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
     public var earliestStart: HostInstant? { nil }
+    public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
+    public var heldLine: TimebaseSegment? { nil }
 }

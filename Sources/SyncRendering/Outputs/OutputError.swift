@@ -14,6 +14,8 @@ public struct OutputError: Error, Sendable, CustomStringConvertible {
         public static let lost = Code(rawValue: "lost")
         /// It cannot take this format.
         public static let unsupportedFormat = Code(rawValue: "unsupportedFormat")
+        /// It insists on a clock while another output insists on another.
+        public static let clockConflict = Code(rawValue: "clockConflict")
         /// It broke while running.
         public static let failed = Code(rawValue: "failed")
     }

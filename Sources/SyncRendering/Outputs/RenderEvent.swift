@@ -11,10 +11,17 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     case framesDropped(count: Int, at: MediaTime, reason: DropReason)
     /// A new line was published.
     case anchor(media: MediaTime, host: HostInstant, rate: Double, generation: UInt64)
+    /// The line was bent towards a clock that must be followed: from `host` on film passes at `rate` instead of
+    /// `speed`. `late`: how much later that clock's line is.
+    case steered(media: MediaTime, host: HostInstant, rate: Double, speed: Double, late: Duration)
+    /// The machine was suspended for so long; film time stood still.
+    case resumed(after: Duration)
     /// Sound accepted by an output: film time reached and how far that is ahead of the playhead.
     case audioAccepted(until: MediaTime, ahead: Duration, output: OutputID)
     /// The first sound of a line as the output placed it: film moment `media` heard at `host`.
     case audioHeard(media: MediaTime, host: HostInstant, output: OutputID)
+    /// The same, told to a speaker as a moment of the clock it plays by.
+    case speakerAnchored(media: MediaTime, host: HostInstant, clock: PTPInstant, output: OutputID)
     /// Where sound is against the timebase (positive: late) and the correction in force, in parts per million.
     case audioDrift(error: Duration, correctionPPM: Double, output: OutputID)
     /// An output's whole delay as now measured.
@@ -24,6 +31,9 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     /// An output was lost or came back.
     case outputLost(output: OutputID)
     case outputRestored(output: OutputID)
+    /// In mid-film an output begins to be heard, or falls silent, at this film moment and instant.
+    case outputJoined(output: OutputID, media: MediaTime, host: HostInstant)
+    case outputLeft(output: OutputID, media: MediaTime, host: HostInstant)
     /// How far a speaker is with the clock it plays by.
     case clock(state: SpeakerClockState, output: OutputID)
 

@@ -18,10 +18,10 @@ public final class RenderSynchronizer: Sendable {
 
     public let timebase: Timebase
     public let clock: any HostClock
-    private let events: EventLog?
+    let events: EventLog?
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
-    private let command = Lock<Void>(())
+    let command = Lock<Void>(())
     /// Who was added by `addRenderer`, and what waits for them.
     let roster = Lock(Roster())
     /// A start waits for sufficient material: read by feeders before they ask for the roster.
@@ -69,8 +69,8 @@ public final class RenderSynchronizer: Sendable {
     /// The film moment perceived now.
     public var currentTime: MediaTime { timebase.currentTime }
 
-    /// The rate in force now.
-    public var rate: Double { timebase.rate }
+    /// The rate in force now, as it was commanded.
+    public var rate: Double { timebase.snapshot.segment(at: clock.now).speed }
 
     /// Sets rate and film time together: from `hostInstant` on, `time` is perceived there and film passes at `rate`.
     ///

@@ -8,11 +8,17 @@ public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
     public var hostAnchor: HostInstant
     /// 0 stands still, 1 is natural speed. Never negative.
     public var rate: Double
+    /// What was commanded: `rate` differs from it, by at most 100 ppm, while a clock is followed that is not this
+    /// computer's (`RenderSynchronizer.steer`). Sound is converted for this speed.
+    public var speed: Double
 
-    public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double) {
+    /// - Parameter speed: nil is `rate`.
+    public init(mediaAnchor: MediaTime, hostAnchor: HostInstant, rate: Double, speed: Double? = nil) {
         self.mediaAnchor = mediaAnchor
         self.hostAnchor = hostAnchor
         self.rate = rate.isFinite ? max(0, rate) : 0
+        let commanded = speed ?? self.rate
+        self.speed = commanded.isFinite ? max(0, commanded) : 0
     }
 
     /// The film moment perceived at a host instant.
@@ -37,7 +43,7 @@ public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
     public var current: TimebaseSegment
     /// Takes over at its own `hostAnchor`.
     public var scheduled: TimebaseSegment?
-    /// Counts changes; samples prepared for an older line are recognised by it.
+    /// Counts commands; steering is none. Samples prepared for an older line are recognised by it.
     public var generation: UInt64
 
     /// The stretch in force at a host instant.
@@ -63,14 +69,16 @@ public final class Timebase: Sendable {
     private let cell: SeqLock<TimebaseSnapshot>
     /// Nanoseconds by which everything is perceived later than the line that this one follows says.
     private let delayNanoseconds = Atomic<Int64>(0)
-    /// The line that this one follows, whose delay counts too.
+    /// The line that this one follows, whose delay counts too; nil is the synchronizer's own.
     private let original: Timebase?
+    /// Which part of the film this line shows; nil shows all of it.
+    private let gate: SeqLock<FilmGate>?
 
     init(clock: any HostClock) {
         self.clock = clock
         let still = TimebaseSegment(mediaAnchor: .zero, hostAnchor: clock.now, rate: 0)
         cell = SeqLock(TimebaseSnapshot(current: still, scheduled: nil, generation: 0))
-        original = nil
+        (original, gate) = (nil, nil)
     }
 
     /// The same line seen through a delay of its own: what an output reads whose sound is to be later (positive) or
@@ -79,7 +87,20 @@ public final class Timebase: Sendable {
         clock = original.clock
         cell = original.cell
         self.original = original
+        gate = nil
     }
+
+    /// The same line for an output that joins or leaves in mid-film: it runs only where its gate is open.
+    package init(gating original: Timebase) {
+        clock = original.clock
+        cell = original.cell
+        self.original = original
+        gate = SeqLock(FilmGate())
+    }
+
+    /// Opens and closes the gate; the outputs behind it must be told. One thread at a time; nothing on a line that
+    /// has no gate.
+    package func setGate(_ gate: FilmGate) { self.gate?.store(gate) }
 
     /// How much later than the line it follows this one lies. Any thread; takes effect with the next reading.
     package var delay: Duration {
@@ -89,14 +110,18 @@ public final class Timebase: Sendable {
 
     /// The timeline as last published. Lock-free.
     public var snapshot: TimebaseSnapshot {
-        var snapshot = cell.load()
-        let delay = wholeDelay
+        var snapshot = original?.snapshot ?? cell.load()
+        if let gate { snapshot = snapshot.gated(by: gate.load(), at: clock.now) }
+        let delay = delayNanoseconds.load(ordering: .relaxed)
         if delay != 0 {
             snapshot.current.hostAnchor.nanoseconds += delay
             snapshot.scheduled?.hostAnchor.nanoseconds += delay
         }
         return snapshot
     }
+
+    /// How much later than the synchronizer's line this one lies. Lock-free.
+    public var delayInAll: Duration { .nanoseconds(wholeDelay) }
 
     /// Nanoseconds by which this line lies later than the synchronizer's.
     private var wholeDelay: Int64 {

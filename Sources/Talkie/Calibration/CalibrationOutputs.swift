@@ -9,14 +9,13 @@ struct CalibrationOutputs {
     let outputs: [any AudioOutput]
     let speakers: [CalibrationRecord.Speaker]
     let warnings: [String]
-    private let driven: [DrivenSpeaker]
-    private let knowledge: SpeakerKnowledge
+    private let made = RouteOutputs()
 
     /// - Throws: as for films: 2 for a name that several have, 69 for what is not there, 77 for what wants to be paired.
     init(
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(PlayerFailure) {
-        knowledge = SpeakerKnowledge()
+        let knowledge = made.knowledge
         var selection = SpeakerSelection.live(knowledge, interruption: interruption)
         selection.notice = notice
         let places = try selection.places(arguments.speakers)
@@ -25,21 +24,17 @@ struct CalibrationOutputs {
                 exitStatus: ExitStatus.usage,
                 message: "one run takes \(StimulusPlan.mostSpeakers) speakers at most; name fewer")
         }
-        driven = DrivenSpeaker.all(
-            places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
-        var rest = driven[...]
         var outputs: [any AudioOutput] = []
         var speakers: [CalibrationRecord.Speaker] = []
         for place in places {
             switch place {
             case .card:
-                let card = SoundCard(device: arguments.audioDevice ?? "default")
+                let card = made.card(arguments.audioDevice ?? RouteOutputs.defaultCard)
                 card.open()
                 outputs.append(card)
                 speakers.append(Self.card(arguments.audioDevice))
             case .speaker(let chosen):
-                guard let speaker = rest.popFirst() else { continue }
-                outputs.append(speaker.output)
+                outputs.append(made.speaker(chosen).output)
                 speakers.append(chosen.calibrated)
             }
         }
@@ -52,7 +47,7 @@ struct CalibrationOutputs {
     }
 
     /// Keeps what was learned about the speakers. After they have been released.
-    func remember() { for speaker in driven { speaker.remember(in: knowledge) } }
+    func remember() { made.remember() }
 
     /// What profiles of a card of this computer are kept under.
     static func card(_ device: String?) -> CalibrationRecord.Speaker {

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do. The window and
-/// the terminal share them.
+/// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do, but for `s`, which
+/// says where the sound goes. The window and the terminal share them.
 public enum KeyBindings {
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
     /// - Returns: nil for a key that does nothing.
@@ -33,7 +33,7 @@ public enum KeyBindings {
         "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
         "SHARP": .cycleAudioTrack,
         "f": .toggleFullScreen, "MBTN_LEFT_DBL": .toggleFullScreen, "ESC": .leaveFullScreen,
-        "s": .screenshot, "S": .screenshot, "Ctrl+s": .screenshot,
+        "s": .chooseRoute, "S": .screenshot, "Ctrl+s": .screenshot,
         ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
         "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
         "L": .toggleLoop,

@@ -16,6 +16,8 @@ public enum PlayerAction: Sendable, Hashable {
     /// Positive: sound later than picture.
     case addAudioDelay(Duration)
     case cycleAudioTrack
+    /// Opens and closes the list of places that sound can go to.
+    case chooseRoute
     case toggleFullScreen
     case leaveFullScreen
     case screenshot

@@ -1,3 +1,4 @@
+internal import AirPlay
 public import MediaCore
 public import SyncRendering
 
@@ -37,7 +38,9 @@ public final class Player: Sendable {
     public let layer: DisplayLayer
     public let events: EventLog
     let mailbox: PlayerMailbox
-    let published: Lock<PlayerState>
+    let board: PlayerBoard
+    /// The outputs as one, so that they can change in mid-film; nil without sound.
+    let outputs: SpeakerGroup?
     private let cancellation = Lock<OpenCancellation?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -50,28 +53,27 @@ public final class Player: Sendable {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
         let layer = DisplayLayer()
         let mailbox = PlayerMailbox()
-        let published = Lock(PlayerState())
+        var parts = parts
+        let outputs = parts.joinOutputs(options)
+        let board = PlayerBoard(timebase: synchronizer.timebase, outputs: outputs)
+        self.outputs = outputs
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
         self.mailbox = mailbox
-        self.published = published
+        self.board = board
         synchronizer.add(layer)
-        let worker = WorkerThread.start(name: "player") {
+        let worker = WorkerThread.start(name: "player") { [parts] in
             let core = PlayerCore(
                 parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-                mailbox: mailbox, published: published, news: news)
+                mailbox: mailbox, board: board, news: news)
             core.run()
         }
         thread.withLock { $0 = worker }
     }
 
     /// Where the player stands. Lock held for nanoseconds.
-    public var state: PlayerState {
-        var state = published.withLock { $0 }
-        if state.phase == .playing || state.phase == .paused { state.position = synchronizer.currentTime }
-        return state
-    }
+    public var state: PlayerState { board.state }
 
     /// Replaces the film. Play begins unless the options say paused.
     public func open(_ address: String) {
@@ -123,6 +125,7 @@ public final class Player: Sendable {
             return thread
         }
         worker?.join()
+        board.finish()
     }
 }
 

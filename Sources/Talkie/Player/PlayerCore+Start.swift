@@ -28,7 +28,7 @@ extension PlayerCore {
     }
 
     /// Waits for the sound once more, with all that has been read and decoded for this moment.
-    private func hold(at moment: MediaTime) {
+    func hold(at moment: MediaTime) {
         synchronizer.setRate(0, time: moment)
         jump = Jump(
             target: moment, serial: serial, isExact: true, movesPicture: false, soundFollowsPicture: false,

@@ -13,6 +13,8 @@ final class PlayerCore {
         /// After a jump to a sync picture the sound is sent to that picture's time.
         var soundFollowsPicture: Bool
         var began: HostInstant
+        /// Outputs are given until then to notice by themselves that they must begin anew.
+        var notBefore: HostInstant?
     }
 
     let parts: Player.Parts
@@ -24,7 +26,7 @@ final class PlayerCore {
     let news: @Sendable (PlayerNews) -> Void
     /// Gives a pipeline its thread; tests turn it by hand instead.
     let startPipeline: (TrackPipeline, String) -> Void
-    private let published: Lock<PlayerState>
+    private let board: PlayerBoard
     let progress: ProgressGate
     let renderer: AudioRenderer?
 
@@ -36,7 +38,7 @@ final class PlayerCore {
     var serial = 0
     var wantsPlay = true
     var loopsLeft = PlayerOptions.Loop.times(0)
-    var state = PlayerState() { didSet { published.withLock { $0 = state } } }
+    var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
@@ -45,10 +47,13 @@ final class PlayerCore {
     /// See `keepStart`.
     var pendingStart: PendingStart?
     var isVolumeChosen: Bool
+    var suspensions: SuspensionWatch
+    /// When the line was last compared with what an output holds.
+    var lastSteering = HostInstant(nanoseconds: 0)
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
-        events: EventLog, mailbox: PlayerMailbox, published: Lock<PlayerState>,
+        events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
         startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
             $0.start(news: $1)
@@ -57,12 +62,13 @@ final class PlayerCore {
     ) {
         self.startPipeline = startPipeline
         self.parts = parts
+        suspensions = SuspensionWatch(parts.clock)
         self.options = options
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
         self.mailbox = mailbox
-        self.published = published
+        self.board = board
         self.news = news
         progress = ProgressGate(signal: mailbox.signal)
         if options.playsAudio, let output = parts.audioOutput {
@@ -96,8 +102,10 @@ final class PlayerCore {
 
     /// Carries out what was asked and looks at what moved; false when the player is shut down.
     func turn() -> Bool {
+        if let asleep = suspensions.check(parts.clock) { resumed(after: asleep) }
         for command in mailbox.takeAll() { command(self) }
         if isRunning { advance() }
+        if state.phase == .playing { board.tick() }
         return isRunning
     }
 
@@ -133,6 +141,7 @@ final class PlayerCore {
         if jump != nil { continueJump() }
         keepStart()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
+        if state.phase == .playing { steer() }
     }
 
     var speed: Double { state.speed }
@@ -234,8 +243,10 @@ final class PlayerCore {
         // Sound that does not come within eight seconds is joined later rather than waited for.
         let patience = parts.clock.now - jump.began < .seconds(8)
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
-        guard pictureReady, soundReady || mayGoWithoutSound else {
-            state.reason = pictureReady ? "waiting for sound" : "waiting for the picture"
+        let isTime = jump.notBefore.map { parts.clock.now >= $0 } ?? true
+        guard pictureReady, isTime, soundReady || mayGoWithoutSound else {
+            let reason = waitingReason(picture: pictureReady, sound: soundReady)
+            if state.reason != reason { state.reason = reason }
             return
         }
         self.jump = nil
@@ -245,6 +256,12 @@ final class PlayerCore {
         guard wantsPlay else { return enter(.paused) }
         startTime(at: jump.target)
         if soundReady { awaitStart() }
+    }
+
+    /// “waiting for Kitchen's clock, about 1.2 s”
+    private func waitingReason(picture: Bool, sound: Bool) -> String {
+        if !picture { return "waiting for the picture" }
+        return parts.audioOutput?.wait?.description ?? "waiting for sound"
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {

@@ -34,11 +34,13 @@ public struct PlayerState: Sendable {
     public var hasAudio = false
     /// Where the sound goes: `"default"`, `"Kitchen"`.
     public var audioRoute: String?
+    /// How far a change of outputs is, for people: "waiting for Kitchen's clock, about 1.2 s"; nil while none is under way.
+    public var routeChange: String?
     /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
     public var offset: Duration?
     public var droppedFrames = 0
     public var underruns = 0
-    /// Why playback waits, for people: "waiting for sound".
+    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s".
     public var reason: String?
     public var failure: PlayerFailure?
 

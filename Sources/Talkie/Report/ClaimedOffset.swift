@@ -64,6 +64,12 @@ struct ClaimedOffset {
         last = nil
     }
 
+    /// What was shown so far was not for this sound.
+    mutating func forget() {
+        waiting.removeAll(keepingCapacity: true)
+        last = nil
+    }
+
     private mutating func compare(_ picture: Shown, with sound: Double) {
         let offset = sound - picture.error
         quantities.add(offset)

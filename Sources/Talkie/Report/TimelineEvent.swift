@@ -5,7 +5,9 @@ enum TimelineEvent {
     case state(String)
     case screen(String)
     case commanded(film: Double, anchor: Int64, rate: Double)
-    case heard(film: Double, anchor: Int64, route: Int64)
+    case heard(film: Double, anchor: Int64, clock: Int64?, route: Int64)
+    case bent(film: Double, anchor: Int64, rate: Double, speed: Double)
+    case resumed(after: Double)
     case frame(target: Int64, presented: Int64)
     case drop(count: Int64, skipped: Bool)
     case drift(error: Double, ppm: Double?, route: Int64)
@@ -14,6 +16,9 @@ enum TimelineEvent {
     case routeOpened(route: Int64, name: String, kind: String)
     case routeLost(route: Int64)
     case routeRestored(route: Int64)
+    /// In mid-film a route is heard from an instant on, or silent from there.
+    case routeJoined(route: Int64, film: Double, anchor: Int64)
+    case routeLeft(route: Int64, film: Double, anchor: Int64)
     case lost(count: Int64)
     case delayWanted(Double)
     case calibrated(delay: Double, route: Int64)
@@ -37,11 +42,19 @@ enum TimelineEvent {
         case "anchor":
             guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }
             if let route = object.whole("route") {
-                self = .heard(film: film, anchor: anchor, route: route)
+                self = .heard(film: film, anchor: anchor, clock: object.whole("ptp_ns"), route: route)
             } else {
                 guard let rate = object.real("rate") else { return nil }
                 self = .commanded(film: film, anchor: anchor, rate: rate)
             }
+        case "steer":
+            guard let film = object.real("film"), let anchor = object.whole("anchor_ns"),
+                let rate = object.real("rate"), let speed = object.real("speed")
+            else { return nil }
+            self = .bent(film: film, anchor: anchor, rate: rate, speed: speed)
+        case "resumed":
+            guard let asleep = object.real("suspended") else { return nil }
+            self = .resumed(after: asleep)
         case "drop":
             guard let count = object.whole("count") else { return nil }
             self = .drop(count: count, skipped: object.word("reason").map { $0 == "skipped" } ?? false)
@@ -59,6 +72,12 @@ enum TimelineEvent {
                 self = .routeLost(route: route)
             case "restored"?:
                 self = .routeRestored(route: route)
+            case "joined"?, "left"?:
+                guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }
+                self =
+                    object.word("state").map { $0 == "joined" } == true
+                    ? .routeJoined(route: route, film: film, anchor: anchor)
+                    : .routeLeft(route: route, film: film, anchor: anchor)
             default: return nil
             }
         case "timeline":

@@ -33,9 +33,10 @@ extension TimelineReport {
             let (difference, overflow) = $0.anchor.subtractingReportingOverflow(point.anchoredAt)
             return !overflow && difference.magnitude <= Self.sameInstant
         }
-        let rate = line.rate(at: HostInstant(nanoseconds: point.instant))
-        guard let claim, rate > 0,
-            let due = line.instant(ofFilm: claim.film + point.seconds * rate)?.nanoseconds
+        // A bend of the line is the speaker's own clock: its sound lies by the speed that was commanded.
+        let speed = line.speed(at: HostInstant(nanoseconds: point.instant))
+        guard let claim, speed > 0,
+            let due = line.instant(ofFilm: claim.film + point.seconds * speed)?.nanoseconds
         else { return }
         let (late, overflow) = point.instant.subtractingReportingOverflow(due)
         let now = seconds(of: point.instant)

@@ -10,12 +10,24 @@ extension TimelineReport {
             ("films", .array(films.map(JSONValue.text))),
             ("screen", .optional(screenMode)),
             ("routes", .array(routes.map(Self.json(of:)))),
+            (
+                "route_changes",
+                .array(
+                    changes.map { change in
+                        .object([
+                            ("route", .whole(change.route)), ("film", .real(change.film, decimals: 3)),
+                            ("state", .text(change.hasJoined ? "joined" : "left")),
+                        ])
+                    })
+            ),
             ("picture_error_ms", Self.json(of: pictureError)),
             ("frames", .whole(frames)),
             ("dropped_late", .whole(droppedLate)),
             ("skipped_before_decoding", .whole(skippedBeforeDecoding)),
             ("starts", .whole(runningAnchors)),
             ("reanchors", .whole(max(0, runningAnchors - 1))),
+            ("furthest_bend_ppm", .optional(furthestBend, decimals: 3)),
+            ("suspensions", .whole(suspensions)),
             ("audio_delay_ms", .real(delayWanted * 1000, decimals: 3)),
             ("lost_events", .whole(lostEvents)),
             ("lines_understood", .whole(understoodLines)),

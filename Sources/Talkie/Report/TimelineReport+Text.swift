@@ -14,12 +14,22 @@ extension TimelineReport {
         lines.append(
             "record    \(Decimals.clock(seconds: seconds))\(program.isEmpty ? "" : " by \(program)")\(filmText)")
         for route in routes { lines += routeText(route) }
+        for change in changes {
+            let name = routes.first { $0.index == change.route }.map { "'\($0.name)'" } ?? "route \(change.route)"
+            let place = change.film.magnitude < 1e8 ? Decimals.clock(seconds: max(0, change.film)) : "?"
+            lines.append(
+                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(place) of the film on")
+        }
         if routes.isEmpty { lines.append("offset    no sound was recorded to compare the picture with") }
         lines.append("picture   " + Self.quantityText(pictureError, late: "late"))
         lines.append(
             "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
                 + "\(skippedBeforeDecoding) skipped before decoding\(screenMode.map { "; screen \($0)" } ?? "")")
         lines.append("line      \(count(runningAnchors, "start")), \(count(max(0, runningAnchors - 1), "re-anchor"))")
+        if let furthestBend {
+            lines.append("          bent by up to \(Decimals.signed(furthestBend, 1)) ppm to follow a speaker's clock")
+        }
+        if suspensions > 0 { lines.append("          the computer was suspended \(count(suspensions, "time"))") }
         for remark in remarks { lines.append("note      \(remark)") }
         return lines.joined(separator: "\n") + "\n"
     }

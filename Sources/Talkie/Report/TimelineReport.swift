@@ -21,6 +21,11 @@ public struct TimelineReport {
         var underruns = 0
         var missing = 0.0
         var losses = 0
+        /// The instants between which it is heard, where it joined or left in mid-film.
+        var joined: Int64?
+        var left: Int64?
+
+        func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
 
         mutating func heard(error milliseconds: Double, at seconds: Double) {
             offset.heard(error: milliseconds, at: seconds)
@@ -29,8 +34,17 @@ public struct TimelineReport {
         }
     }
 
+    /// A route that began or fell silent in mid-film, at this place of the film in seconds.
+    struct Change {
+        var route: Int
+        var film: Double
+        var hasJoined: Bool
+    }
+
     /// More outputs than anybody has; lines about others are counted as not understood.
     static let mostRoutes = 16
+    /// Changes of route kept.
+    private static let mostChanges = 100
     /// Film names kept.
     private static let mostFilms = 100
 
@@ -39,6 +53,7 @@ public struct TimelineReport {
     private(set) var filmCount = 0
     private(set) var screenMode: String?
     private(set) var routes: [Route] = []
+    private(set) var changes: [Change] = []
     private(set) var pictureError = QuantileSketch()
     private(set) var pictureSeries = DecimatedSeries()
     private(set) var frames = 0
@@ -49,6 +64,10 @@ public struct TimelineReport {
     /// Commanded lines on which time runs: the first is the start, the others are jumps, resumptions and re-anchors.
     private(set) var runningAnchors = 0
     private(set) var anchorSeries = DecimatedSeries()
+    /// The furthest that the line was bent to follow a speaker's clock, in parts per million; nil: it never was.
+    private(set) var furthestBend: Double?
+    /// Times that the computer was suspended.
+    private(set) var suspensions = 0
     private(set) var lostEvents = 0
     /// Seconds by which sound was wanted later than picture, as said last; not part of any offset here.
     private(set) var delayWanted = 0.0
@@ -165,6 +184,12 @@ public struct TimelineReport {
                 runningAnchors += 1
                 anchorSeries.add(1, at: max(now, seconds(of: anchor)))
             }
+        case .bent(let film, let anchor, let rate, let speed):
+            line.bend(film: film, host: HostInstant(nanoseconds: anchor), rate: rate, speed: speed)
+            guard speed > 0, rate.isFinite, speed.isFinite else { return true }
+            let bend = (rate / speed - 1) * 1e6
+            if bend.magnitude > (furthestBend ?? 0).magnitude || furthestBend == nil { furthestBend = bend }
+        case .resumed: suspensions += 1
         case .frame(let target, let presented): return addFrame(target: target, presented: presented)
         case .drop(let count, let skipped):
             if skipped {
@@ -173,7 +198,8 @@ public struct TimelineReport {
                 droppedLate = droppedLate.clampedAdding(count)
             }
             dropSeries.add(Double(count), at: now)
-        case .heard, .drift, .latency, .calibrated, .underrun, .routeOpened, .routeLost, .routeRestored:
+        case .heard, .drift, .latency, .calibrated, .underrun, .routeOpened, .routeLost, .routeRestored, .routeJoined,
+            .routeLeft:
             return addSound(event, at: instant, now: now)
         }
         return true
@@ -192,7 +218,9 @@ public struct TimelineReport {
         pictureError.add(error)
         pictureSeries.add(error, at: shown)
         unheard.shown(.init(seconds: shown, error: error))
-        for place in routes.indices { routes[place].offset.shown(.init(seconds: shown, error: error)) }
+        for place in routes.indices where routes[place].isHeard(at: presented) {
+            routes[place].offset.shown(.init(seconds: shown, error: error))
+        }
         return true
     }
 
@@ -207,10 +235,11 @@ public struct TimelineReport {
                     route.highestPPM = max(route.highestPPM ?? ppm, ppm)
                 }
             }
-        case .heard(let film, let anchor, let key):
+        case .heard(let film, let anchor, let clock, let key):
             // Says how late sound is, like drift, once at the head of a line.
             guard heard == nil else {
-                claim(film: film, anchor: anchor, route: key)
+                // The speaker's record names the moment on the clock it plays by.
+                claim(film: film, anchor: clock ?? anchor, route: key)
                 return with(route: key) { _ in }
             }
             let heard = seconds(of: anchor)
@@ -241,8 +270,21 @@ public struct TimelineReport {
                 route.offset.restart()
             }
         case .routeRestored(let key): return with(route: key) { $0.offset.restart() }
+        case .routeJoined(let key, let film, let anchor):
+            add(Change(route: Int(clamping: key), film: film, hasJoined: true))
+            return with(route: key) { route in
+                (route.joined, route.left) = (anchor, nil)
+                route.offset.forget()
+            }
+        case .routeLeft(let key, let film, let anchor):
+            add(Change(route: Int(clamping: key), film: film, hasJoined: false))
+            return with(route: key) { $0.left = anchor }
         default: return false
         }
+    }
+
+    private mutating func add(_ change: Change) {
+        if changes.count < Self.mostChanges { changes.append(change) }
     }
 
     mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {

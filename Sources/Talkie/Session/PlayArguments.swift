@@ -11,6 +11,8 @@ public struct PlayArguments: Sendable {
     public var speakers: [SpeakerChoice] = []
     /// The user's own delay sets calibrated ones aside.
     public var isAudioDelayChosen = false
+    /// What to do when everything that plays is lost.
+    public var lostRoute: LostRoutePolicy = .wait
     public var isFullScreen = false
     /// Nil is the screen the window system chooses.
     public var screen: ScreenChoice?
@@ -43,6 +45,16 @@ public enum SpeakerChoice: Sendable, Hashable {
             throw ValueError(error.message)
         }
     }
+}
+
+/// What a session does when the sound has nowhere to go any more: a card unplugged, a speaker gone.
+public enum LostRoutePolicy: String, Sendable, CaseIterable {
+    /// The picture plays on; the sound comes back in sync when its output does.
+    case wait
+    /// This computer's own sound takes over.
+    case local
+    /// The film pauses.
+    case pause
 }
 
 /// A screen by number (0 is the first, as mpv counts) or by the name its maker gave it.

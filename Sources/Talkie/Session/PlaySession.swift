@@ -36,18 +36,19 @@ public enum PlaySession {
         let distributor = EventDistributor(log: events)
         distributor.start(
             recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-            outputNews: { mailbox.post(.output($0, isLost: $1)) })
+            outputNews: { mailbox.post(.output($0, isLost: $1)) },
+            clockNews: { mailbox.post(.clock($0, isLost: $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
         let calibration = RouteCalibration(
-            route.members, output: route.output,
+            route.output, outputs: route.outputs,
             profiles: arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles)
-        var options = arguments.options
         // Which screen there will be is known once the window is open; most people have one.
-        options.calibration = calibration.apply(
-            calibration.choice(
-                screen: nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen)))
+        calibration.setScreen(
+            nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
+        calibration.apply()
+        var options = arguments.options
         options.isOutputNamed = !arguments.speakers.isEmpty
         let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
             mailbox.post(.player($0))
@@ -59,7 +60,7 @@ public enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route.output, calibration: calibration),
+                route: route.output, outputs: route.outputs, routes: route.routes, calibration: calibration),
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings)
         director.start()

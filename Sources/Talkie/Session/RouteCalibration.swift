@@ -3,55 +3,69 @@ internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 
-/// What calibrations found out, applied to the outputs of a session: one speaker through the player, each member of a
-/// group by itself.
-struct RouteCalibration: Sendable {
-    private let members: [CalibrationRecord.Speaker]
+/// What calibrations found out, applied to the outputs of a session: each member of the group by itself, also those
+/// that are chosen in mid-film. Any thread.
+final class RouteCalibration: Sendable {
+    /// One output and what holds for it.
+    struct Part {
+        let speaker: CalibrationRecord.Speaker
+        let use: ProfileChoice.Use
+        let output: any AudioOutput
+        /// The group's number for it, as events have it.
+        let number: Int
+
+        /// Where its offset comes from, as it is now.
+        var ledger: LatencyLedger {
+            LatencyLedger(
+                speaker: speaker.name, route: speaker.route,
+                stated: LatencyLedger.stated(output.latency, isCard: output.kind == .soundCard),
+                profile: use.profile, isExact: use.isExact)
+        }
+    }
+
     private let group: SpeakerGroup?
+    private let outputs: RouteOutputs
     private let profiles: [LatencyProfile]
+    private let place = Lock<(screen: String?, mode: String?)>((nil, nil))
 
     /// - Parameters:
-    ///   - members: the speakers in the order of the output's members.
+    ///   - outputs: know which speaker is behind an output.
     ///   - profiles: everything that is kept; empty where the user's own delay takes its place.
-    init(_ members: [CalibrationRecord.Speaker], output: (any AudioOutput)?, profiles: [LatencyProfile]) {
-        self.members = members
-        group = output as? SpeakerGroup
+    init(_ group: SpeakerGroup?, outputs: RouteOutputs, profiles: [LatencyProfile]) {
+        self.group = group
+        self.outputs = outputs
         self.profiles = profiles
     }
 
-    /// What holds on a screen; nil while it is not known which there will be.
-    func choice(screen: String?, mode: String?) -> ProfileChoice {
-        ProfileChoice(
-            for: members.map { ProfileChoice.Member(speaker: $0.key, route: $0.route) }, screen: screen, mode: mode,
-            among: profiles)
-    }
+    /// Where the picture is seen; nil while it is not known which screen there will be.
+    func setScreen(_ screen: String?, mode: String?) { place.withLock { $0 = (screen, mode) } }
 
-    /// Gives each member of a group its own delay.
+    /// Gives each output its own delay.
     ///
-    /// - Returns: the delay that the player gives to an output that is no group.
-    func apply(_ choice: ProfileChoice) -> Duration {
-        guard let group else { return choice.uses.first?.correction ?? .zero }
-        for (index, use) in choice.uses.enumerated() { group.setDelay(use.correction, ofMember: index) }
-        return .zero
-    }
-
-    /// Where each speaker's offset comes from, as it is now.
-    func ledgers(_ choice: ProfileChoice, output: any AudioOutput) -> [LatencyLedger] {
-        let outputs = group?.members ?? [output]
-        return zip(zip(members, choice.uses), outputs).map { pair, output in
-            LatencyLedger(
-                speaker: pair.0.name, route: pair.0.route,
-                stated: LatencyLedger.stated(output.latency, isCard: output.kind == .soundCard),
-                profile: pair.1.profile, isExact: pair.1.isExact)
+    /// - Parameter wanted: those that play or are about to; nil takes the group's members.
+    @discardableResult
+    func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
+        guard let group else { return [] }
+        let known = (wanted ?? group.members).compactMap { output in
+            outputs.calibrated(output).map { (output, $0) }
+        }
+        let place = place.withLock { $0 }
+        let choice = ProfileChoice(
+            for: known.map { ProfileChoice.Member(speaker: $0.1.key, route: $0.1.route) }, screen: place.screen,
+            mode: place.mode, among: profiles)
+        return zip(known, choice.uses).compactMap { pair, use in
+            let (output, speaker) = pair
+            group.setDelay(use.correction, of: output)
+            return group.number(of: output).map { Part(speaker: speaker, use: use, output: output, number: $0) }
         }
     }
 
     /// What a person may want to know at the beginning; nil when nothing was calibrated.
-    func remark(_ choice: ProfileChoice) -> String? {
-        let words = zip(members, choice.uses).compactMap { member, use -> String? in
-            guard let profile = use.profile else { return nil }
-            let place = use.isExact ? "" : ", measured with \(profile.key.screen) (\(profile.key.mode))"
-            return "'\(member.name)' \(Decimals.signed(use.correction.inMilliseconds, 1)) ms\(place)"
+    static func remark(_ parts: [Part]) -> String? {
+        let words = parts.compactMap { part -> String? in
+            guard let profile = part.use.profile else { return nil }
+            let place = part.use.isExact ? "" : ", measured with \(profile.key.screen) (\(profile.key.mode))"
+            return "'\(part.speaker.name)' \(Decimals.signed(part.use.correction.inMilliseconds, 1)) ms\(place)"
         }
         return words.isEmpty ? nil : "calibrated: " + words.joined(separator: "; ")
     }

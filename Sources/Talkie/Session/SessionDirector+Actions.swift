@@ -38,6 +38,7 @@ extension SessionDirector {
         case .cycleAudioTrack: player.cycleAudioTrack()
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)
         case .leaveFullScreen: stage.screen?.setFullScreen(false)
+        case .chooseRoute: toggleRoutePicker()
         case .screenshot: takeScreenshot()
         case .next: step(by: 1)
         case .previous: step(by: -1)
@@ -45,7 +46,7 @@ extension SessionDirector {
             settings.toggleLoop()
             player.setLoop(settings.loop)
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
-        case .showProgress: show(StatusText.position(player.state))
+        case .showProgress: show(StatusText.position(player.state) + soundLine)
         }
     }
 
@@ -57,7 +58,7 @@ extension SessionDirector {
     private func setPaused(_ isPaused: Bool) {
         if isPaused {
             stage.player.pause()
-            show("Paused\n" + StatusText.position(stage.player.state))
+            show("Paused\n" + StatusText.position(stage.player.state) + soundLine)
         } else {
             stage.player.play()
             stage.screen?.show(nil)

@@ -16,6 +16,9 @@ final class SessionDirector: @unchecked Sendable {
         var keys: TerminalKeys?
         var distributor: EventDistributor
         var route: (any AudioOutput)?
+        /// Makes the outputs of places that are chosen later, and the places that play at the start.
+        var outputs = RouteOutputs()
+        var routes: [OfferedRoute] = []
         var calibration: RouteCalibration?
     }
 
@@ -36,6 +39,12 @@ final class SessionDirector: @unchecked Sendable {
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
     private var thread: WorkerThread?
+    /// Nil without sound.
+    let desk: RouteDesk?
+    /// Outputs that the record knows by name.
+    var notedRoutes: Set<Int> = []
+    /// Outputs that fell silent by themselves.
+    var lostOutputs: [OutputID] = []
 
     /// How often the status line is written anew: a person cannot read faster.
     private static let statusInterval = Duration.milliseconds(200)
@@ -49,6 +58,12 @@ final class SessionDirector: @unchecked Sendable {
         self.mailbox = mailbox
         queue = PlayQueue(items, loop: arguments.loopPlaylist)
         settings = SessionSettings(arguments.options)
+        desk = stage.player.outputs.map { group in
+            RouteDesk(
+                player: stage.player, group: group, outputs: stage.outputs, routes: stage.routes,
+                device: arguments.options.audioDevice, calibration: stage.calibration
+            ) { mailbox.post(.route($0)) }
+        }
     }
 
     /// Tells what was left out of the list; before `start`.
@@ -81,13 +96,16 @@ final class SessionDirector: @unchecked Sendable {
                 if result != nil { break }
             }
             haltIfReady()
+            refreshRoutePicker()
             showStatus()
         }
+        desk?.close()
         stage.screen?.stop()
     }
 
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
+        if desk?.isOpen == true { return .now.advanced(by: Self.statusInterval) }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
             return .now.advanced(by: .seconds(3600))
         }
@@ -100,13 +118,17 @@ final class SessionDirector: @unchecked Sendable {
         switch event {
         case .player(let news): take(news)
         case .screen(let input): take(input)
-        case .terminalKey(let key): if let action = KeyBindings.action(for: key) { perform(action) }
+        case .terminalKey(let key):
+            if pressInRoutePicker(key) { return }
+            if let action = KeyBindings.action(for: key) { perform(action) }
+        case .route(let news): take(news)
         case .request(.end(let status)): end(status)
         case .request(.halt):
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
-        case .output(let output, let isLost): tell(of: output, isLost: isLost)
+        case .output(let output, let isLost): take(output, isLost: isLost)
+        case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)
@@ -169,7 +191,7 @@ final class SessionDirector: @unchecked Sendable {
         let state = stage.player.state
         let title = queue.current.title ?? state.title
         if let screen = stage.screen {
-            screen.setTitle("\(title) – Talkie")
+            screen.setTitle(windowTitle(title))
             // Only a film with a picture needs a screen, and only then is it missed.
             if state.hasVideo, !isScreenAttached {
                 isScreenAttached = true
@@ -180,9 +202,7 @@ final class SessionDirector: @unchecked Sendable {
             }
         }
         if queue.count > 1 { say(.info, "playing '\(title)' (\(queue.number) of \(queue.count))") }
-        if let route = stage.route, state.hasAudio {
-            stage.distributor.note(.route(index: 0, name: state.audioRoute ?? route.name, kind: route.kind.rawValue))
-        }
+        if state.hasAudio { noteRoutes() }
     }
 
     private func noteScreen() {
@@ -194,18 +214,22 @@ final class SessionDirector: @unchecked Sendable {
 
     /// Now that the screen is known, what was measured with just this one takes the place of what was measured with another.
     private func calibrate(screen: String?, mode: String) {
-        guard let calibration = stage.calibration, let route = stage.route else { return }
-        let choice = calibration.choice(screen: screen, mode: mode)
-        stage.player.setCalibration(calibration.apply(choice))
-        for (index, use) in choice.uses.enumerated() where use.profile != nil {
+        guard let calibration = stage.calibration else { return }
+        calibration.setScreen(screen, mode: mode)
+        noteCalibration(calibration.apply(), withLedger: screen != nil)
+    }
+
+    /// Writes down what calibrations do to those that play.
+    func noteCalibration(_ parts: [RouteCalibration.Part], withLedger: Bool) {
+        for part in parts where part.use.profile != nil {
             stage.distributor.note(
-                .calibration(index: index, correction: use.correction, isExact: use.isExact))
+                .calibration(index: part.number, correction: part.use.correction, isExact: part.use.isExact))
         }
-        guard screen != nil else { return }
-        for (index, ledger) in calibration.ledgers(choice, output: route).enumerated() {
-            for share in ledger.shares { stage.distributor.note(.share(index: index, share)) }
+        guard withLedger else { return }
+        for part in parts {
+            for share in part.ledger.shares { stage.distributor.note(.share(index: part.number, share)) }
         }
-        if let remark = calibration.remark(choice) { say(.info, remark) }
+        if let remark = RouteCalibration.remark(parts) { say(.info, remark) }
     }
 
     /// The current film cannot be played: that is told, and the list goes on.
@@ -224,8 +248,13 @@ final class SessionDirector: @unchecked Sendable {
     private func take(_ input: ScreenInput) {
         switch input {
         case .key(let key, let isRepeat):
+            if pressInRoutePicker(key) { return }
             guard let action = KeyBindings.action(for: key), !isRepeat || action.repeats else { return }
             perform(action)
+        case .panel(let row, let part, let turned):
+            desk?.point(at: row, part, turned: turned)
+            showRoutePicker()
+        case .besidePanel: closeRoutePicker()
         case .close: end(ExitStatus.done)
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
@@ -271,13 +300,15 @@ final class SessionDirector: @unchecked Sendable {
     /// On the picture.
     func show(_ text: String) { stage.screen?.show(ScreenMessage(text)) }
 
-    /// The film goes on without an output; a person should know why, and that it need not be helped.
-    private func tell(of output: OutputID, isLost: Bool) {
-        guard let (name, reason) = stage.route?.part(output) else { return }
-        tell(isLost ? "'\(name)' has fallen silent. \(reason ?? "")" : "'\(name)' is back.")
+    private func tell(ofClockOf output: OutputID, isLost: Bool) {
+        guard let (name, _) = stage.route?.part(output) else { return }
+        tell(
+            isLost
+                ? "'\(name)' has lost the clock; its sound goes on as well as it can."
+                : "'\(name)' has the clock again.")
     }
 
-    private func tell(_ text: String) {
+    func tell(_ text: String) {
         show(text)
         say(.warning, text)
     }
@@ -292,7 +323,8 @@ final class SessionDirector: @unchecked Sendable {
         state.offset = statistics.offset
         state.droppedFrames = statistics.droppedFrames
         state.underruns = statistics.underruns
-        stage.terminal.show(status: StatusText.line(state, columns: stage.terminal.columns))
+        let line = desk?.picker.map { $0.line } ?? StatusText.line(state, columns: stage.terminal.columns)
+        stage.terminal.show(status: line)
     }
 }
 

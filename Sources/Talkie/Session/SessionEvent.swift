@@ -11,6 +11,10 @@ enum SessionEvent: Sendable {
     case request(SignalWatch.Request)
     /// An output fell silent or came back.
     case output(OutputID, isLost: Bool)
+    /// A speaker has lost the clock, or has it again.
+    case clock(OutputID, isLost: Bool)
+    /// Where the sound goes, or could go.
+    case route(RouteDesk.News)
     /// For a person to read.
     case remark(LogLevel, String)
     /// For a person to read, on the picture too.

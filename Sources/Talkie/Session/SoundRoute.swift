@@ -3,16 +3,16 @@ internal import LocalOutput
 internal import MediaCodecs
 internal import SyncRendering
 
-/// From what a person said about sound to the output that plays it.
+/// From what a person said about sound to the outputs that play it.
 struct SoundRoute: Sendable {
-    /// Nil when no sound is wanted.
-    let output: (any AudioOutput)?
+    /// Always a group, so that its members can change; nil when no sound is wanted.
+    let output: SpeakerGroup?
     /// What a person should read once.
     let warnings: [String]
-    /// The speakers in the order of the output's members, as calibrations know them.
-    let members: [CalibrationRecord.Speaker]
-    private let speakers: [DrivenSpeaker]
-    private let knowledge: SpeakerKnowledge?
+    /// Makes the outputs of places, also of those that are chosen later.
+    let outputs: RouteOutputs
+    /// The places that were named, as the picker lists them.
+    let routes: [OfferedRoute]
 
     /// Finds the speakers that were named and makes their outputs; the local card begins to open.
     ///
@@ -23,43 +23,48 @@ struct SoundRoute: Sendable {
         for arguments: PlayArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(PlayerFailure) {
         let choices = arguments.speakers
-        guard arguments.options.playsAudio, choices.contains(where: { $0 != .local }) else {
-            output = arguments.options.playsAudio ? Self.card(arguments.options) : nil
-            members = output == nil ? [] : [CalibrationOutputs.card(arguments.options.audioDevice)]
-            (warnings, speakers, knowledge) = ([], [], nil)
+        let device = arguments.options.audioDevice
+        outputs = RouteOutputs()
+        guard arguments.options.playsAudio else {
+            (output, warnings, routes) = (nil, [], [])
             return
         }
-        let knowledge = SpeakerKnowledge()
+        guard choices.contains(where: { $0 != .local }) else {
+            output = SpeakerGroup(members: [Self.card(device, outputs)], codecs: FilmAudioCodecs())
+            (warnings, routes) = ([], [.thisComputer(device: device)])
+            return
+        }
+        let knowledge = outputs.knowledge
         var selection = SpeakerSelection.live(knowledge, interruption: interruption)
         selection.notice = notice
         let places = try selection.places(choices)
-        speakers = DrivenSpeaker.all(
-            places.compactMap { if case .speaker(let chosen) = $0 { chosen } else { nil } }, knowledge: knowledge)
-        let card = places.contains { if case .card = $0 { true } else { false } } ? Self.card(arguments.options) : nil
-        output = Self.joined((card.map { [$0] } ?? []) + speakers.map(\.output))
-        members =
-            (card == nil ? [] : [CalibrationOutputs.card(arguments.options.audioDevice)])
-            + speakers.map(\.chosen.calibrated)
+        // Several outputs as one; each keeps its own delay and its own way of taking sound.
+        var members: [any AudioOutput] = []
+        var routes: [OfferedRoute] = []
+        var speakers: [DiscoveredSpeaker] = []
+        for place in places {
+            switch place {
+            case .card:
+                members.append(Self.card(device, outputs))
+                routes.append(.thisComputer(device: device))
+            case .speaker(let chosen):
+                members.append(outputs.speaker(chosen).output)
+                speakers.append(chosen.speaker)
+            }
+        }
+        self.routes = routes + SpeakerEntry.entries(of: speakers).map { OfferedRoute.speaker($0) }
+        output = members.isEmpty ? nil : SpeakerGroup(members: members, codecs: FilmAudioCodecs())
         warnings = knowledge.note.map { [$0] } ?? []
-        self.knowledge = knowledge
-    }
-
-    /// Several outputs as one; each keeps its own delay and its own way of taking sound.
-    private static func joined(_ outputs: [any AudioOutput]) -> (any AudioOutput)? {
-        outputs.count > 1 ? SpeakerGroup(members: outputs, codecs: FilmAudioCodecs()) : outputs.first
-    }
-
-    /// Keeps what was learned about the speakers. After they have been released.
-    func remember() {
-        guard let knowledge else { return }
-        for speaker in speakers { speaker.remember(in: knowledge) }
     }
 
     /// This computer's card, by the name that was asked for or the system's default. It begins to open in the
     /// background at once, so that it is ready when the film is.
-    private static func card(_ options: PlayerOptions) -> SoundCard {
-        let card = SoundCard(device: options.audioDevice ?? "default")
+    private static func card(_ device: String?, _ outputs: RouteOutputs) -> SoundCard {
+        let card = outputs.card(device ?? RouteOutputs.defaultCard)
         card.open()
         return card
     }
+
+    /// Keeps what was learned about the speakers. After they have been released.
+    func remember() { outputs.remember() }
 }

@@ -82,6 +82,7 @@ struct ChosenSpeaker: Sendable {
         configuration.password = credentials.password
         configuration.pairingIdentity = knowledge.identity.pairing
         configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }
+        configuration.clockRole = role
         configuration.readiness = .init(
             manner: speaker.traits.isApple ? .apple : .thirdParty, isKnownToProbe: memory?.hasProbed ?? false)
         return configuration

@@ -7,18 +7,13 @@ struct DrivenSpeaker: Sendable {
     let output: AirPlaySpeaker
     private let lessons: SpeakerLessons
 
-    /// The speakers of one run share one identity and one clock on each address.
-    static func all(_ chosen: [ChosenSpeaker], knowledge: SpeakerKnowledge) -> [DrivenSpeaker] {
-        let sender = knowledge.sender
-        let clocks = PTPDirectory(identity: sender.clock)
-        return chosen.map { speaker in
-            let configuration = speaker.configuration(knowledge, sender: sender)
-            return DrivenSpeaker(
-                chosen: speaker,
-                output: AirPlaySpeaker(
-                    name: speaker.name, configuration: configuration, clocks: clocks, route: speaker.route),
-                lessons: configuration.lessons)
-        }
+    /// - Parameters:
+    ///   - sender, clocks: the same for all speakers of one run, which share one identity and one clock on each address.
+    init(_ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory) {
+        let configuration = chosen.configuration(knowledge, sender: sender)
+        self.chosen = chosen
+        output = AirPlaySpeaker(name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route)
+        lessons = configuration.lessons
     }
 
     /// Keeps for the next start what this run has taught. Losing it costs that start a second, so failures are silent.

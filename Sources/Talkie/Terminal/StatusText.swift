@@ -10,13 +10,14 @@ enum StatusText {
         case .opening: return "opening \(state.title)"
         case .buffering: fields.append("(\(state.reason ?? "buffering"))")
         case .paused: fields.append("(paused)")
-        case .playing: break
+        case .playing: if let reason = state.reason { fields.append("(\(reason))") }
         }
         fields.append((state.hasAudio ? "A" : "") + (state.hasVideo ? "V" : "") + ": " + position(state))
         if state.hasAudio, state.hasVideo { fields.append("A-V: " + offset(state.offset)) }
         if state.hasVideo { fields.append("dropped: \(state.droppedFrames)") }
         if state.underruns > 0 { fields.append("underruns: \(state.underruns)") }
         if state.speed != 1 { fields.append("x" + Decimals.text(state.speed, 2)) }
+        if let change = state.routeChange { fields.append("(\(change))") }
         if let route = state.audioRoute { fields.append(state.isMuted ? "\(route) (muted)" : route) }
         var line = fields[0]
         for field in fields.dropFirst() {

@@ -6,6 +6,8 @@ struct CommandedLine {
         var film: Double
         var host: HostInstant
         var rate: Double
+        /// As commanded: film seconds per second of sound.
+        var speed: Double
     }
 
     private var current: Stretch?
@@ -18,8 +20,14 @@ struct CommandedLine {
         count += 1
         if let scheduled, scheduled.host <= instant { current = scheduled }
         scheduled = nil
-        let stretch = Stretch(film: film, host: host, rate: rate)
+        let stretch = Stretch(film: film, host: host, rate: rate, speed: rate)
         if host > instant { scheduled = stretch } else { current = stretch }
+    }
+
+    /// The line goes on at a slightly different rate: it was bent towards a clock that is followed.
+    mutating func bend(film: Double, host: HostInstant, rate: Double, speed: Double) {
+        scheduled = nil
+        current = Stretch(film: film, host: host, rate: rate, speed: speed)
     }
 
     private func stretch(at instant: HostInstant) -> Stretch? {
@@ -29,6 +37,9 @@ struct CommandedLine {
 
     /// 0 while time stands still or nothing is known.
     func rate(at instant: HostInstant) -> Double { stretch(at: instant)?.rate ?? 0 }
+
+    /// Film seconds per second of sound; 0 as `rate`.
+    func speed(at instant: HostInstant) -> Double { stretch(at: instant)?.speed ?? 0 }
 
     /// When a film moment is perceived on the stretch that is or comes into force; nil while that stands still.
     func instant(ofFilm film: Double) -> HostInstant? {

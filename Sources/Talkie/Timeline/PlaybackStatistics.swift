@@ -44,11 +44,15 @@ public struct PlaybackStatistics: Sendable {
             line.command(film: media.seconds, host: host, rate: rate, at: entry.at)
             pictureError = nil
             sound = nil
+        case .steered(let media, let host, let rate, let speed, _):
+            line.bend(film: media.seconds, host: host, rate: rate, speed: speed)
         case .audioDrift(let error, _, let output):
             if sound == nil || output.index <= sound!.output { sound = (output.index, error) }
-        case .outputLost(let output): if sound?.output == output.index { sound = nil }
+        case .outputLost(let output), .outputLeft(let output, _, _):
+            if sound?.output == output.index { sound = nil }
         case .underrun: underruns += 1
-        case .audioAccepted, .audioHeard, .latency, .outputRestored, .clock: break
+        case .audioAccepted, .audioHeard, .latency, .outputRestored, .outputJoined, .clock, .speakerAnchored, .resumed:
+            break
         }
     }
 }

@@ -98,12 +98,14 @@ extension RenderEvent {
         switch self {
         case .frame: "frame"
         case .framesDropped: "drop"
-        case .anchor, .audioHeard: "anchor"
+        case .anchor, .audioHeard, .speakerAnchored: "anchor"
+        case .steered: "steer"
+        case .resumed: "resumed"
         case .audioAccepted: "audio"
         case .audioDrift: "drift"
         case .latency: "latency"
         case .underrun: "underrun"
-        case .outputLost, .outputRestored: "route"
+        case .outputLost, .outputRestored, .outputJoined, .outputLeft: "route"
         case .clock: "clock"
         }
     }
@@ -130,6 +132,18 @@ extension RenderEvent {
             line.add("film", media)
             line.add("anchor_ns", host)
             line.add("route", output.index)
+        case .speakerAnchored(let media, let host, let clock, let output):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("ptp_ns", Int(clock.nanoseconds))
+            line.add("route", output.index)
+        case .steered(let media, let host, let rate, let speed, let late):
+            line.add("film", media)
+            line.add("anchor_ns", host)
+            line.add("rate", rate)
+            line.add("speed", speed)
+            line.add("late", late)
+        case .resumed(let asleep): line.add("suspended", asleep)
         case .audioAccepted(let until, let ahead, let output):
             line.add("until", until)
             line.add("ahead", ahead)
@@ -150,6 +164,16 @@ extension RenderEvent {
         case .outputRestored(let output):
             line.add("route", output.index)
             line.add("state", "restored")
+        case .outputJoined(let output, let media, let host):
+            line.add("route", output.index)
+            line.add("state", "joined")
+            line.add("film", media)
+            line.add("anchor_ns", host)
+        case .outputLeft(let output, let media, let host):
+            line.add("route", output.index)
+            line.add("state", "left")
+            line.add("film", media)
+            line.add("anchor_ns", host)
         case .clock(let state, let output):
             line.add("route", output.index)
             switch state {

@@ -33,7 +33,8 @@ final class SpeakerCore: Sendable {
         self.record = record
         self.ptp = ptp
         identity = SpeakerIdentity(name: configuration.name)
-        oscillator = Oscillator(partsPerMillion: configuration.quirks.clockPartsPerMillion)
+        oscillator = Oscillator(
+            partsPerMillion: configuration.quirks.clockPartsPerMillion, sender: configuration.senderClock)
         state = Lock(State(volume: configuration.volume))
     }
 

@@ -18,11 +18,13 @@ extension SpeakerSession {
             let fraction = body["networkTimeFrac"]?.uint64,
             let instant = NetworkTime(seconds: seconds, fraction: fraction).instant
         else { throw .badRequest }
+        let clock = body["networkTimeTimelineID"]?.uint64
+        if backend.configuration.quirks.ownClock != nil, clock != backend.identity.clock { throw .badRequest }
         if backend.configuration.quirks.refusesAnchorBeforeLock, !backend.isClockLocked { throw .badRequest }
         backend.play(
             PlayoutAnchor(
                 position: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: position)), instant: instant,
-                clock: body["networkTimeTimelineID"]?.uint64))
+                clock: clock))
         return Reply(response: RTSPResponse(status: 200))
     }
 

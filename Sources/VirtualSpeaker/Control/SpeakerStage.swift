@@ -106,6 +106,12 @@ final class SpeakerStage: SessionBackend {
             guard let sockets = core.ptp else {
                 throw SpeakerError(.noClock, "This speaker has no PTP ports; the sender must use NTP timing.")
             }
+            if let manner = configuration.quirks.ownClock {
+                clock = try OwnClock(
+                    sockets: sockets, sender: sender, oscillator: core.oscillator, quirks: configuration.quirks,
+                    manner: manner, identity: identity.clock, record: core.record)
+                break
+            }
             clock = try PTPFollower(
                 sockets: sockets, sender: sender, oscillator: core.oscillator, quirks: configuration.quirks,
                 identity: identity.clock, record: core.record)

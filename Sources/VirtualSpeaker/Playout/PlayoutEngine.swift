@@ -89,7 +89,8 @@ final class PlayoutEngine: Sendable {
             case .file(let path): try WAVFile(path: path, sampleRate: rate)
             case .card(let device): try CardSink(device: device, sampleRate: rate, origin: origin)
             }
-        let device = VirtualDevice(sampleRate: rate, origin: origin, sink: sink, record: record)
+        let device = VirtualDevice(
+            sampleRate: rate, origin: origin, oscillator: clock.deviceOscillator, sink: sink, record: record)
         let worker = WorkerThread.start(name: "speaker-play", priority: .elevated) { [self] in run(device) }
         thread.withLock { $0 = worker }
     }

@@ -1,6 +1,7 @@
 internal import MediaCore
 
-/// A sound card made of arithmetic: frame n leaves it exactly n / rate after its origin.
+/// A sound card made of arithmetic: frame n leaves it exactly n / rate after its origin, on this computer's clock or on
+/// an oscillator of the speaker's own.
 ///
 /// The playout thread alone uses it. Sound is placed a moment ahead; what must not be heard after all is cut again.
 struct VirtualDevice {
@@ -12,6 +13,7 @@ struct VirtualDevice {
 
     let sampleRate: Int
     let origin: HostInstant
+    private let oscillator: Oscillator?
     private let sink: (any SoundSink)?
     private let record: SpeakerRecord
     /// The frame after the last one placed.
@@ -19,7 +21,11 @@ struct VirtualDevice {
     /// The position that follows on there.
     private var nextPosition: RTPTimestamp?
 
-    init(sampleRate: Int, origin: HostInstant, sink: (any SoundSink)?, record: SpeakerRecord) {
+    init(
+        sampleRate: Int, origin: HostInstant, oscillator: Oscillator? = nil, sink: (any SoundSink)?,
+        record: SpeakerRecord
+    ) {
+        self.oscillator = oscillator
         self.sampleRate = sampleRate
         self.origin = origin
         self.sink = sink
@@ -27,14 +33,19 @@ struct VirtualDevice {
     }
 
     private func frame(at instant: HostInstant) -> DeviceFrame {
-        let elapsed = Int128((instant - origin).wholeNanoseconds) * Int128(sampleRate)
+        let since =
+            oscillator.map { $0.speakerInstant(at: origin).duration(to: $0.speakerInstant(at: instant)) }
+            ?? instant - origin
+        let elapsed = Int128(since.wholeNanoseconds) * Int128(sampleRate)
         let half: Int128 = elapsed < 0 ? -500_000_000 : 500_000_000
         return DeviceFrame(Int64(clamping: (elapsed + half) / 1_000_000_000))
     }
 
     private func instant(of frame: DeviceFrame) -> HostInstant {
         let nanoseconds = Int128(frame.index) * 1_000_000_000 / Int128(sampleRate)
-        return origin.advanced(by: .nanoseconds(Int64(clamping: nanoseconds)))
+        let elapsed = Duration.nanoseconds(Int64(clamping: nanoseconds))
+        guard let oscillator else { return origin.advanced(by: elapsed) }
+        return oscillator.hostInstant(at: oscillator.speakerInstant(at: origin).advanced(by: elapsed))
     }
 
     /// Places stereo sound so that its first frame is heard at a moment.

@@ -1,5 +1,5 @@
 public import AirPlayWire
-internal import MediaCore
+public import MediaCore
 public import PTP
 
 /// How a speaker in software presents itself and behaves.
@@ -43,6 +43,9 @@ public struct SpeakerConfiguration: Sendable {
     /// Loudness at the start in dB; −144 is mute.
     public var volume: Double
     public var quirks: SpeakerQuirks
+    /// For tests that let the sender sleep on the same computer: its clock, whose suspensions the speaker lives through
+    /// awake.
+    public var senderClock: (any HostClock)?
 
     public init(
         name: String = "Talkie", address: IPv4Address = IPv4Address(rawValue: 0x7F00_0002), port: UInt16 = 7000,

@@ -16,6 +16,22 @@ public struct SpeakerQuirks: Sendable {
         case status(Int)
     }
 
+    /// How a speaker insists on being grandmaster.
+    public enum OwnClockManner: Hashable, Sendable {
+        /// It sends its time whoever else does.
+        case loud
+        /// It sends its time only while nobody offers another, as HomePods do.
+        case shy
+    }
+
+    /// It follows no clock but its own, and refuses starts that name another.
+    public var ownClock: OwnClockManner?
+    /// Its own clock jumps by the second duration after the first.
+    public var clockStep: (after: Duration, by: Duration)?
+    /// After this long its own clock says and answers nothing more.
+    public var clockStopsAfter: Duration?
+    /// After so long it asks for the time no more.
+    public var probesStopAfter: Duration?
     /// The clock is believed this much later than its messages come.
     public var lateClock: Duration = .zero
     /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as Sonos and WiiM do.
@@ -46,7 +62,8 @@ public struct SpeakerQuirks: Sendable {
 
     /// The names that `set` understands, with what each takes.
     public static let vocabulary = [
-        "late-clock=SECONDS", "anchor-400-before-lock", "probes", "clock-ppm=PPM", "buffer=BYTES",
+        "late-clock=SECONDS", "anchor-400-before-lock", "probes", "probes-stop=SECONDS", "clock-ppm=PPM",
+        "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
         "busy", "dies=SECONDS", "known-sender",
@@ -77,6 +94,14 @@ public struct SpeakerQuirks: Sendable {
         case "late-clock": lateClock = try seconds(0)
         case "anchor-400-before-lock": refusesAnchorBeforeLock = true
         case "probes": probes = true
+        case "probes-stop":
+            probes = true
+            probesStopAfter = try seconds(0)
+        case "own-clock":
+            guard values.isEmpty || values == ["shy"] else { throw unusable() }
+            ownClock = values.isEmpty ? .loud : .shy
+        case "clock-steps": clockStep = (try seconds(0), .seconds(try number(1, -86_400...86_400)))
+        case "clock-stops": clockStopsAfter = try seconds(0)
         case "clock-ppm": clockPartsPerMillion = try number(0, -1000...1000)
         case "buffer": bufferSize = Int(try number(0, 4096...Double(1 << 30)))
         case "read-pauses": readPauses = (try seconds(0), try seconds(1))

@@ -74,7 +74,7 @@ final class PTPFollower: SenderClock, Sendable {
     private func run() {
         var buffer = [UInt8](repeating: 0, count: 2048)
         var awakening = Awakening(identity: ClockIdentity(rawValue: identity))
-        var probes = ProbeSchedule(isOn: quirks.probes)
+        var probes = ProbeSchedule(isOn: quirks.probes, lasting: quirks.probesStopAfter)
         var wasLocked = false
         while !stopping.load(ordering: .acquiring) {
             let deadline = [awakening.next, probes.next].compactMap { $0 }.min()
@@ -195,10 +195,15 @@ private struct Awakening {
 /// Eight Delay_Req a second, from one second after the first Sync, for senders that wait to be asked.
 private struct ProbeSchedule {
     private let isOn: Bool
+    private let lasting: Duration?
+    private var first: HostInstant?
     private(set) var next: HostInstant?
     private var sequence: UInt16 = 0
 
-    init(isOn: Bool) { self.isOn = isOn }
+    init(isOn: Bool, lasting: Duration?) {
+        self.isOn = isOn
+        self.lasting = lasting
+    }
 
     mutating func noteSync(at instant: HostInstant) {
         if isOn, next == nil { next = instant.advanced(by: .seconds(1)) }
@@ -206,6 +211,11 @@ private struct ProbeSchedule {
 
     mutating func message(at now: HostInstant, identity: UInt64) -> [UInt8]? {
         guard let due = next, due <= now else { return nil }
+        first = first ?? now
+        if let lasting, let first, now - first >= lasting {
+            next = HostInstant(nanoseconds: .max)
+            return nil
+        }
         next = now.advanced(by: .milliseconds(125))
         sequence &+= 1
         var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: identity))

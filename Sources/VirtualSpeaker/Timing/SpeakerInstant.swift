@@ -17,16 +17,25 @@ struct SpeakerInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
 /// The oscillator: the host's monotonic clock, off by some parts per million.
 struct Oscillator: Sendable {
     private let mapping: ClockMapping<HostInstant, SpeakerInstant>
+    /// Tells when the sender's computer sleeps, while this speaker does not; nil where they are no two machines.
+    private let sender: (any HostClock)?
+    private let asleepBefore: Duration
 
     /// - Parameter partsPerMillion: positive: the speaker's clock gains.
-    init(partsPerMillion: Double, now: HostInstant = .now) {
+    init(partsPerMillion: Double, sender: (any HostClock)? = nil, now: HostInstant = .now) {
+        self.sender = sender
+        asleepBefore = sender?.suspended ?? .zero
         mapping = ClockMapping(
             sourceAnchor: now, targetAnchor: SpeakerInstant(nanoseconds: now.nanoseconds),
             rateOffset: partsPerMillion * 1e-6)
     }
 
-    func speakerInstant(at host: HostInstant) -> SpeakerInstant { mapping.target(at: host) }
-    func hostInstant(at speaker: SpeakerInstant) -> HostInstant { mapping.source(at: speaker) }
+    private var asleep: Duration { sender.map { $0.suspended - asleepBefore } ?? .zero }
+
+    func speakerInstant(at host: HostInstant) -> SpeakerInstant { mapping.target(at: host).advanced(by: asleep) }
+    func hostInstant(at speaker: SpeakerInstant) -> HostInstant {
+        mapping.source(at: speaker.advanced(by: .zero - asleep))
+    }
 }
 
 /// The sender's timeline as a speaker knows it.
@@ -41,6 +50,12 @@ protocol SenderClock: Sendable {
     var isLocked: Bool { get }
     /// Whether anchors name their clock (PTP).
     var namesClocks: Bool { get }
+    /// What paces the speaker's sound device, where it is not this computer's clock.
+    var deviceOscillator: Oscillator? { get }
     /// Ends following.
     func stop()
+}
+
+extension SenderClock {
+    var deviceOscillator: Oscillator? { nil }
 }

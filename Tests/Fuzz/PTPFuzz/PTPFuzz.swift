@@ -1,10 +1,17 @@
+import MediaCore
 import PTP
 
-/// Any datagram is a message or nothing; a time that it carries is a moment or nothing.
+/// Any datagram is a message or nothing; a time that it carries is a moment or nothing. Whatever a master says, and
+/// whenever, its line stays bounded and so does our own time.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPTP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))
-    guard let message = PTPMessage(bytes[...]) else { return 0 }
+    if let message = PTPMessage(bytes[...]) { check(message) }
+    listen(to: bytes[...])
+    return 0
+}
+
+private func check(_ message: PTPMessage) {
     switch message.content {
     case .followUp(let time), .delayResponse(let time, _), .peerDelayResponse(let time, _),
         .peerDelayResponseFollowUp(let time, _):
@@ -15,5 +22,45 @@ public func fuzzPTP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
         writer.grant(requests, to: message.header.source, sequence: message.header.sequence)
     default: break
     }
-    return 0
+}
+
+/// A conversation: before each message three bytes, its length and the milliseconds since the one before.
+private func listen(to bytes: ArraySlice<UInt8>) {
+    let clock = FuzzClock()
+    let served = ServedTimeline(clock: clock)
+    let (peer, own) = (IPv4Address(rawValue: 0x0A00_0002), ClockIdentity(rawValue: 1))
+    var observer = MasterObserver()
+    var rest = bytes
+    var now = HostInstant(nanoseconds: 1_000_000_000_000)
+    while rest.count > 3 {
+        let (length, high, low) = (Int(rest[rest.startIndex]), rest[rest.startIndex + 1], rest[rest.startIndex + 2])
+        now = now.advanced(by: .milliseconds(Int64(high) << 8 | Int64(low)))
+        rest = rest.dropFirst(3)
+        let message = PTPMessage(rest.prefix(length))
+        rest = rest.dropFirst(length)
+        guard let message else { continue }
+        switch message.content {
+        case .announce(let quality, _): observer.noteAnnounce(quality, from: message.header, at: now)
+        case .sync: observer.noteSync(message.header, received: now)
+        case .followUp(let origin): _ = observer.noteFollowUp(message.header, origin: origin, at: now)
+        case .delayResponse(let received, let requester):
+            observer.noteQuestion(message.header.sequence, sent: now, by: own)
+            observer.noteAnswer(message.header, received: received, to: requester, at: now)
+        default: break
+        }
+        guard let grandmaster = observer.grandmaster, let mapping = observer.mapping(at: now, fallbackPath: .zero)
+        else {
+            continue
+        }
+        precondition(abs(mapping.rateOffset) <= 200e-6)
+        served.follow(grandmaster, of: peer, at: mapping, isPlaying: low & 1 == 1)
+        let theirs = served.timeline(ofMaster: grandmaster)
+        precondition(abs(served.timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
+        _ = theirs?.mapping.source(at: theirs!.mapping.target(at: now))
+    }
+}
+
+/// Stands still: what is followed is judged by what was said, not by when this ran.
+private struct FuzzClock: HostClock {
+    var now: HostInstant { HostInstant(nanoseconds: 1_000_000_000_000) }
 }

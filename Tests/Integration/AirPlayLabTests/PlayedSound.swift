@@ -52,6 +52,11 @@ final class PlayedSound {
     func play(_ source: BeepSource) throws {
         while let buffer = source.read() { renderer.enqueue(buffer) }
         renderer.finish()
+        try startWhenReady()
+    }
+
+    /// Starts what was enqueued as soon as the output has enough.
+    func startWhenReady() throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
         while (renderer.status.acceptedUntil?.duration ?? .zero) < renderer.preroll || renderer.preroll == .zero {
             try #require(HostInstant.now < limit, "the output takes no sound; \(renderer.status)")

@@ -42,6 +42,16 @@ final class Peer {
         if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds) }
     }
 
+    /// The recording, which ends with this; nothing may play any more.
+    func recorded() throws -> URL {
+        if let recording {
+            try recording.wait()
+            return recording.file
+        }
+        speaker?.stop()
+        return file
+    }
+
     /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
     func heard() throws -> [Int64] {
         if let recording {

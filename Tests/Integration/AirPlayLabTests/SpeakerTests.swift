@@ -129,7 +129,7 @@ extension SpeakerLabTests {
             #expect(stray.isEmpty, "heard while paused")
             var notes: [RenderEvent] = []
             while let entry = feeder.context.events.take() { notes.append(entry.event) }
-            let starts = notes.filter { if case .audioHeard = $0 { true } else { false } }
+            let starts = notes.filter { if case .speakerAnchored = $0 { true } else { false } }
             #expect(starts.count == 3, "one line for each start: \(notes)")
         }
 

@@ -15,7 +15,9 @@ import Testing
 
     private func pacing(heardAt milliseconds: Int64) -> RealtimePacing {
         var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600))
-        pacing.begin(.init(position: frame(0), instant: at(milliseconds), timeline: nil), at: origin)
+        pacing.begin(
+            .init(position: frame(0), moment: PTPInstant(nanoseconds: at(milliseconds).nanoseconds), grandmaster: nil),
+            at: origin)
         return pacing
     }
 
@@ -52,32 +54,46 @@ import Testing
         #expect(sync == nil)
     }
 
-    @Test func everySyncPacketSaysTheSameLine() throws {
-        let timeline = PTPTimeline(
-            grandmaster: ClockIdentity(rawValue: 7),
-            mapping: ClockMapping(sourceAnchor: origin, targetAnchor: PTPInstant(nanoseconds: 5)))
-        for timeline in [timeline, nil] {
-            var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600))
-            pacing.begin(.init(position: frame(0), instant: at(450), timeline: timeline), at: origin)
-            for (index, moment) in [Int64(0), 1003, 2011, 3600].enumerated() {
-                let due = pacing.sync(at: at(moment))
-                let early = pacing.sync(at: at(moment))
+    /// A clock that gains 50 ppm and began long ago; what was said about it stays, and packets leave by what is known.
+    @Test(arguments: [0, 50e-6])
+    func everySyncPacketSaysTheSameLine(rateOffset: Double) throws {
+        for grandmaster in [ClockIdentity(rawValue: 7), nil] {
+            let mapping = ClockMapping(
+                sourceAnchor: origin, targetAnchor: PTPInstant(nanoseconds: 5_000_000_000_000), rateOffset: rateOffset)
+            var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600), mapping: mapping)
+            let moment = mapping.target(at: at(450))
+            pacing.begin(.init(position: frame(0), moment: moment, grandmaster: grandmaster), at: origin)
+            for (index, instant) in [Int64(0), 1003, 2011, 3600, 3_600_000].enumerated() {
+                let due = pacing.sync(at: at(instant))
+                let early = pacing.sync(at: at(instant))
                 #expect(early == nil)
                 let packet = try #require(due)
-                guard case .sync(let position, let instant, let clock, let isFirst)? = RealtimeControl(packet[...])
+                guard case .sync(let position, let said, let clock, let isFirst)? = RealtimeControl(packet[...])
                 else {
                     Issue.record("not a sync packet")
                     return
                 }
                 #expect(isFirst == (index == 0))
-                #expect(clock == timeline?.grandmaster.rawValue)
+                #expect(clock == grandmaster?.rawValue)
+                // On the speaker's clock frames pass at their own rate, whatever the rate of ours.
+                let frames = frame(0).distance(to: position)
+                let expected = moment.advanced(by: .nanoseconds(Int64(frames) * 1_000_000_000 / 44100))
+                #expect(abs(said.nanoseconds - expected.nanoseconds) <= 1)
                 let heard = try #require(pacing.heard(position))
-                let said =
-                    timeline.map { $0.mapping.source(at: instant) } ?? HostInstant(nanoseconds: instant.nanoseconds)
-                #expect(said == heard)
-                #expect(abs((heard - at(moment)).inMilliseconds) <= 10)
+                #expect(abs(mapping.target(at: heard).nanoseconds - said.nanoseconds) <= 2)
+                #expect(abs((heard - at(instant)).inMilliseconds) <= 10.1)
             }
         }
+    }
+
+    @Test func aLineOnAClockThatIsAnotherByNowSaysNothing() {
+        var pacing = RealtimePacing(sampleRate: 48000, depth: .milliseconds(600))
+        pacing.begin(
+            .init(
+                position: frame(0), moment: PTPInstant(nanoseconds: 1 << 62), grandmaster: ClockIdentity(rawValue: 7)),
+            at: origin)
+        #expect(pacing.sync(at: at(20)) == nil)
+        #expect(pacing.verdict(on: frame(0), at: at(20)) != .send)
     }
 
     @Test func networkTimesReadBackToTheNanosecond() {

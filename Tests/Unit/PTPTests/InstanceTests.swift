@@ -118,7 +118,8 @@ private struct Listener {
         }
         #expect(announcedAfter == true)
         #expect(instance.peer(speaker)?.announced?.priority1 == 1)
-        #expect(instance.timeline(for: speaker).grandmaster == clock)
+        #expect(instance.timeline(for: speaker)?.grandmaster == clock)
+        #expect(instance.peer(speaker)?.isFollowed == false)
     }
 
     @Test func aPathCorrectionReachesSpeakersThatDoNotAsk() throws {
@@ -166,6 +167,81 @@ private struct Listener {
         var known = PTPPeer(address: speaker, readiness: PeerReadiness(isKnownToProbe: true))
         known.pathCorrection = .milliseconds(20)
         #expect(known.nextCorrection() == .zero)
+    }
+
+    @Test func aSpeakerThatSendsTimeAndAsksForNoneIsFollowedAndSentNoMore() throws {
+        let ports: (UInt16, UInt16) = (32333, 32334)
+        let listener = try Listener(speaker, ports: ports)
+        let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        instance.noteStreamSetUp(speaker)
+        let theirs = ClockIdentity(rawValue: 7)
+        var (writer, lie) = (PTPMessageWriter(identity: theirs), PTPMessageWriter(identity: ClockIdentity(rawValue: 8)))
+        func speak(_ sequence: UInt16) {
+            writer.sync(sequence: sequence)
+            listener.event.send(writer.bytes, to: master, port: ports.0)
+            let origin = PTPInstant(nanoseconds: HostInstant.now.nanoseconds + 5_000_000_000)
+            writer.followUp(origin: PTPTimestamp(origin), sequence: sequence)
+            listener.general.send(writer.bytes, to: master, port: ports.1)
+            // From an address that we play nothing to: of no effect.
+            lie.sync(sequence: sequence)
+            stranger.event.send(lie.bytes, to: master, port: ports.0)
+            lie.followUp(origin: PTPTimestamp(PTPInstant(nanoseconds: 1)), sequence: sequence)
+            stranger.general.send(lie.bytes, to: master, port: ports.1)
+        }
+        for sequence in 0..<UInt16(12) {
+            speak(sequence)
+            HostInstant.now.advanced(by: .milliseconds(125)).sleep()
+        }
+        #expect(instance.peer(speaker)?.isFollowed == true)
+        #expect(instance.readiness(of: speaker) == .ready)
+        let timeline = try #require(instance.timeline(for: speaker))
+        #expect(timeline.grandmaster == theirs)
+        let now = HostInstant.now
+        let ahead = timeline.mapping.target(at: now).nanoseconds - now.nanoseconds - 5_000_000_000
+        #expect(abs(ahead) < 5_000_000, "\(ahead) ns")
+        #expect(instance.timeline(for: IPv4Address("127.0.0.3")!)?.grandmaster == clock, "others are served")
+        // What lies in the queue is old; afterwards only questions come.
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        while listener.event.receive(into: &buffer) != nil {}
+        var kinds: Set<PTPMessageType> = []
+        for sequence in 12..<UInt16(20) {
+            speak(sequence)
+            HostInstant.now.advanced(by: .milliseconds(125)).sleep()
+            while let datagram = listener.event.receive(into: &buffer) {
+                if let message = PTPMessage(buffer[..<datagram.count]) { kinds.insert(message.header.type) }
+            }
+        }
+        #expect(kinds == [.delayRequest])
+    }
+
+    @Test func aSpeakerThatWasTakenForAMasterAndIsNoneIsServedAgain() {
+        let began = HostInstant(nanoseconds: 1_000_000_000_000)
+        var peer = PTPPeer(address: speaker, readiness: PeerReadiness(), isFollowed: true, now: began)
+        peer.reconsiderRole(at: began.advanced(by: .seconds(3)))
+        #expect(peer.isFollowed)
+        peer.reconsiderRole(at: began.advanced(by: .seconds(4)))
+        #expect(!peer.isFollowed)
+        let yieldsAgain = peer.yield(at: began.advanced(by: .seconds(5)))
+        #expect(!yieldsAgain, "once a session")
+        // Time of its own is evidence enough, whenever it comes, but not while sound lies on ours.
+        peer.syncs = 8
+        peer.isPlaying = true
+        peer.reconsiderRole(at: began.advanced(by: .seconds(6)))
+        #expect(!peer.isFollowed)
+        peer.isPlaying = false
+        peer.reconsiderRole(at: began.advanced(by: .seconds(6)))
+        #expect(peer.isFollowed)
+    }
+
+    @Test func aSpeakerThatAsksForOurTimeIsServedThoughItSendsItsOwn() {
+        var peer = PTPPeer(address: speaker, readiness: PeerReadiness())
+        peer.readiness.noteProbe(at: .now)
+        peer.syncs = 100
+        peer.reconsiderRole(at: .now)
+        #expect(!peer.isFollowed)
     }
 
     @Test func strangersGetNoAnswer() throws {

@@ -4,129 +4,41 @@ internal import MediaCore
 struct MessageDrawing {
     private var drawings: UInt64 = 0
 
-    /// Units of the glyphs from line to line and between letters; the pen's half width and the rim around it.
+    /// Units of the glyphs from line to line, and the rim around the pen.
     private enum Measure {
         static let line = 11.0
-        static let gap = 1.9
-        static let pen = 0.5
         static let rim = 0.6
         static let ascent = 9.0
         static let descent = 2.6
     }
 
     /// Nil when there is nothing to see: no words, or no room.
-    mutating func overlay(_ text: String, in area: PixelSize) -> Overlay? {
+    mutating func overlay(
+        _ text: String, in area: PixelSize, at place: ScreenMessage.Place = .top
+    ) -> Overlay? {
         let scale = max(1.6, Double(area.height) / 240)
         let margin = Int((Double(area.height) / 36).rounded())
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(16).map { $0.prefix(200) }
-        let border = Measure.pen + Measure.rim + 1
-        var segments: [Segment] = []
+        let border = PenStroke.pen + Measure.rim + 1
+        var segments: [PenStroke] = []
         var widest = 0.0
         for (number, line) in lines.enumerated() {
             var x = border
             let baseline = border + Measure.ascent + Double(number) * Measure.line
-            for character in line.unicodeScalars {
-                let glyph = StrokeGlyphs.glyph(for: character)
-                for path in Self.paths(of: glyph.strokes) {
-                    for (from, to) in zip(path, path.dropFirst()) {
-                        segments.append(
-                            Segment(
-                                x0: (x + from.x) * scale, y0: (baseline - from.y) * scale, x1: (x + to.x) * scale,
-                                y1: (baseline - to.y) * scale))
-                    }
-                }
-                x += glyph.width + Measure.gap
-            }
-            widest = max(widest, x - Measure.gap + border)
+            x += PenStroke.write(line.unicodeScalars, x: x, baseline: baseline, scale: scale, into: &segments)
+            widest = max(widest, x - PenStroke.gap + border)
         }
         let height = Measure.ascent + Double(lines.count - 1) * Measure.line + Measure.descent + 2 * border
-        let rect = PixelRect(
+        var rect = PixelRect(
             x: margin, y: margin, width: min(area.width - 2 * margin, Int((widest * scale).rounded(.up))),
             height: min(area.height - 2 * margin, Int((height * scale).rounded(.up))))
         guard !segments.isEmpty, !rect.isEmpty else { return nil }
+        if place == .corner {
+            rect.x = area.width - margin - rect.width
+            rect.y = area.height - margin - rect.height
+        }
         drawings += 1
-        let pixels = Self.inked(segments, in: rect.size, pen: Measure.pen * scale, rim: Measure.rim * scale)
+        let pixels = PenStroke.inked(segments, in: rect.size, pen: PenStroke.pen * scale, rim: Measure.rim * scale)
         return Overlay(rect: rect, pixels: pixels, number: drawings)
-    }
-
-    private struct Segment {
-        var x0, y0, x1, y1: Double
-    }
-
-    /// The distance to the nearest stroke decides a pixel: within the pen it is white, within the rim dark.
-    private static func inked(_ segments: [Segment], in size: PixelSize, pen: Double, rim: Double) -> [UInt8] {
-        let reach = pen + rim + 1
-        var distances = [Float](repeating: Float(reach * reach), count: size.width * size.height)
-        for segment in segments {
-            let left = max(0, Int(min(segment.x0, segment.x1) - reach))
-            let right = min(size.width - 1, Int(max(segment.x0, segment.x1) + reach))
-            let top = max(0, Int(min(segment.y0, segment.y1) - reach))
-            let bottom = min(size.height - 1, Int(max(segment.y0, segment.y1) + reach))
-            guard left <= right, top <= bottom else { continue }
-            let (dx, dy) = (segment.x1 - segment.x0, segment.y1 - segment.y0)
-            let length = dx * dx + dy * dy
-            for y in top...bottom {
-                for x in left...right {
-                    let (px, py) = (Double(x) + 0.5 - segment.x0, Double(y) + 0.5 - segment.y0)
-                    let along = length > 0 ? min(1, max(0, (px * dx + py * dy) / length)) : 0
-                    let (ex, ey) = (px - along * dx, py - along * dy)
-                    let distance = Float(ex * ex + ey * ey)
-                    if distance < distances[y * size.width + x] { distances[y * size.width + x] = distance }
-                }
-            }
-        }
-        var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
-        for index in 0..<distances.count {
-            let distance = Double(distances[index].squareRoot())
-            let ink = min(1, max(0, pen - distance + 0.5))
-            let shade = min(1, max(0, pen + rim - distance + 0.5)) * 0.8
-            let alpha = 1 - (1 - ink) * (1 - shade)
-            guard alpha > 0 else { continue }
-            let light = UInt8((255 * ink / alpha).rounded())
-            pixels[index * 4] = light
-            pixels[index * 4 + 1] = light
-            pixels[index * 4 + 2] = light
-            pixels[index * 4 + 3] = UInt8((255 * alpha).rounded())
-        }
-        return pixels
-    }
-
-    private struct Point {
-        var x, y: Double
-        func middle(_ other: Point) -> Point { Point(x: (x + other.x) / 2, y: (y + other.y) / 2) }
-    }
-
-    /// Straight pieces that follow the strokes of a glyph.
-    private static func paths(of strokes: String) -> [[Point]] {
-        strokes.split(separator: "|").map { stroke in
-            let points = stroke.drop { $0 == "~" }.split(separator: " ").map { pair -> Point in
-                let numbers = pair.split(separator: ",").compactMap { Double($0) }
-                return Point(x: numbers[0], y: numbers[1])
-            }
-            return stroke.hasPrefix("~") && points.count > 2 ? rounded(points) : points
-        }
-    }
-
-    private static func rounded(_ points: [Point]) -> [Point] {
-        let isClosed = points[0].x == points[points.count - 1].x && points[0].y == points[points.count - 1].y
-        // A closed stroke has a corner where it began, too.
-        let corners = isClosed ? points + [points[1]] : points
-        var start = isClosed ? corners[0].middle(corners[1]) : corners[0]
-        var path = [start]
-        for index in 1..<(corners.count - 1) {
-            let isLast = !isClosed && index == corners.count - 2
-            let end = isLast ? corners[index + 1] : corners[index].middle(corners[index + 1])
-            let pieces = 6
-            for step in 1...pieces {
-                let t = Double(step) / Double(pieces)
-                let (a, b, c) = ((1 - t) * (1 - t), 2 * t * (1 - t), t * t)
-                path.append(
-                    Point(
-                        x: a * start.x + b * corners[index].x + c * end.x,
-                        y: a * start.y + b * corners[index].y + c * end.y))
-            }
-            start = end
-        }
-        return path
     }
 }

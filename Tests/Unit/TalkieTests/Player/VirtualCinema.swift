@@ -16,7 +16,6 @@ final class VirtualCinema {
     let card: VirtualSoundCard
     let core: PlayerCore
     let mailbox = PlayerMailbox()
-    private let published = Lock(PlayerState())
     private let presenter: FramePresenter
     private var feeder: AudioFeeder?
     private let pipelines = Lock<[TrackPipeline]>([])
@@ -25,6 +24,8 @@ final class VirtualCinema {
     /// Film time of every picture shown and how far from its instant it came, while time ran.
     private(set) var pictureErrors: [Duration] = []
     private(set) var dropped = 0
+    /// How long the machine slept each time it was noticed.
+    private(set) var suspensions: [Duration] = []
     /// How far from its instant each sampled sound frame was heard.
     let soundErrors = Lock<[Duration]>([])
     /// When the very first sound left the card.
@@ -50,7 +51,8 @@ final class VirtualCinema {
                 makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
                 clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
-            published: published, startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+            board: PlayerBoard(timebase: synchronizer.timebase),
+            startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             startRenderer: { made = $0.startWithoutThread(news: $1) },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         feeder = made
@@ -75,7 +77,7 @@ final class VirtualCinema {
             seen += 1
             guard seen % 16 == 0, let value = samples.first, value != 0 else { return }
             let segment = timebase.snapshot.segment(at: start)
-            guard segment.rate == 1 else { return }
+            guard segment.speed == 1 else { return }
             // The value is the frame's number, fractional where the card's drift was resampled.
             let due = (segment.mediaTime(at: start).seconds * rate).truncatingRemainder(dividingBy: 8_388_608)
             let difference = due - (Double(value) * 8_388_608 - 1)
@@ -132,6 +134,7 @@ final class VirtualCinema {
                     pictureErrors.append(presented - target)
                 }
             case .framesDropped(let count, _, _): dropped += count
+            case .resumed(let asleep): suspensions.append(asleep)
             default: break
             }
         }

@@ -116,7 +116,8 @@ import Testing
         let muted = Rig("long")
         #expect(muted.run(.terminalKey("m"), .terminalKey("m"), .terminalKey("q")) == 0)
         let heard = muted.output.state.withLock { $0.gains }
-        #expect(heard.last == .some(nil), "unmuted is as loud as its owner left it")
+        // Keys that come before the output is open leave no trace on it.
+        #expect((heard.last ?? nil) == nil, "unmuted is as loud as its owner left it")
         #expect(heard.allSatisfy { ($0 ?? 0) == 0 })
 
         let turned = Rig("long")

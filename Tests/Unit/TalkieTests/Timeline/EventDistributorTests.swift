@@ -121,6 +121,36 @@ import Testing
         }
     }
 
+    @Test func aClockThatIsLostAndFoundIsToldOnceEach() {
+        let log = EventLog(clock: clock)
+        for state in [SpeakerClockState.cold, .ready, .stalled, .stalled, .probing, .ready, .ready] {
+            log.note(.clock(state: state, output: OutputID(2)))
+        }
+        let told = Lock<[Bool]>([])
+        let distributor = EventDistributor(log: log, clock: clock)
+        distributor.start(clockNews: { output, isLost in
+            #expect(output == OutputID(2))
+            told.withLock { $0.append(isLost) }
+        })
+        distributor.stop()
+        #expect(told.withLock { $0 } == [true, false])
+    }
+
+    @Test func whatOtherClocksDoIsInTheRecord() throws {
+        let (host, film) = (clock.now, MediaTime(value: 5, timescale: 1))
+        let lines = try record { log, _ in
+            log.note(.steered(media: film, host: host, rate: 1.00005, speed: 1, late: .microseconds(12)))
+            log.note(.resumed(after: .seconds(600)))
+            log.note(
+                .speakerAnchored(
+                    media: film, host: host, clock: PTPInstant(nanoseconds: 77), output: OutputID(1)))
+        }
+        #expect(lines[1]["event"] as? String == "steer" && lines[1]["rate"] as? Double == 1.00005)
+        #expect(lines[1]["speed"] as? Double == 1 && lines[1]["late"] as? Double == 0.000012)
+        #expect(lines[2]["event"] as? String == "resumed" && lines[2]["suspended"] as? Double == 600)
+        #expect(lines[3]["event"] as? String == "anchor" && lines[3]["ptp_ns"] as? Int == 77)
+    }
+
     @Test func withoutAFileTheStatisticsStillCount() {
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)

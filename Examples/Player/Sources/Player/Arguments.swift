@@ -1,0 +1,21 @@
+/// What the player was told: `[--speaker NAME]… FILE…`.
+struct Arguments {
+    var speakers: [String] = []
+    var files: [String] = []
+
+    /// Nil when the words make no sense.
+    init?(_ words: [String]) {
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--speaker" {
+                guard let name = rest.popFirst() else { return nil }
+                speakers.append(name)
+            } else if word.hasPrefix("--") {
+                return nil
+            } else {
+                files.append(word)
+            }
+        }
+        if files.isEmpty { return nil }
+    }
+}

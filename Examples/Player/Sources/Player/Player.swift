@@ -1,0 +1,58 @@
+import Foundation
+import Talkie
+
+/// Plays until the queue is over or a person types `quit`; returns the exit status by ending the process.
+func runPlayer(_ words: [String]) -> Never {
+    guard let arguments = Arguments(words) else {
+        say("usage: Player [--speaker NAME]... FILE...")
+        exit(2)
+    }
+    do {
+        // Step 1: what to play. Playlists are opened, and the playlists in them.
+        let (items, leftOut) = try QueueItem.list(arguments.files)
+        leftOut.forEach(say)
+
+        // Step 2: where to. Without a name it is this computer's sound card.
+        let destination = try SoundDestination(speakers: arguments.speakers, notice: say)
+        destination.warnings.forEach(say)
+
+        // Step 3: the player. What it tells comes on its own thread.
+        let player = QueuePlayer(output: destination.output) { news in
+            switch news {
+            case .began(let item, _): say("playing \(item.title ?? item.address)")
+            case .failed(let item, let error): say("passing over \(item.address): \(error.message)")
+            case .message(let text): say(text)
+            case .phase: break
+            }
+        }
+        player.append(items)
+        player.play()
+
+        // Step 4: changes of the list, one a line, while it plays.
+        let editor = Editor(player)
+        let reader = Thread {
+            while let line = readLine() { editor.carryOut(line) }
+        }
+        reader.start()
+
+        // Step 5: until it is over.
+        while !editor.isQuit, player.state.phase != .ended, player.state.phase != .failed {
+            Thread.sleep(forTimeInterval: 0.1)
+        }
+        let failure = player.state.failure
+        player.shutDown()
+        destination.remember()
+        if let failure {
+            say(failure.message)
+            exit(failure.exitStatus)
+        }
+        exit(0)
+    } catch {
+        // Every error of the library carries a sentence for a person and an exit status.
+        say(error.message)
+        exit(error.exitStatus)
+    }
+}
+
+/// One line on standard output, at once.
+@Sendable func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }

@@ -1,0 +1,284 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// One change of a group's members: the new ones open, learn the time and are filled while the old ones play; then both
+/// change over at one film moment.
+///
+/// `@unchecked Sendable`: `step` is called by one thread at a time, the one that carries out the group's changes.
+final class MemberChange: @unchecked Sendable {
+    private enum Phase {
+        case beginning
+        /// Devices open, speakers answer.
+        case opening(until: HostInstant)
+        /// Clocks are learned.
+        case settling(until: HostInstant)
+        /// Sound is brought up to this film moment; when, in the group's count of flushes.
+        case filling(MediaTime, flushes: Int, until: HostInstant)
+        /// Decided for this film moment.
+        case decided(MediaTime, flushes: Int)
+    }
+
+    /// A speaker that does not answer is given up after this; its connection has deadlines of its own, about as long.
+    private static let openingPatience: Duration = .seconds(10)
+    /// What clocks need at most: speakers that ask lock within 2.3 s of their first question (`PeerReadiness`), and a
+    /// speaker that has not asked for 8 s does not hear us.
+    private static let settlingPatience: Duration = .seconds(10)
+    private static let fillingPatience: Duration = .seconds(10)
+    /// Beyond what the outputs need: to read, decode and hand over the first sound. Doubled each time it was not enough.
+    private static let firstAllowance: Duration = .milliseconds(200)
+    private static let largestAllowance: Duration = .seconds(3)
+    /// A little more than the outputs ask for, because this thread may be late.
+    private static let margin: Duration = .milliseconds(5)
+    /// After the film moment the old outputs get this long to fade and to say so to their devices.
+    private static let tail: Duration = .milliseconds(60)
+    /// How often it looks by itself at what nobody announces.
+    private static let interval: Duration = .milliseconds(10)
+
+    private let wish: MemberChanges.Wish
+    private let group: SpeakerGroup
+    private var phase = Phase.beginning
+    private var joining: [GroupLane] = []
+    private var leaving: [GroupLane] = []
+    private var refusals: [RouteChange.Refusal] = []
+    private var allowance = MemberChange.firstAllowance
+    private(set) var progress: RouteChange.Progress?
+
+    init(_ wish: MemberChanges.Wish, group: SpeakerGroup) {
+        self.wish = wish
+        self.group = group
+    }
+
+    /// Does what is due; how long nothing will be due unless something moves, or nil when it is over.
+    func step() -> Duration? {
+        guard let context = group.state.withLock({ $0.context }) else {
+            abandon()
+            return noteOnly()
+        }
+        let now = context.timebase.clock.now
+        switch phase {
+        case .beginning: return begin(context, now)
+        case .opening(let deadline): return open(context, now, deadline)
+        case .settling(let deadline): return settle(context, now, deadline)
+        case .filling(let moment, let flushes, let deadline): return fill(moment, flushes, context, now, deadline)
+        case .decided(let moment, let flushes): return conclude(moment, flushes, context, now)
+        }
+    }
+
+    // MARK: Steps
+
+    /// Nothing is open: the group will be prepared with the new members.
+    private func noteOnly() -> Duration? {
+        guard !wish.members.isEmpty else { return refuse() }
+        group.state.withLock { $0.members = wish.members }
+        return end(.changed(at: nil, without: []))
+    }
+
+    private func begin(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
+        guard !wish.members.isEmpty else { return refuse() }
+        let format = group.state.withLock { state -> AudioFormat? in
+            for member in wish.members where !state.lanes.contains(where: { $0.member === member }) {
+                let lane = group.lane(for: member, role: .joining, context, &state)
+                joining.append(lane)
+            }
+            leaving = state.lanes.filter { lane in !wish.members.contains { $0 === lane.member } }
+            state.lanes += joining
+            return state.format
+        }
+        guard let format else { return noteOnly() }
+        for lane in joining { lane.start(format) }
+        phase = .opening(until: now.advanced(by: Self.openingPatience))
+        return .zero
+    }
+
+    private func open(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
+        if isSuperseded() { return end(.superseded) }
+        let late = now >= deadline
+        for lane in joining {
+            if let failure = lane.failure {
+                leaveOut(lane, failure)
+            } else if late, !lane.hasAnswered {
+                leaveOut(lane, OutputError(.unavailable, "\(lane.member.name) does not answer."))
+            }
+        }
+        if let lane = joining.first(where: { !$0.hasAnswered }) {
+            progress = .waiting(for: OutputWait(.opening, of: lane.member.name))
+            return Self.interval
+        }
+        if joining.isEmpty, !refusals.isEmpty { return refuse() }
+        phase = .settling(until: now.advanced(by: Self.settlingPatience))
+        context.room.raise()
+        return .zero
+    }
+
+    private func settle(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
+        if isSuperseded() { return end(.superseded) }
+        for lane in joining {
+            if let failure = lane.failure {
+                leaveOut(lane, failure)
+            } else if now >= deadline, let wait = lane.member.wait {
+                leaveOut(lane, OutputError(.unavailable, Self.sentence(wait)))
+            }
+        }
+        if joining.isEmpty, !refusals.isEmpty { return refuse() }
+        if let wait = joining.compactMap(\.member.wait).max(by: { $1.outlasts($0) }) {
+            progress = .waiting(for: wait)
+            return Self.interval
+        }
+        return beginFilling(context, now)
+    }
+
+    private static func sentence(_ wait: OutputWait) -> String {
+        switch wait.cause {
+        case .opening: "\(wait.output) does not answer."
+        case .clock:
+            "\(wait.output) has not learned this computer's time; a firewall may keep its questions out (`talkie doctor`)."
+        case .ownDelay: "\(wait.output) does not say how late it plays."
+        }
+    }
+
+    /// Brings the new outputs up to a film moment a little ahead, or to where the film stands.
+    private func beginFilling(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
+        progress = .filling
+        let ahead = joining.isEmpty ? Self.margin * 4 : allowance
+        let moment = context.timebase.snapshot.mediaTime(at: now.advanced(by: lead + ahead))
+        let flushes = group.feeding.withLock { _ in
+            let (sound, isAll, flushes) = group.state.withLock {
+                ($0.history.sound(from: moment), $0.hasFinished, $0.flushes)
+            }
+            for lane in joining { lane.fill(sound, from: moment, isAll: isAll) }
+            return flushes
+        }
+        phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingPatience))
+        return .zero
+    }
+
+    private func fill(
+        _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant
+    ) -> Duration? {
+        if isSuperseded() { return end(.superseded) }
+        guard flushes == group.state.withLock({ $0.flushes }) else { return beginFilling(context, now) }
+        for lane in joining {
+            if let failure = lane.failure {
+                leaveOut(lane, failure)
+            } else if now >= deadline, !isFull(lane, moment) {
+                leaveOut(lane, OutputError(.failed, "\(lane.member.name) takes no sound."))
+            }
+        }
+        if joining.isEmpty, !refusals.isEmpty { return refuse() }
+        let snapshot = context.timebase.snapshot
+        let upcoming = snapshot.upcoming
+        let areFull = joining.allSatisfy { isFull($0, moment) }
+        if upcoming.rate == 0 {
+            // A film that stands elsewhere by now has been flushed. In a jump, the new outputs wait for its sound.
+            guard areFull, snapshot.segment(at: now).rate == 0 else { return Self.interval }
+            changeOver(at: nil)
+            return finish(at: upcoming.mediaAnchor, host: now, context)
+        }
+        let needed = now.advanced(by: lead + Self.margin)
+        guard let host = upcoming.hostInstant(of: moment), host >= needed else {
+            // Too late for this moment.
+            allowance = min(Self.largestAllowance, allowance * 2)
+            return beginFilling(context, now)
+        }
+        guard areFull else { return Self.interval }
+        changeOver(at: moment)
+        progress = .changing(at: host)
+        note(moment, host, context)
+        phase = .decided(moment, flushes: flushes)
+        return min(Self.interval, max(.zero, host - now))
+    }
+
+    /// Whether an output holds what a start at a film moment needs.
+    private func isFull(_ lane: GroupLane, _ moment: MediaTime) -> Bool {
+        let status = lane.renderer.status
+        if status.isDrained { return true }
+        guard let until = status.acceptedUntil else { return false }
+        return (until - moment).duration >= lane.member.preroll && lane.member.isReadyToStart
+    }
+
+    /// How far ahead the change must be known to everybody. What has been handed to a device is not taken back for it.
+    private var lead: Duration {
+        let stops = leaving.map { lane in
+            let latency = lane.member.latency
+            return max(latency.stopLead, latency.delay)
+        }
+        return max(joining.map(\.member.latency.startLead).max() ?? .zero, stops.max() ?? .zero)
+    }
+
+    private func changeOver(at moment: MediaTime?) {
+        for lane in joining { lane.take(.playing, gate: FilmGate(opens: moment)) }
+        for lane in leaving { lane.take(.leaving, gate: FilmGate(closes: moment)) }
+        group.state.withLock { state in
+            state.members = wish.members.filter { member in state.lanes.contains { $0.member === member } }
+        }
+    }
+
+    private func note(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
+        for lane in joining { context.events.note(.outputJoined(output: lane.id, media: moment, host: host)) }
+        for lane in leaving { context.events.note(.outputLeft(output: lane.id, media: moment, host: host)) }
+    }
+
+    private func conclude(
+        _ moment: MediaTime, _ flushes: Int, _ context: AudioOutputContext, _ now: HostInstant
+    ) -> Duration? {
+        let segment = context.timebase.snapshot.segment(at: now)
+        // After a jump, or in a pause, everybody is silent: the moment is now.
+        let isOvertaken = flushes != group.state.withLock { $0.flushes } || segment.rate == 0
+        if !isOvertaken, let host = segment.hostInstant(of: moment) {
+            let end = host.advanced(by: Self.tail)
+            if now < end { return min(Self.interval, end - now) }
+        }
+        return finish(at: moment, host: nil, context)
+    }
+
+    /// The old outputs are given back; the new ones are heard without limits from now on.
+    private func finish(at moment: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
+        if let host { note(moment, host, context) }
+        for lane in joining { lane.take(.playing, gate: FilmGate()) }
+        remove(leaving)
+        context.room.raise()
+        return end(.changed(at: moment, without: refusals))
+    }
+
+    // MARK: Ends
+
+    /// A newer wish waits, and this one is not decided yet.
+    private func isSuperseded() -> Bool {
+        guard group.changes.hasWaiting else { return false }
+        abandon()
+        return true
+    }
+
+    private func leaveOut(_ lane: GroupLane, _ error: OutputError) {
+        refusals.append(RouteChange.Refusal(output: lane.member.name, error: error))
+        joining.removeAll { $0 === lane }
+        remove([lane])
+    }
+
+    private func refuse() -> Duration? {
+        abandon()
+        if refusals.isEmpty {
+            let error = OutputError(.unavailable, "Sound needs at least one place to go to; choose one.")
+            refusals = [RouteChange.Refusal(output: group.name, error: error)]
+        }
+        return end(.refused(refusals))
+    }
+
+    /// Gives back what was opened; the old outputs play on.
+    private func abandon() {
+        remove(joining)
+        joining = []
+    }
+
+    private func remove(_ lanes: [GroupLane]) {
+        guard !lanes.isEmpty else { return }
+        group.state.withLock { state in state.lanes.removeAll { lane in lanes.contains { $0 === lane } } }
+        group.close(lanes)
+    }
+
+    private func end(_ outcome: RouteChange) -> Duration? {
+        progress = nil
+        wish.done(outcome)
+        return nil
+    }
+}

@@ -1,0 +1,79 @@
+public import MediaCore
+public import SyncRendering
+
+/// Taking back the end of what every member was handed.
+extension SpeakerGroup: PartialFlushing {
+    /// The member that needs most decides, and with several a little more, so that all of them are in time.
+    public var partialFlushLead: Duration {
+        let leads = active.map { ($0 as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600) }
+        return (leads.max() ?? .zero) + (leads.count > 1 ? Self.spread : .zero)
+    }
+
+    /// Members are asked one after the other.
+    private static let spread: Duration = .milliseconds(100)
+
+    public func beginPartialFlush(from time: MediaTime) {
+        let (ballot, lanes, room) = state.withLock { state in
+            // Who joins and was given nothing yet has nothing to take back.
+            let lanes = state.lanes.filter(\.isFed)
+            let ballot = GroupFlush(time: time, lanes: lanes)
+            state.partialFlush = ballot
+            return (ballot, lanes, state.context?.room)
+        }
+        for (index, lane) in lanes.enumerated() { ballot.ask(lane, index: index) { room?.raise() } }
+    }
+
+    public var partialFlushVerdict: PartialFlushVerdict? {
+        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(keptUntil: nil, severed: nil) }
+        guard let results = ballot.results else { return nil }
+        let refused = results.indices.filter { if case .refused = results[$0] { true } else { false } }
+        if refused.count == results.count, !refused.isEmpty {
+            let leads = results.compactMap { result -> Duration? in
+                if case .refused(let lead) = result { lead } else { nil }
+            }
+            return .tooLate(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
+        }
+        // The others have let go of it: whoever lost the race falls silent until the new sound begins.
+        for index in refused { ballot.lanes[index].renderer.flush() }
+        feeding.withLock { _ in
+            state.withLock { state in
+                state.fedUntil = ballot.time
+                state.history.cut(from: ballot.time)
+                state.hasFinished = false
+            }
+        }
+        return .flushed(keptUntil: acceptedUntil, severed: nil)
+    }
+}
+
+/// The answers of a group's members to one flush.
+final class GroupFlush: Sendable {
+    let time: MediaTime
+    let lanes: [GroupLane]
+    private let answers: Lock<[PartialFlushResult?]>
+
+    init(time: MediaTime, lanes: [GroupLane]) {
+        self.time = time
+        self.lanes = lanes
+        answers = Lock([PartialFlushResult?](repeating: nil, count: lanes.count))
+    }
+
+    /// Every member's answer; nil while one is missing.
+    var results: [PartialFlushResult]? {
+        answers.withLock { answers in
+            let given = answers.compactMap { $0 }
+            return given.count == answers.count ? given : nil
+        }
+    }
+
+    /// Asks a member; again when its route has changed meanwhile.
+    func ask(_ lane: GroupLane, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
+        lane.renderer.flush(fromSourceTime: time) { [self] result in
+            if result == .overtaken, attempts > 1 {
+                return ask(lane, index: index, attempts: attempts - 1, answered: answered)
+            }
+            answers.withLock { $0[index] = result }
+            answered()
+        }
+    }
+}

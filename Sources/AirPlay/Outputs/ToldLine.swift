@@ -1,0 +1,47 @@
+internal import MediaCore
+internal import PTP
+public import SyncRendering
+
+/// What a speaker was told: film moment `media` is heard at `moment` of the clock it plays by, and from there film
+/// passes at `speed`. Never rewritten; where it lies on this computer's clock follows from the timeline as known.
+struct ToldLine: Hashable, Sendable {
+    var media: MediaTime
+    var moment: PTPInstant
+    var speed: Double
+    /// The timeline's, when it was told.
+    var epoch: UInt64
+    /// The timebase's, and the delay asked for, when it was last found to be what the timebase says.
+    var generation: UInt64
+    var delay: Duration
+
+    /// Where it lies at present; nil when its clock is another by now.
+    func segment(on timeline: PTPTimeline, at now: HostInstant) -> TimebaseSegment? {
+        guard epoch == timeline.epoch else { return nil }
+        let elapsed = moment.duration(to: timeline.mapping.target(at: now)).wholeNanoseconds
+        let film = speed == 1 ? elapsed : Int64((Double(elapsed) * speed).rounded())
+        return TimebaseSegment(
+            mediaAnchor: media + MediaTime(nanoseconds: film), hostAnchor: now,
+            rate: speed * (1 + timeline.mapping.rateOffset), speed: speed)
+    }
+
+    /// How far a line lies from it; very far when one of them is faster.
+    func distance(to line: TimebaseSegment, on timeline: PTPTimeline, at now: HostInstant) -> Duration {
+        guard speed == line.speed, let own = segment(on: timeline, at: now) else { return .seconds(3600) }
+        let instant = max(line.hostAnchor, now)
+        guard let heard = own.hostInstant(of: line.mediaTime(at: instant)) else { return .seconds(3600) }
+        let difference = instant - heard
+        return max(difference, .zero - difference)
+    }
+}
+
+extension AirPlaySpeaker {
+    /// What the speaker has been told to play by; nil when it is silent.
+    func holds(_ line: ToldLine?) { state.withLock { $0.told = line } }
+
+    /// Where the speaker's sound lies, once its clock has run at another rate than this computer's.
+    public var heldLine: TimebaseSegment? {
+        let (told, session) = state.withLock { ($0.told, $0.session) }
+        guard let told, let timeline = session?.timeline, timeline.isSteered else { return nil }
+        return told.segment(on: timeline, at: .now)
+    }
+}

@@ -1,0 +1,81 @@
+internal import MediaCore
+
+/// Where the parts of a panel lie in a window, in pixels. Rows that do not fit are scrolled to.
+struct PanelLayout: Hashable {
+    /// The whole panel.
+    let rect: PixelRect
+    /// Pixels for a unit of the glyphs.
+    let scale: Double
+    /// The first row that is shown, and how many are.
+    let first: Int
+    let count: Int
+
+    /// In units of the glyphs.
+    enum Measure {
+        static let margin = 6.0
+        static let row = 13.0
+        static let title = 15.0
+        static let hint = 12.0
+        static let mark = 11.0
+        static let bar = 42.0
+        static let gap = 6.0
+        /// A name longer than this is cut.
+        static let longestText = 150.0
+    }
+
+    let hasBars: Bool
+    let hasHint: Bool
+
+    /// Nil when the window is too small for a single row.
+    init?(_ panel: ScreenPanel, in area: PixelSize) {
+        let scale = max(1.3, Double(area.height) / 330)
+        let (width, height) = (Double(area.width) / scale, Double(area.height) / scale)
+        hasBars = panel.rows.contains { $0.level != nil }
+        hasHint = !panel.hint.isEmpty
+        let fixed = Measure.margin * 2 + Measure.title + (hasHint ? Measure.hint : 0)
+        let room = Int((height - fixed - 4) / Measure.row)
+        guard room >= 1, width > 60 else { return nil }
+        self.scale = scale
+        count = min(room, panel.rows.count)
+        let current = min(max(0, panel.current ?? 0), max(0, panel.rows.count - 1))
+        first = max(0, min(current - count / 2, panel.rows.count - count))
+        func text(_ row: ScreenPanel.Row) -> Double {
+            min(Measure.longestText, PenStroke.width(of: row.text.unicodeScalars))
+                + (row.detail.isEmpty ? 0 : Measure.gap + PenStroke.width(of: row.detail.unicodeScalars))
+        }
+        let widest = panel.rows.map(text).max() ?? 0
+        let body = Measure.mark + max(80, widest) + (hasBars ? Measure.gap + Measure.bar : 0)
+        let words = max(PenStroke.width(of: panel.title.unicodeScalars), PenStroke.width(of: panel.hint.unicodeScalars))
+        let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
+        let size = PixelSize(
+            width: Int((wanted * scale).rounded()),
+            height: Int(((fixed + Double(count) * Measure.row) * scale).rounded()))
+        rect = PixelRect(
+            x: (area.width - size.width) / 2, y: (area.height - size.height) / 2, width: size.width,
+            height: size.height)
+    }
+
+    /// The top of a row within the panel, in units.
+    func top(of row: Int) -> Double { Measure.margin + Measure.title + Double(row - first) * Measure.row }
+
+    /// Where bars begin within the panel, in units.
+    var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }
+
+    /// The row and the part of it at a pixel of the window; nil outside.
+    func hit(x: Int, y: Int, rows: Int) -> (row: Int, part: ScreenPanel.Part)? {
+        let (left, high) = (Double(x - rect.x) / scale, Double(y - rect.y) / scale)
+        guard left >= 0, high >= 0, x < rect.x + rect.width else { return nil }
+        let row = first + Int(((high - Measure.margin - Measure.title) / Measure.row).rounded(.down))
+        guard row >= first, row < min(rows, first + count) else { return nil }
+        if left < Measure.margin + Measure.mark { return (row, .mark) }
+        if hasBars, left >= barLeft - 2 {
+            return (row, .level(min(1, max(0, (left - barLeft) / Measure.bar))))
+        }
+        return (row, .text)
+    }
+
+    /// Whether a pixel of the window lies on the panel.
+    func contains(x: Int, y: Int) -> Bool {
+        x >= rect.x && y >= rect.y && x < rect.x + rect.width && y < rect.y + rect.height
+    }
+}

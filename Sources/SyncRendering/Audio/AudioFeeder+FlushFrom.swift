@@ -1,0 +1,206 @@
+internal import MediaCore
+
+/// Flushes from a film time on, at whichever of its stations the sound is: in the renderer's queue, inside converter and
+/// encoder, or in the output.
+extension AudioFeeder {
+    /// Begins the next flush that waits, or goes on with the one the output decides about.
+    mutating func servePartialFlush() {
+        if let request = partialFlush {
+            guard let verdict = (output as? any PartialFlushing)?.partialFlushVerdict else { return }
+            partialFlush = nil
+            switch verdict {
+            case .tooLate(let lead): answer(request, .refused(leadNeeded: lead))
+            case .flushed(let end, let severed):
+                cutEverythingHere(at: request.time, keptUntil: end, severed: severed)
+                answer(request, .flushed(from: request.time))
+            }
+        }
+        while partialFlush == nil, let request = nextPartialFlush() { begin(request) }
+    }
+
+    /// Something decides anew what is left.
+    mutating func overtakePartialFlush() {
+        if let request = partialFlush {
+            partialFlush = nil
+            answer(request, .overtaken)
+        }
+        renderer.reportOvertakenFlushes()
+    }
+
+    private func nextPartialFlush() -> PartialFlushRequest? {
+        renderer.state.withLock { state in
+            guard !state.partialFlushes.isEmpty, !state.flushRequested, !state.outputChanged else { return nil }
+            state.isCutting = true
+            return state.partialFlushes.removeFirst()
+        }
+    }
+
+    private func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
+        renderer.state.withLock { $0.isCutting = false }
+        request.completion(result)
+        renderer.tell(.progress)
+    }
+
+    private mutating func begin(_ request: PartialFlushRequest) {
+        let time = request.time
+        guard let output, delivery != nil else {
+            cutQueue(at: time, isLast: false)
+            return answer(request, .flushed(from: time))
+        }
+        let takesBuffers = if case .sampleBuffers? = delivery { true } else { false }
+        if !takesBuffers, output.acceptedUntil.map({ $0 <= time }) ?? true {
+            cutInside(at: time)
+            return answer(request, .flushed(from: time))
+        }
+        guard let flushing = output as? any PartialFlushing, speed == 1 || !isEncoding else {
+            return answer(request, .refused(leadNeeded: nil))
+        }
+        let lead = flushing.partialFlushLead
+        let snapshot = renderer.timebase.snapshot
+        let segment = snapshot.segment(at: renderer.timebase.clock.now)
+        let film = (time - renderer.timebase.currentTime).seconds
+        if film < 0 || (segment.rate > 0 && film / segment.rate < lead.inSeconds) {
+            return answer(request, .refused(leadNeeded: lead))
+        }
+        flushing.beginPartialFlush(from: time)
+        partialFlush = request
+        // Many outputs know at once.
+        if flushing.partialFlushVerdict != nil { servePartialFlush() }
+    }
+
+    private var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
+
+    // MARK: Sound that the output has not seen
+
+    /// Drops buffers of the queue that begin at the time or later; the one that reaches across ends there.
+    ///
+    /// - Parameter isLast: what the feeder has taken itself ends at the time already.
+    private mutating func cutQueue(at time: MediaTime, isLast: Bool) {
+        let isEmpty = renderer.state.withLock { state -> Bool in
+            if let end = state.enqueuedUntil, end <= time, !isLast { return false }
+            var end = takenUntil ?? time
+            var kept = 0
+            for buffer in state.queue {
+                let start = buffer.presentationTime ?? end
+                guard start < time, !isLast else { break }
+                end = start + buffer.duration
+                kept += 1
+            }
+            state.queue.removeLast(state.queue.count - kept)
+            renderer.cutKept(&state, at: time)
+            if kept > 0 {
+                let before = state.queue[kept - 1].heardUntil
+                state.queue[kept - 1].heardUntil = min(before ?? time, time)
+            }
+            state.enqueuedUntil = time
+            state.finished = false
+            state.status.isDrained = false
+            state.wasFull = true
+            return kept == 0
+        }
+        // What comes next is other sound, even where it joins without a gap.
+        if isEmpty, converter != nil { limit = min(limit ?? time, time) }
+        isFinishing = false
+        isFinished = false
+    }
+
+    /// The time lies behind everything that the output has taken.
+    private mutating func cutInside(at time: MediaTime) {
+        if let waiting = nextFormat {
+            let start = waiting.presentationTime ?? time
+            if start >= time {
+                nextFormat = nil
+            } else {
+                nextFormat?.heardUntil = min(waiting.heardUntil ?? time, time)
+            }
+        }
+        guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
+        cutQueue(at: time, isLast: true)
+        self.takenUntil = time
+        if isEncoding { return cutEncoder(at: time) }
+        switch pending {
+        case .block(let block, let offset):
+            if !block.cut(at: time) || block.frames <= offset { pending = .nothing }
+        case .packets(let packets, let offset): pending = .packets(packets.prefix(before: time, from: offset), 0)
+        case .buffer, .nothing: break
+        }
+        if case .packets(let packets, _) = pending, packets.packets.isEmpty { pending = .nothing }
+    }
+
+    /// Everything inside the encoder comes out; the packet that reaches across the time, or is not full, goes back in,
+    /// as far as it is to be heard.
+    private mutating func cutEncoder(at time: MediaTime) {
+        if isBlockHeld {
+            // It comes behind a hole, and the encoder is at its end already.
+            isBlockHeld = block?.cut(at: time) ?? false
+            return
+        }
+        let rest = PacketBatch()
+        if case .packets(let packets, let offset) = pending {
+            for packet in packets.packets.dropFirst(offset) {
+                packets.withBytes(of: packet) { rest.append($0, as: packet) }
+            }
+        }
+        encoder?.finish()
+        _ = try? encoder?.receive(into: rest)
+        encoder?.reset()
+        encodedUntil = nil
+        encoderFinished = false
+        let kept = PacketBatch()
+        let severed = PacketBatch()
+        let full = encoder.map { Int64($0.framesPerPacket) } ?? 0
+        for packet in rest.packets {
+            guard let start = packet.presentationTime, start < time else { break }
+            let isWhole = start + packet.duration <= time && packet.duration.value >= full
+            rest.withBytes(of: packet) { (isWhole ? kept : severed).append($0, as: packet) }
+        }
+        pending = kept.packets.isEmpty ? .nothing : .packets(kept, 0)
+        if let end = rest.packets.last.flatMap({ packet in packet.presentationTime.map { $0 + packet.duration } }),
+            end > time
+        {
+            // What is still in the converter lies behind that.
+            converter?.reset()
+        }
+        putBack(severed, until: time)
+    }
+
+    // MARK: Sound that the output had
+
+    private mutating func cutEverythingHere(at time: MediaTime, keptUntil end: MediaTime?, severed: PacketBatch?) {
+        if case .sampleBuffers? = delivery {
+            cutQueue(at: time, isLast: false)
+        } else {
+            forget()
+            renderer.state.withLock { state in
+                state.queue.removeAll(keepingCapacity: true)
+                renderer.cutKept(&state, at: time)
+            }
+            agreesAnew = false
+            if isEncoding, let severed { putBack(severed, until: time) }
+        }
+        renderer.state.withLock { state in
+            state.enqueuedUntil = time
+            state.finished = false
+            state.status.isDrained = false
+            state.status.acceptedUntil = end
+            state.wasFull = true
+        }
+    }
+
+    /// Decodes a packet and gives the encoder what of it is to be heard.
+    private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
+        guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
+            let start = first.presentationTime,
+            let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)
+        else { return }
+        let buffer = SampleBuffer(
+            payload: .encodedAudio(format, packets), presentationTime: start, duration: first.duration)
+        let head = PCMBlock(format: pcm, capacity: max(encoder.framesPerPacket, 1))
+        guard (try? decoder.send(buffer)) != nil else { return }
+        decoder.finish()
+        guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
+        // The encoder copies what fills a packet only later; it keeps the block.
+        try? encoder.send(head)
+        encodedUntil = head.end
+    }
+}

@@ -1,0 +1,42 @@
+public import MediaCore
+
+/// An output that can take back the end of what it was handed while the rest plays on: what `flush(fromSourceTime:)`
+/// of a renderer needs.
+///
+/// The feeder's thread makes these calls, except where another is named. Between `beginPartialFlush` and the verdict
+/// nothing is handed over.
+public protocol PartialFlushing: AudioOutput {
+    /// How far ahead of the playhead, in time heard, a flush must begin to succeed, as known now. Any thread.
+    var partialFlushLead: Duration { get }
+
+    /// Begins to drop what was accepted from a film time on. Must return at once.
+    func beginPartialFlush(from time: MediaTime)
+
+    /// What became of it; nil while that is open. The output raises `room` when it is decided, within seconds.
+    var partialFlushVerdict: PartialFlushVerdict? { get }
+}
+
+/// What an output says of a flush from a film time on.
+public enum PartialFlushVerdict: Sendable {
+    /// Nothing from the time on will be heard.
+    ///
+    /// - Parameters:
+    ///   - keptUntil: where what is kept ends: the time, or before it when a packet reaches across; nil when nothing
+    ///     is kept.
+    ///   - severed: the packet that reaches across the time, as it was accepted. It is gone from the output; the sound
+    ///     in it from `keptUntil` to the time is to be handed over again.
+    case flushed(keptUntil: MediaTime?, severed: PacketBatch?)
+    /// It came too late, and everything is as it was.
+    case tooLate(leadNeeded: Duration)
+}
+
+/// What came of a renderer's `flush(fromSourceTime:)`.
+public enum PartialFlushResult: Sendable, Hashable {
+    /// Nothing from this film time on will be heard; the next buffer may start there.
+    case flushed(from: MediaTime)
+    /// Everything is as it was. With this much between playhead and source time it would have worked, as far as known;
+    /// nil: never on this route.
+    case refused(leadNeeded: Duration?)
+    /// A full flush, a change of speed or another output came between; it decides what is left.
+    case overtaken
+}

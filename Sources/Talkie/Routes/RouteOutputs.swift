@@ -1,0 +1,112 @@
+internal import AirPlay
+internal import LocalOutput
+internal import MediaCore
+internal import PTP
+public import SyncRendering
+
+/// Makes the outputs behind offered routes, one for each place and always the same one, so that a speaker that is
+/// chosen again is the same member. They share one identity and one clock, as speakers of one group must. Any thread.
+public final class RouteOutputs: Sendable {
+    private struct State {
+        var knowledge: SpeakerKnowledge?
+        var clocks: PTPDirectory?
+        var cards: [String: SoundCard] = [:]
+        var speakers: [String: DrivenSpeaker] = [:]
+    }
+
+    private let state = Lock(State())
+
+    public init() {}
+
+    /// The outputs of a route: one, or the two halves of a stereo pair. May read files; opens nothing.
+    ///
+    /// - Throws: 69 when it cannot be played to at all, 77 when it wants a PIN or password first or this computer may
+    ///   not serve it time.
+    public func outputs(for route: OfferedRoute) throws(PlayerFailure) -> [any AudioOutput] {
+        switch route.target {
+        case .card(let device): return [card(device)]
+        case .speakers(let members):
+            var outputs: [any AudioOutput] = []
+            for member in members { outputs.append(try speaker(member, query: member.name).output) }
+            return outputs
+        }
+    }
+
+    /// A sound card by ALSA's name.
+    func card(_ device: String) -> SoundCard {
+        state.withLock { state in
+            if let card = state.cards[device] { return card }
+            let card = SoundCard(device: device)
+            state.cards[device] = card
+            return card
+        }
+    }
+
+    /// How calibrations know the speaker behind an output; nil for an output made elsewhere.
+    func calibrated(_ output: any AudioOutput) -> CalibrationRecord.Speaker? {
+        state.withLock { state in
+            if let card = state.cards.first(where: { $0.value === output }) {
+                return CalibrationOutputs.card(card.key == Self.defaultCard ? nil : card.key)
+            }
+            return state.speakers.values.first { $0.output === output }?.chosen.calibrated
+        }
+    }
+
+    /// ALSA's name for the card that its configuration chooses.
+    static let defaultCard = "default"
+
+    /// What this computer keeps, read when it is needed first.
+    var knowledge: SpeakerKnowledge {
+        state.withLock { state in
+            if let knowledge = state.knowledge { return knowledge }
+            let knowledge = SpeakerKnowledge()
+            state.knowledge = knowledge
+            return knowledge
+        }
+    }
+
+    /// - Parameter query: how a command names it.
+    func speaker(_ found: DiscoveredSpeaker, query: String) throws(PlayerFailure) -> DrivenSpeaker {
+        let key = Self.key(found)
+        if let known = state.withLock({ $0.speakers[key] }) { return known }
+        let clocks = clocks
+        let chosen = try ChosenSpeaker(found, query: query, knowledge: knowledge) {
+            .check(toward: $0, sharing: clocks)
+        }
+        return speaker(chosen)
+    }
+
+    /// The output of a speaker that was chosen already.
+    func speaker(_ chosen: ChosenSpeaker) -> DrivenSpeaker {
+        let (knowledge, clocks) = (knowledge, clocks)
+        let key = Self.key(chosen.speaker)
+        return state.withLock { state in
+            if let known = state.speakers[key] { return known }
+            let driven = DrivenSpeaker(chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks)
+            state.speakers[key] = driven
+            return driven
+        }
+    }
+
+    private var clocks: PTPDirectory {
+        let identity = knowledge.sender.clock
+        return state.withLock { state in
+            if let clocks = state.clocks { return clocks }
+            let clocks = PTPDirectory(identity: identity)
+            state.clocks = clocks
+            return clocks
+        }
+    }
+
+    /// A speaker that has moved to another address is another output.
+    private static func key(_ speaker: DiscoveredSpeaker) -> String {
+        "\(speaker.id?.description ?? speaker.name) \(speaker.endpoint.map { "\($0)" } ?? "")"
+    }
+
+    /// Keeps what was learned about the speakers. After they have been released.
+    public func remember() {
+        let (speakers, knowledge) = state.withLock { (Array($0.speakers.values), $0.knowledge) }
+        guard let knowledge else { return }
+        for speaker in speakers { speaker.remember(in: knowledge) }
+    }
+}

@@ -1,0 +1,100 @@
+internal import AirPlay
+internal import LocalOutput
+internal import MediaCore
+internal import SyncRendering
+
+// Where the sound goes: the list a person chooses from, and what happens behind their back.
+extension SessionDirector {
+    /// How long the sign in the corner stays that says where the sound goes.
+    private static let signDuration = Duration.seconds(3)
+
+    func toggleRoutePicker() {
+        guard let desk else { return show("This film plays without sound") }
+        if desk.isOpen { return closeRoutePicker() }
+        desk.openPicker()
+        showRoutePicker()
+    }
+
+    func closeRoutePicker() {
+        desk?.closePicker()
+        stage.screen?.show(panel: nil)
+    }
+
+    func showRoutePicker() { stage.screen?.show(panel: desk?.picker?.panel) }
+
+    /// False when the key is none of the picker's.
+    func pressInRoutePicker(_ key: String) -> Bool {
+        guard let desk, desk.isOpen, desk.press(key) else { return false }
+        showRoutePicker()
+        return true
+    }
+
+    func refreshRoutePicker() { if desk?.refresh() == true { showRoutePicker() } }
+
+    func take(_ news: RouteDesk.News) {
+        let told = desk?.hear(news)
+        refreshRoutePicker()
+        guard let told else { return }
+        noteRoutes()
+        let title = queue.current.title ?? stage.player.state.title
+        stage.screen?.setTitle(windowTitle(title))
+        let lines = told.split(separator: "\n")
+        if lines.count == 1 {
+            sign()
+            say(.info, told)
+        } else {
+            tell(told)
+        }
+    }
+
+    /// Where the sound goes, in the corner for a moment.
+    func sign() {
+        guard let desk, stage.player.state.hasAudio else { return }
+        stage.screen?.show(ScreenMessage("♪ \(desk.name)", for: Self.signDuration, at: .corner))
+    }
+
+    /// `film – Talkie`; with the place where the sound goes when that is not this computer.
+    func windowTitle(_ film: String) -> String {
+        guard let desk, stage.player.state.hasAudio, !desk.ids.isEmpty, desk.ids != ["local"] else {
+            return "\(film) – Talkie"
+        }
+        return "\(film) – \(desk.name) – Talkie"
+    }
+
+    /// A further line for what is shown of the film.
+    var soundLine: String {
+        guard let desk, stage.player.state.hasAudio, !desk.name.isEmpty else { return "" }
+        return "\nSound: \(desk.name)"
+    }
+
+    /// Writes into the record who plays from here on, each once.
+    func noteRoutes() {
+        guard let group = stage.player.outputs else { return }
+        for member in group.members {
+            guard let number = group.number(of: member), !notedRoutes.contains(number) else { continue }
+            notedRoutes.insert(number)
+            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        }
+    }
+
+    /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
+    func take(_ output: OutputID, isLost: Bool) {
+        guard let (name, reason) = stage.player.outputs?.part(output) else { return }
+        tell(isLost ? "'\(name)' has fallen silent. \(reason ?? "")" : "'\(name)' is back.")
+        guard let group = stage.player.outputs, let lost = group.output(number: output.index) else { return }
+        guard isLost, group.members.contains(where: { $0 === lost }) else {
+            return lostOutputs.removeAll { $0 == output }
+        }
+        lostOutputs.append(output)
+        // Others still play it.
+        let playing = group.members.filter { member in
+            !lostOutputs.contains { group.output(number: $0.index) === member }
+        }
+        guard playing.isEmpty else { return }
+        switch arguments.lostRoute {
+        case .wait: break
+        case .local: if desk?.ids != ["local"] { desk?.fallBack() }
+        case .pause: stage.player.pause()
+        }
+    }
+}

@@ -1,0 +1,17 @@
+public import MediaCore
+internal import Synchronization
+
+/// The machine's own clock, with suspensions that a test commands: to those who read it, the boot clock has gone on.
+public final class DrowsyClock: HostClock {
+    private let asleep = Atomic<Int64>(0)
+
+    public init() {}
+
+    public var now: HostInstant { .now }
+    public var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
+
+    /// The machine has been asleep for so long until now.
+    public func suspend(for duration: Duration) {
+        asleep.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
+    }
+}

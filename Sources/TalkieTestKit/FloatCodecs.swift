@@ -1,0 +1,134 @@
+public import MediaCore
+public import SyncRendering
+
+/// Codecs that change nothing: packets hold the floats themselves (`pcm_f32le`), and an encoder cuts sound into packets of
+/// 352 frames, as AirPlay's lossless streams have. What comes out can be compared with what went in, sample by sample.
+public struct FloatCodecs: AudioCodecs {
+    public static let framesPerPacket = 352
+
+    public init() {}
+
+    public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+        -> any PCMConverter
+    { FloatConverter(format: output) }
+
+    public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+        FloatEncoder(format: input)
+    }
+
+    /// The format of such packets.
+    public static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
+        AudioFormat(parameters: CodecParameters(codec: name), sampleRate: sampleRate, layout: .stereo)
+    }
+
+    /// A value that tells which sound and which frame it is: exact in a float's 24 bits for 8 sounds of a million frames.
+    public static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
+
+    /// The sound and the frame that a value stands for; nil for silence.
+    public static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
+        let number = Int64((value * 8_388_608).rounded())
+        return number == 0 ? nil : (Int(number >> 20), number & 0xF_FFFF)
+    }
+
+    /// A stretch of one sound on the timeline, in packets of so many frames.
+    public static func buffer(
+        _ sound: Int, frames range: Range<Int64>, format: AudioFormat, packet: Int64 = 1000
+    ) -> SampleBuffer {
+        let rate = Int32(format.sampleRate)
+        let batch = PacketBatch(reservingBytes: range.count * 8, packets: 64)
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(packet)) {
+            let end = min(start + packet, range.upperBound)
+            let samples = (start..<end).flatMap { [value(sound, $0), value(sound, $0)] }
+            samples.withUnsafeBytes {
+                batch.append(
+                    $0,
+                    as: PacketBatch.Packet(
+                        presentationTime: MediaTime(value: start, timescale: rate),
+                        duration: MediaTime(value: end - start, timescale: rate)))
+            }
+        }
+        return SampleBuffer(
+            payload: .encodedAudio(format, batch),
+            presentationTime: MediaTime(value: range.lowerBound, timescale: rate),
+            duration: MediaTime(value: Int64(range.count), timescale: rate), flags: .sync)
+    }
+
+    /// The samples of a packet, left channel only.
+    public static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
+        batch.withBytes(of: packet) { bytes in
+            stride(from: 0, to: bytes.count, by: 8).map { bytes.loadUnaligned(fromByteOffset: $0, as: Float.self) }
+        }
+    }
+}
+
+private final class FloatConverter: PCMConverter {
+    private let format: PCMFormat
+    private var waiting: [(start: MediaTime, samples: [Float])] = []
+    let damagedPackets = 0
+
+    init(format: PCMFormat) { self.format = format }
+
+    func send(_ buffer: SampleBuffer) {
+        guard case .encodedAudio(_, let batch) = buffer.payload else { return }
+        for packet in batch.packets {
+            waiting.append((packet.presentationTime ?? .zero, FloatCodecs.samples(of: packet, in: batch)))
+        }
+    }
+    func finish() {}
+    func reset() { waiting.removeAll() }
+
+    func receive(into block: PCMBlock) -> Bool {
+        guard let (start, samples) = waiting.first else { return false }
+        waiting.removeFirst()
+        block.frames = min(block.capacity, samples.count)
+        block.start = start
+        for index in 0..<block.frames {
+            for channel in 0..<format.channels { block.samples[index * format.channels + channel] = samples[index] }
+        }
+        if samples.count > block.frames {
+            let rest = start + MediaTime(value: Int64(block.frames), timescale: Int32(format.sampleRate))
+            waiting.insert((rest, Array(samples[block.frames...])), at: 0)
+        }
+        return true
+    }
+}
+
+private final class FloatEncoder: PCMEncoder {
+    let framesPerPacket = FloatCodecs.framesPerPacket
+    private let format: PCMFormat
+    private var start: MediaTime?
+    private var given: Int64 = 0
+    private var samples: [Float] = []
+    private var isFinished = false
+
+    init(format: PCMFormat) { self.format = format }
+
+    func send(_ block: PCMBlock) {
+        if start == nil { start = block.start }
+        isFinished = false
+        samples += (0..<block.frames).map { block.samples[$0 * format.channels] }
+    }
+    func finish() { isFinished = true }
+    func reset() {
+        (start, given, samples, isFinished) = (nil, 0, [], false)
+    }
+
+    func receive(into batch: PacketBatch) -> Bool {
+        var gave = false
+        while samples.count >= framesPerPacket || (isFinished && !samples.isEmpty) {
+            let piece = Array(samples.prefix(framesPerPacket))
+            samples.removeFirst(piece.count)
+            let time = (start ?? .zero) + MediaTime(value: given, timescale: Int32(format.sampleRate))
+            piece.flatMap { [$0, $0] }.withUnsafeBytes {
+                batch.append(
+                    $0,
+                    as: PacketBatch.Packet(
+                        presentationTime: time,
+                        duration: MediaTime(value: Int64(piece.count), timescale: Int32(format.sampleRate))))
+            }
+            given += Int64(piece.count)
+            gave = true
+        }
+        return gave
+    }
+}

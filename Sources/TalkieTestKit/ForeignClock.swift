@@ -1,0 +1,54 @@
+public import MediaCore
+
+/// A clock across a network, made of numbers: its rate, the way to it, and how ways differ. Every run is the same.
+public struct ForeignClock: Sendable {
+    /// Against this computer's clock; positive: it gains.
+    public var partsPerMillion = 0.0
+    /// Its time minus ours, at the origin of ours.
+    public var offset: Int64 = 31_556_952_000_000_000
+    /// The shortest way, each direction.
+    public var way: Duration = .microseconds(800)
+    /// Ways are longer by up to this, evenly, and one in twelve by ten times as much.
+    public var jitter: Duration = .microseconds(300)
+    private var random: UInt64 = 0x2545_F491_4F6C_DD1D
+
+    public init(partsPerMillion: Double = 0) { self.partsPerMillion = partsPerMillion }
+
+    /// One word of the clock, and a question with its answer.
+    public struct Exchange: Sendable {
+        /// When its word left, on its clock, and came, on ours.
+        public var left: PTPInstant
+        public var came: HostInstant
+        /// When the question left, on our clock, and came, on its; and when the answer was here.
+        public var asked: HostInstant
+        public var heard: PTPInstant
+        public var answered: HostInstant
+    }
+
+    /// Its time at a moment of ours, without any way.
+    public func time(at host: HostInstant) -> PTPInstant {
+        let gained = Int64((Double(host.nanoseconds) * partsPerMillion * 1e-6).rounded())
+        return PTPInstant(nanoseconds: host.nanoseconds &+ offset &+ gained)
+    }
+
+    /// The clock speaks at a moment of ours, and is asked as soon as its word is here.
+    public mutating func exchange(at host: HostInstant) -> Exchange {
+        let came = host.advanced(by: oneWay())
+        let there = came.advanced(by: oneWay())
+        return Exchange(
+            left: time(at: host), came: came, asked: came, heard: time(at: there),
+            answered: there.advanced(by: oneWay()))
+    }
+
+    private mutating func oneWay() -> Duration {
+        let slow = draw() < 1.0 / 12 ? 10.0 : 1
+        return way + .nanoseconds(Int64(draw() * Double(jitter.wholeNanoseconds) * slow))
+    }
+
+    private mutating func draw() -> Double {
+        random ^= random << 13
+        random ^= random >> 7
+        random ^= random << 17
+        return Double(random >> 11) / Double(1 << 53)
+    }
+}

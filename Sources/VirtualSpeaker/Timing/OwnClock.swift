@@ -1,0 +1,124 @@
+internal import MediaCore
+internal import PTP
+internal import Synchronization
+
+/// The clock of a speaker that insists on being grandmaster: it follows nobody, announces itself, sends Sync and
+/// Follow_Up eight times a second and answers questions about the way. Sound is placed by it alone.
+///
+/// A thread of its own does the work; all methods may be called from any thread and return at once, except `stop`,
+/// which the owner must call: the thread keeps this object alive until then.
+final class OwnClock: SenderClock, Sendable {
+    /// As HomePods announce themselves (measured by others); any sender that announced itself like a telephone would
+    /// win an election.
+    private static let announceInterval: Duration = .milliseconds(250)
+    private static let syncInterval: Duration = .milliseconds(125)
+    /// A shy clock keeps silent while somebody else's Syncs came within this time.
+    private static let shyness: Duration = .seconds(1)
+    /// Its time has nothing to do with this computer's: so many seconds lie between them.
+    private static let farAway: Int64 = 31_556_952_000_000_000
+
+    private let sockets: PTPSockets
+    private let sender: IPv4Address
+    private let oscillator: Oscillator
+    private let quirks: SpeakerQuirks
+    private let manner: SpeakerQuirks.OwnClockManner
+    private let record: SpeakerRecord
+    private let identity: UInt64
+    private let wakeup: Wakeup
+    private let began = HostInstant.now
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    let namesClocks = true
+    let isLocked = true
+    var grandmaster: UInt64? { identity }
+    var deviceOscillator: Oscillator? { oscillator }
+
+    /// - Parameter sender: who is told the time.
+    init(
+        sockets: PTPSockets, sender: IPv4Address, oscillator: Oscillator, quirks: SpeakerQuirks,
+        manner: SpeakerQuirks.OwnClockManner, identity: UInt64, record: SpeakerRecord
+    ) throws(SpeakerError) {
+        self.sockets = sockets
+        self.sender = sender
+        self.oscillator = oscillator
+        self.quirks = quirks
+        self.manner = manner
+        self.identity = identity
+        self.record = record
+        wakeup = try Wakeup()
+        record.note(.clock(locked: true, offset: .zero, grandmaster: identity))
+        let worker = WorkerThread.start(name: "speaker-ptp", priority: .elevated) { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        wakeup.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    func hostInstant(of instant: PTPInstant) -> HostInstant? {
+        oscillator.hostInstant(at: SpeakerInstant(nanoseconds: instant.nanoseconds &- offset(at: .now)))
+    }
+
+    private func instant(at host: HostInstant) -> PTPInstant {
+        PTPInstant(nanoseconds: oscillator.speakerInstant(at: host).nanoseconds &+ offset(at: host))
+    }
+
+    /// Its time minus its oscillator's, with the step that a quirk asks for.
+    private func offset(at host: HostInstant) -> Int64 {
+        guard let step = quirks.clockStep, host - began >= step.after else { return Self.farAway }
+        return Self.farAway + step.by.wholeNanoseconds
+    }
+
+    private func run() {
+        var buffer = [UInt8](repeating: 0, count: 2048)
+        var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: identity))
+        var (announces, syncs): (UInt16, UInt16) = (0, 0)
+        var (nextAnnounce, nextSync) = (began, began)
+        var foreignSync: HostInstant?
+        while !stopping.load(ordering: .acquiring) {
+            let now = HostInstant.now
+            let isSilent =
+                (quirks.clockStopsAfter.map { now - began >= $0 } ?? false)
+                || (manner == .shy && (foreignSync.map { now - $0 < Self.shyness } ?? (now - began < Self.shyness)))
+            if now >= nextAnnounce {
+                nextAnnounce = now.advanced(by: Self.announceInterval)
+                announces &+= 1
+                writer.announce(
+                    GrandmasterQuality(
+                        priority1: 248, clockClass: 248, accuracy: 0x21, variance: 0x436A, priority2: 239,
+                        identity: ClockIdentity(rawValue: identity), timeSource: 0xA0), sequence: announces)
+                if !isSilent { sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort) }
+            }
+            if now >= nextSync {
+                nextSync = now.advanced(by: Self.syncInterval)
+                if !isSilent {
+                    syncs &+= 1
+                    writer.sync(sequence: syncs)
+                    sockets.event.send(writer.bytes, to: sender, port: sockets.eventPort)
+                    writer.followUp(origin: PTPTimestamp(instant(at: .now)), sequence: syncs)
+                    sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort)
+                }
+            }
+            _ = Poller.wait(
+                reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
+                until: min(nextSync, nextAnnounce))
+            while let datagram = sockets.event.receive(into: &buffer) {
+                guard datagram.source == sender, let message = PTPMessage(buffer[..<datagram.count]) else { continue }
+                switch message.content {
+                case .sync: foreignSync = datagram.received
+                case .delayRequest:
+                    guard !isSilent else { continue }
+                    writer.delayResponse(
+                        received: PTPTimestamp(instant(at: datagram.received)), requester: message.header.source,
+                        sequence: message.header.sequence)
+                    sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort)
+                default: break
+                }
+            }
+            while sockets.general.receive(into: &buffer) != nil {}
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import PTP
+
+@Suite struct ServedTimelineTests {
+    private let clock = ManualClock()
+    private let speaker = IPv4Address("10.0.0.2")!
+    private let other = IPv4Address("10.0.0.3")!
+    private let master = ClockIdentity(rawValue: 42)
+
+    private func mapping(ahead: Int64, partsPerMillion: Double = 0) -> ClockMapping<HostInstant, PTPInstant> {
+        ClockMapping(
+            sourceAnchor: clock.now, targetAnchor: PTPInstant(nanoseconds: clock.now.nanoseconds + ahead),
+            rateOffset: partsPerMillion * 1e-6)
+    }
+
+    @Test func withoutAMasterItIsThisComputersClock() {
+        let served = ServedTimeline(clock: clock)
+        clock.advance(by: .seconds(5000))
+        #expect(served.instant(at: clock.now) == PTPInstant(nanoseconds: clock.now.nanoseconds))
+        #expect(!served.timeline.isSteered)
+        #expect(served.timeline(ofMaster: master) == nil)
+    }
+
+    @Test func whoeverIsServedSeesNoStepWhenAMasterIsFollowed() throws {
+        let served = ServedTimeline(clock: clock)
+        let before = served.instant(at: clock.now)
+        #expect(served.follow(master, of: speaker, at: mapping(ahead: 1 << 60, partsPerMillion: 50), isPlaying: false))
+        #expect(served.instant(at: clock.now) == before)
+        clock.advance(by: .seconds(100))
+        let gained = served.instant(at: clock.now).nanoseconds - clock.now.nanoseconds
+        #expect(abs(gained - 5_000_000) <= 2, "100 s at 50 ppm")
+        let theirs = try #require(served.timeline(ofMaster: master))
+        #expect(theirs.grandmaster == master)
+        #expect(
+            abs(theirs.mapping.target(at: clock.now).nanoseconds - clock.now.nanoseconds - (1 << 60) - 5_000_000) <= 2)
+    }
+
+    @Test func aSecondMasterIsTurnedAwayUntilTheFirstIsGone() {
+        let served = ServedTimeline(clock: clock)
+        served.follow(master, of: speaker, at: mapping(ahead: 5), isPlaying: false)
+        let second = ClockIdentity(rawValue: 43)
+        #expect(!served.follow(second, of: other, at: mapping(ahead: 9), isPlaying: false))
+        #expect(!served.mayLead(second) && served.mayLead(master))
+        #expect(served.follow(master, of: other, at: mapping(ahead: 9), isPlaying: false), "the same one is no other")
+        served.release(speaker)
+        #expect(served.follow(second, of: other, at: mapping(ahead: 9), isPlaying: false))
+    }
+
+    /// What lies on a master's time is approached; it never steps, and never runs more than 100 ppm off.
+    @Test func whileSoundPlaysTheMasterIsApproachedSlowly() throws {
+        let served = ServedTimeline(clock: clock)
+        served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: false)
+        let epoch = served.timeline.epoch
+        var last = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
+        var ahead = 0.0
+        for _ in 0..<8000 {
+            clock.advance(by: .milliseconds(125))
+            ahead += 125e6 * 50e-6
+            // Two milliseconds off at first, and 50 ppm fast.
+            let measured = mapping(ahead: 1000 + 2_000_000 + Int64(ahead), partsPerMillion: 50)
+            served.follow(master, of: speaker, at: measured, isPlaying: true)
+            let now = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
+            let passed = now.nanoseconds - last.nanoseconds
+            #expect(abs(Double(passed) / 125e6 - 1) <= 100.1e-6)
+            last = now
+        }
+        #expect(abs(last.nanoseconds - clock.now.nanoseconds - 2_001_000 - Int64(ahead)) < 2000)
+        #expect(served.timeline.epoch == epoch)
+    }
+
+    @Test func aMasterThatStepsMakesMomentsGivenEarlierVoidAndMovesNobodyElse() throws {
+        let served = ServedTimeline(clock: clock)
+        served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: true)
+        let (epoch, ours) = (served.timeline.epoch, served.instant(at: clock.now))
+        served.follow(master, of: speaker, at: mapping(ahead: 3_000_001_000), isPlaying: true)
+        #expect(served.timeline.epoch == epoch + 1)
+        #expect(served.instant(at: clock.now) == ours)
+        let theirs = try #require(served.timeline(ofMaster: master)).mapping.target(at: clock.now)
+        #expect(theirs.nanoseconds == clock.now.nanoseconds + 3_000_001_000)
+    }
+
+    @Test func aSuspensionIsNoStepToThoseWhoAreServed() {
+        let served = ServedTimeline(clock: clock)
+        let (epoch, before) = (served.timeline.epoch, served.instant(at: clock.now))
+        clock.suspend(for: .seconds(600))
+        // While this computer slept, speakers heard ten minutes pass.
+        #expect(before.duration(to: served.instant(at: clock.now)) == .seconds(600))
+        #expect(served.timeline.epoch == epoch + 1)
+        clock.suspend(for: .milliseconds(20))
+        #expect(served.timeline.epoch == epoch + 1, "no machine sleeps for so short")
+    }
+
+    @Test func absurdRatesAreHeld() {
+        let served = ServedTimeline(clock: clock)
+        for rate in [Double.nan, .infinity, -1, 1, 0.9e-3, -0.9e-3] {
+            var measured = mapping(ahead: 7)
+            measured.rateOffset = rate
+            served.follow(master, of: speaker, at: measured, isPlaying: false)
+            #expect(abs(served.timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import MediaCore
+import Testing
+
+@testable import LocalOutput
+
+@Suite struct PanelTests {
+    private func panel(_ count: Int, current: Int = 0) -> ScreenPanel {
+        ScreenPanel(
+            title: "Where the sound goes",
+            rows: (0..<count).map { ScreenPanel.Row("Speaker \($0)", mark: .ticked, level: 0.5) }, current: current,
+            hint: "keys")
+    }
+
+    @Test func aPanelLiesInTheMiddleAndEveryPartOfItsRowsIsFound() throws {
+        let layout = try #require(PanelLayout(panel(3), in: PixelSize(width: 1280, height: 720)))
+        #expect(layout.first == 0 && layout.count == 3)
+        #expect(abs(layout.rect.x * 2 + layout.rect.width - 1280) <= 1)
+        for row in 0..<3 {
+            let y = layout.rect.y + Int((layout.top(of: row) + 6) * layout.scale)
+            #expect(layout.hit(x: layout.rect.x + Int(8 * layout.scale), y: y, rows: 3)?.part == .mark)
+            #expect(layout.hit(x: layout.rect.x + Int(40 * layout.scale), y: y, rows: 3)?.part == .text)
+            let bar = try #require(
+                layout.hit(x: layout.rect.x + Int((layout.barLeft + 21) * layout.scale), y: y, rows: 3))
+            #expect(bar.row == row)
+            guard case .level(let share) = bar.part else {
+                Issue.record("\(bar.part)")
+                return
+            }
+            #expect(abs(share - 0.5) < 0.05)
+        }
+        #expect(layout.hit(x: 0, y: 0, rows: 3) == nil)
+        #expect(!layout.contains(x: 0, y: 0))
+    }
+
+    @Test func aLongListIsScrolledToTheRowOneIsOn() throws {
+        let area = PixelSize(width: 640, height: 240)
+        let layout = try #require(PanelLayout(panel(40, current: 30), in: area))
+        #expect(layout.count < 40)
+        #expect((layout.first..<(layout.first + layout.count)).contains(30))
+        let end = try #require(PanelLayout(panel(40, current: 39), in: area))
+        #expect(end.first + end.count == 40)
+    }
+
+    @Test func anythingIsDrawnInsideTheWindowOrNotAtAll() {
+        var drawing = PanelDrawing()
+        var wild = panel(200, current: 999)
+        wild.rows[0].text = String(repeating: "W", count: 10_000)
+        wild.rows[1].level = .infinity
+        wild.hint = String(repeating: "hint ", count: 500)
+        for area in [(1, 1), (60, 40), (320, 200), (1920, 1080)].map({ PixelSize(width: $0.0, height: $0.1) }) {
+            guard let layout = PanelLayout(wild, in: area), let overlay = drawing.overlay(wild, in: layout) else {
+                continue
+            }
+            #expect(overlay.rect.x >= 0 && overlay.rect.x + overlay.rect.width <= area.width)
+            #expect(overlay.rect.y >= 0 && overlay.rect.y + overlay.rect.height <= area.height)
+        }
+        let empty = ScreenPanel(title: "", rows: [])
+        if let layout = PanelLayout(empty, in: PixelSize(width: 640, height: 360)) {
+            _ = drawing.overlay(empty, in: layout)
+        }
+    }
+
+    @Test func aTickedBoxIsBrighterThanAnEmptyOne() throws {
+        var drawing = PanelDrawing()
+        func light(_ mark: ScreenPanel.Row.Mark) throws -> Int {
+            let panel = ScreenPanel(title: "", rows: [ScreenPanel.Row("", mark: mark)])
+            let layout = try #require(PanelLayout(panel, in: PixelSize(width: 640, height: 360)))
+            let drawn = drawing.overlay(panel, in: layout)
+            let overlay = try #require(drawn)
+            return stride(from: 0, to: overlay.pixels.count, by: 4).reduce(0) { $0 + Int(overlay.pixels[$1]) }
+        }
+        let (empty, ticked, pending) = (try light(.empty), try light(.ticked), try light(.pending))
+        #expect(ticked > empty)
+        #expect(pending > empty)
+    }
+}

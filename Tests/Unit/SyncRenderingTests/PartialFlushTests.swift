@@ -1,0 +1,326 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// A renderer over an output, turned by hand; sounds are numbers, so that what is heard says which sound and which frame.
+private final class FlushRig {
+    let clock = ManualClock()
+    let synchronizer: RenderSynchronizer
+    let renderer: AudioRenderer
+    var feeder: AudioFeeder
+    let format = FloatCodecs.format(sampleRate: 48000)
+    let results = Lock<[PartialFlushResult]>([])
+    let events: EventLog
+
+    init(_ output: (ManualClock) -> any AudioOutput) {
+        synchronizer = RenderSynchronizer(clock: clock)
+        events = EventLog(clock: clock)
+        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FloatCodecs(), events: events)
+        feeder = renderer.startWithoutThread { _ in }
+        renderer.setOutput(output(clock))
+    }
+
+    func enqueue(_ sound: Int, _ range: Range<Int64>, every step: Int64 = 24_000) {
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(step)) {
+            let end = min(start + step, range.upperBound)
+            renderer.enqueue(FloatCodecs.buffer(sound, frames: start..<end, format: format))
+        }
+    }
+
+    func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: 48000) }
+
+    func flush(from frame: Int64) {
+        renderer.flush(fromSourceTime: time(frame)) { [results] result in results.withLock { $0.append(result) } }
+    }
+
+    var result: PartialFlushResult? { results.withLock { $0.last } }
+}
+
+@Suite struct PartialFlushOnASoundCardTests {
+    /// What left the card: sound and frame of each sample that was not silence, and when.
+    private final class Ears {
+        var heard: [(sound: Int, frame: Int64, at: HostInstant)] = []
+    }
+
+    private let ears = Ears()
+    private let rig: FlushRig
+    private let card: VirtualSoundCard
+
+    init() {
+        var made: VirtualSoundCard?
+        let ears = ears
+        rig = FlushRig { clock in
+            let device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: 48000, layout: .stereo))
+            device.listener = { frame, at in
+                guard let value = frame.first, let meaning = FloatCodecs.meaning(of: value) else { return }
+                ears.heard.append((meaning.sound, meaning.frame, at))
+            }
+            let card = VirtualSoundCard(clock: clock, device: device)
+            card.edges.fadeIn = .zero
+            card.edges.fadeOut = .zero
+            made = card
+            return card
+        }
+        card = made!
+        card.feeder = { [rig] _ in rig.feeder.settle() }
+    }
+
+    private func start() {
+        rig.feeder.settle()
+        card.run(for: .milliseconds(300))
+        let lead = Duration.milliseconds(100)
+        rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now.advanced(by: lead))
+        card.run(for: lead)
+    }
+
+    private func run(for duration: Duration) {
+        let end = rig.clock.now.advanced(by: duration)
+        while rig.clock.now < end {
+            rig.feeder.settle()
+            card.run(for: .milliseconds(2))
+        }
+        rig.feeder.settle()
+    }
+
+    /// The sounds as stretches of frames that follow one another without a gap.
+    private var stretches: [(sound: Int, frames: Range<Int64>)] {
+        var all: [(sound: Int, frames: Range<Int64>)] = []
+        for (sound, frame, _) in ears.heard {
+            if let last = all.last, last.sound == sound, last.frames.upperBound == frame {
+                all[all.count - 1].frames = last.frames.lowerBound..<(frame + 1)
+            } else {
+                all.append((sound, frame..<(frame + 1)))
+            }
+        }
+        return all
+    }
+
+    @Test(arguments: [170, 200, 333, 500, 1000, 2500] as [Int64])
+    func whatLiesBeforeSoundsWhatLiesBehindIsGoneAndTheJointIsExact(lead: Int64) throws {
+        rig.enqueue(1, 1..<192_000)
+        start()
+        run(for: .milliseconds(1013))
+        let from = rig.synchronizer.currentTime.rescaled(to: 48000) + lead * 48 + 7
+        rig.flush(from: from)
+        run(for: .milliseconds(30))
+        #expect(rig.result == .flushed(from: rig.time(from)))
+        #expect(rig.renderer.status.enqueuedUntil == rig.time(from))
+        rig.enqueue(2, from..<(from + 96_000))
+        run(for: .milliseconds(3000))
+        let heard = stretches.prefix(2)
+        #expect(heard.map(\.sound) == [1, 2], "\(heard)")
+        #expect(heard.first?.frames.upperBound == from)
+        #expect(heard.last?.frames.lowerBound == from)
+        #expect(rig.events.take().map { if case .underrun = $0.event { false } else { true } } ?? true)
+    }
+
+    @Test func tooCloseItIsRefusedWithTheLeadItNeedsAndNothingChanges() throws {
+        rig.enqueue(1, 1..<192_000)
+        start()
+        run(for: .milliseconds(1000))
+        rig.flush(from: rig.synchronizer.currentTime.rescaled(to: 48000) + 48 * 20)
+        run(for: .milliseconds(30))
+        guard case .refused(let lead?) = rig.result else {
+            Issue.record("\(String(describing: rig.result))")
+            return
+        }
+        #expect(lead > .milliseconds(20) && lead <= .milliseconds(350))
+        run(for: .milliseconds(2500))
+        #expect(stretches.count == 1)
+        #expect(try #require(stretches.first).frames.upperBound > 160_000)
+        // What it said is enough is enough.
+        let enough = rig.synchronizer.currentTime.rescaled(to: 48000) + Int64(lead.inSeconds * 48000) + 48
+        rig.enqueue(1, 192_000..<400_000)
+        rig.flush(from: enough)
+        run(for: .milliseconds(30))
+        #expect(rig.result == .flushed(from: rig.time(enough)))
+    }
+
+    @Test func everyLeadEitherFailsAndChangesNothingOrIsExact() throws {
+        var least: Int64?
+        for lead in stride(from: Int64(0), through: 350, by: 10) {
+            let test = PartialFlushOnASoundCardTests()
+            test.rig.enqueue(1, 1..<96_000)
+            test.start()
+            test.run(for: .milliseconds(500 + lead % 21))
+            let from = test.rig.synchronizer.currentTime.rescaled(to: 48000) + lead * 48
+            test.rig.flush(from: from)
+            test.run(for: .milliseconds(30))
+            if case .flushed = test.rig.result {
+                test.rig.enqueue(2, from..<96_000)
+                test.run(for: .milliseconds(1000))
+                #expect(test.stretches.map(\.sound) == [1, 2], "lead \(lead) ms")
+                #expect(test.stretches.last?.frames.lowerBound == from)
+                least = least ?? lead
+            } else {
+                test.run(for: .milliseconds(1000))
+                #expect(test.stretches.map(\.sound) == [1], "lead \(lead) ms")
+            }
+        }
+        print("sound card, virtual: the least lead that succeeded is \(least ?? -1) ms")
+        #expect(try #require(least) <= 350)
+    }
+
+    @Test func severalFlushesOneAfterAnotherAreEachExact() throws {
+        rig.enqueue(1, 1..<480_000)
+        start()
+        run(for: .milliseconds(200))
+        var expected: [Int64] = []
+        for sound in 2...6 {
+            let from = rig.synchronizer.currentTime.rescaled(to: 48000) + 48 * 400 + Int64(sound)
+            rig.flush(from: from)
+            run(for: .milliseconds(25))
+            #expect(rig.result == .flushed(from: rig.time(from)))
+            expected.append(from)
+            rig.enqueue(sound, from..<(from + 240_000))
+            run(for: .milliseconds(300))
+        }
+        run(for: .milliseconds(500))
+        #expect(stretches.map(\.sound) == [1, 2, 3, 4, 5, 6])
+        #expect(stretches.dropFirst().map(\.frames.lowerBound) == expected)
+    }
+
+    @Test func aFullFlushOvertakesIt() throws {
+        rig.enqueue(1, 1..<192_000)
+        start()
+        run(for: .milliseconds(500))
+        rig.flush(from: 96_000)
+        rig.renderer.flush()
+        rig.feeder.settle()
+        #expect(rig.result == .overtaken)
+        rig.enqueue(2, 48_000..<96_000)
+        run(for: .milliseconds(1000))
+        #expect(stretches.last?.sound == 2)
+    }
+
+    @Test func beforeTheStartEverythingMayGo() throws {
+        rig.enqueue(1, 1..<192_000)
+        rig.feeder.settle()
+        card.run(for: .milliseconds(100))
+        rig.flush(from: 0)
+        rig.feeder.settle()
+        card.run(for: .milliseconds(30))
+        rig.feeder.settle()
+        #expect(rig.result == .flushed(from: .zero))
+        rig.enqueue(2, 1..<48_000)
+        start()
+        run(for: .milliseconds(500))
+        #expect(stretches.map(\.sound) == [2])
+    }
+}
+
+/// A speaker that holds packets of 352 frames and lets go of those that come up later than a second from now.
+private final class PacketOutput: PartialFlushing {
+    struct State {
+        var samples: [Float] = []
+        var origin: MediaTime?
+        var verdict: PartialFlushVerdict?
+        var context: AudioOutputContext?
+    }
+    let name = "packets"
+    let kind = AudioRouteKind.bufferedSpeaker
+    let latency = OutputLatency(startLead: .milliseconds(50))
+    let desiredDepth: Duration = .seconds(60)
+    let state = Lock(State())
+    /// Packets it takes before it is full.
+    let capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        .encoded(FloatCodecs.format(sampleRate: 48000), from: PCMFormat(sampleRate: 48000, layout: .stereo))
+    }
+    func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        state.withLock { $0.context = context }
+    }
+    func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+        state.withLock { state in
+            var taken = 0
+            for packet in batch.packets.dropFirst(offset) where state.samples.count < capacity * 352 {
+                state.origin = state.origin ?? packet.presentationTime
+                state.samples += FloatCodecs.samples(of: packet, in: batch)
+                taken += 1
+            }
+            return taken
+        }
+    }
+    func finish() {}
+    var acceptedUntil: MediaTime? {
+        state.withLock { state in
+            state.origin.map { $0 + MediaTime(value: Int64(state.samples.count), timescale: 48000) }
+        }
+    }
+    func flush() { state.withLock { ($0.samples, $0.origin) = ([], nil) } }
+    func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    func setGain(_ gain: Float) {}
+    func close() {}
+
+    let partialFlushLead: Duration = .seconds(1)
+    func beginPartialFlush(from time: MediaTime) {
+        state.withLock { state in
+            guard let origin = state.origin else { return }
+            let frame = Int((time - origin).rescaled(to: 48000))
+            let start = frame / 352 * 352
+            let batch = PacketBatch()
+            let packet = state.samples[start..<min(start + 352, state.samples.count)].flatMap { [$0, $0] }
+            let kept = origin + MediaTime(value: Int64(start), timescale: 48000)
+            packet.withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: kept, duration: MediaTime(value: 352, timescale: 48000)))
+            }
+            state.samples.removeSubrange(start...)
+            state.verdict = .flushed(keptUntil: kept, severed: batch)
+        }
+    }
+    var partialFlushVerdict: PartialFlushVerdict? { state.withLock { $0.verdict } }
+}
+
+@Suite struct PartialFlushOnASpeakerTests {
+    /// At 1000 frames the output has everything, at 300 it is full and the rest waits in encoder, converter and queue.
+    @Test(arguments: [300, 1000], [20, 96_000, 105_599, 105_600, 105_601, 105_700, 106_000, 106_900, 150_123])
+    func theJointIsExactWhereverTheSoundIs(capacity: Int, from: Int64) throws {
+        let output = PacketOutput(capacity: capacity)
+        let rig = FlushRig { _ in output }
+        rig.enqueue(1, 0..<192_000)
+        rig.feeder.settle()
+        rig.flush(from: from)
+        rig.feeder.settle()
+        #expect(rig.result == .flushed(from: rig.time(from)))
+        rig.enqueue(2, from..<(from + 48_000))
+        rig.renderer.finish()
+        // The speaker plays what it was full of.
+        var heard: [Float] = []
+        for _ in 0..<10 {
+            rig.feeder.settle()
+            output.state.withLock { state in
+                heard += state.samples
+                let count = Int64(state.samples.count)
+                state.origin = state.origin.map { $0 + MediaTime(value: count, timescale: 48000) }
+                state.samples = []
+            }
+        }
+        let expected =
+            (0..<from).map { FloatCodecs.value(1, $0) } + (from..<(from + 48_000)).map { FloatCodecs.value(2, $0) }
+        #expect(heard.count == expected.count)
+        let first = zip(heard, expected).enumerated().first { $0.element.0 != $0.element.1 }
+        #expect(first == nil, "frame \(first?.offset ?? -1)")
+    }
+
+    @Test func onceTheSoundPlaysLessThanTheOutputsLeadIsRefused() throws {
+        let output = PacketOutput(capacity: 1000)
+        let rig = FlushRig { _ in output }
+        rig.enqueue(1, 0..<192_000)
+        rig.feeder.settle()
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.clock.advance(by: .seconds(1))
+        let before = output.state.withLock { $0.samples }
+        rig.flush(from: 95_000)
+        rig.feeder.settle()
+        #expect(rig.result == .refused(leadNeeded: .seconds(1)))
+        #expect(output.state.withLock { $0.samples } == before)
+        rig.flush(from: 96_100)
+        rig.feeder.settle()
+        #expect(rig.result == .flushed(from: rig.time(96_100)))
+    }
+}

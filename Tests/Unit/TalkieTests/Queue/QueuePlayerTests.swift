@@ -1,0 +1,253 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+@Suite struct QueuePlayerTests {
+    /// Frame 0 of a sound is its value's own frame 0.
+    private func items(_ addresses: [String]) -> [QueueItem] { addresses.map { QueueItem($0) } }
+
+    private func queue(_ items: [QueueItem], _ options: QueueOptions = QueueOptions()) -> VirtualQueue {
+        let queue = VirtualQueue(options)
+        queue.core.apply(.append(items), done: nil)
+        queue.core.play()
+        return queue
+    }
+
+    private func said(_ queue: VirtualQueue) -> [String] { queue.stretches.map(\.description) }
+
+    @Test(arguments: [100, 1000, 2000])
+    func itemsFollowOneAnotherToTheSampleWhateverTheLengthOfBuffers(milliseconds: Int) {
+        var options = QueueOptions()
+        options.bufferLength = .milliseconds(milliseconds)
+        let queue = queue(items(["1/16001", "2/7", "3/25013", "4/9999"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16001", "2:0..<7", "3:0..<25013", "4:0..<9999"])
+        #expect(queue.holes == 0)
+    }
+
+    @Test func theNextItemIsOpenAndDecodedBeforeItIsNeeded() {
+        let queue = queue(items(["1/80000", "2/80000", "3/8000"]))
+        queue.run(for: .seconds(4))
+        #expect(queue.opened.withLock { $0 } == ["1/80000"])
+        queue.run(for: .seconds(3))
+        // Three seconds before the first one ends.
+        #expect(queue.opened.withLock { $0 } == ["1/80000", "2/80000"])
+    }
+
+    @Test func anItemThatIsRemovedWhileTheCardHasItIsNotHeard() throws {
+        let all = items(["1/16000", "2/16000", "3/16000"])
+        let queue = queue(all)
+        // The second item has been handed over already.
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        while queue.synchronizer.currentTime.seconds < 1.72 { queue.run(for: .milliseconds(5)) }
+        #expect(try #require(queue.core.state.handedUntil).seconds > 2.3)
+        #expect(queue.edit(.remove(all[1].id)) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000", "3:0..<16000"])
+        #expect(queue.holes == 0)
+    }
+
+    @Test func theItemThatIsHeardEndsAsSoonAsTheRouteCanAndTheNextOneJoins() throws {
+        let all = items(["1/80000", "2/16000"])
+        let queue = queue(all)
+        queue.run(for: .seconds(3))
+        let outcome = queue.edit(.remove(all[0].id))
+        guard case .late(let heard) = outcome else {
+            Issue.record("\(String(describing: outcome))")
+            return
+        }
+        #expect(heard < .milliseconds(400))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 2])
+        #expect(queue.stretches.last?.frames == 0..<16000)
+        #expect(queue.holes == 0)
+    }
+
+    @Test func anItemThatCannotBeTakenBackInTimeIsHeardNoLongerThanItMustBe() {
+        let all = items(["1/16000", "2/16000", "3/8000"])
+        let queue = queue(all)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        while queue.synchronizer.currentTime.seconds < 1.97 { queue.run(for: .milliseconds(5)) }
+        guard case .late = queue.edit(.remove(all[1].id)) else {
+            Issue.record("30 ms are too little")
+            return
+        }
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 2, 3])
+        #expect((queue.stretches[1].frames).count < 3000)
+        #expect(queue.stretches[2].frames == 0..<8000)
+        #expect(queue.holes == 0)
+    }
+
+    @Test func insertingMovingAndReplacingWhatIsHandedOverIsHeardInTheNewOrder() {
+        let all = items(["1/16000", "2/8000", "3/8000", "4/8000"])
+        let queue = queue(all)
+        queue.run(for: .milliseconds(1500))
+        #expect(queue.edit(.insert(items(["5/4000"]), after: all[0].id)) == .seamless)
+        #expect(queue.edit(.move(all[3].id, after: all[0].id)) == .seamless)
+        #expect(queue.edit(.replace(all[1].id, with: QueueItem("6/5000"))) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000", "4:0..<8000", "5:0..<4000", "6:0..<5000", "3:0..<8000"])
+        #expect(queue.holes == 0)
+    }
+
+    @Test func anItemThatIsMovedTooLateIsHeardAgainInItsPlace() {
+        let all = items(["1/16000", "2/16000", "3/8000"])
+        let queue = queue(all)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        while queue.synchronizer.currentTime.seconds < 1.97 { queue.run(for: .milliseconds(5)) }
+        _ = queue.edit(.move(all[1].id, after: all[2].id))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 2, 3, 2])
+        #expect(queue.stretches[3].frames == 0..<16000)
+        #expect(queue.holes == 0)
+    }
+
+    @Test func loopsOfAnItemAndOfTheQueueLoseAndAddNoSample() {
+        var options = QueueOptions()
+        options.loopItem = .times(1)
+        options.loopQueue = .times(1)
+        let queue = queue(items(["1/3001", "2/2003"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let pass = ["1:0..<3001", "1:0..<3001", "2:0..<2003", "2:0..<2003"]
+        #expect(said(queue) == pass + pass)
+        #expect(queue.holes == 0)
+    }
+
+    @Test func aLoopMayBeginAndEndWhileTheNextPassIsHandedOver() {
+        let all = items(["1/8000", "2/8000"])
+        let queue = queue(all)
+        queue.run(for: .milliseconds(600))
+        #expect(queue.edit(.loop(item: .forever, queue: .times(0))) == .seamless)
+        queue.run(for: .milliseconds(2000))
+        #expect(queue.edit(.loop(item: .times(0), queue: .times(0))) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<8000", "1:0..<8000", "1:0..<8000", "2:0..<8000"])
+        #expect(queue.holes == 0)
+    }
+
+    @Test func whatCannotBePlayedIsPassedOverWithoutAGapAndNotTriedForEver() {
+        var options = QueueOptions()
+        options.loopQueue = .times(1)
+        let queue = queue(items(["nothing", "1/4001", "2/0", "3/4003", "nothing"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<4001", "3:0..<4003", "1:0..<4001", "3:0..<4003"])
+        #expect(queue.holes == 0)
+        let failures = queue.news.withLock { $0.count { if case .failed = $0 { true } else { false } } }
+        #expect(failures == 2)
+        let silent = self.queue(items(["nothing", "2/0"]), options)
+        #expect(silent.run(untilPhase: .ended, atMost: .seconds(5)))
+    }
+
+    @Test func itemsAreToldWhenTheyAreHeardAndTheEndIsTheEnd() throws {
+        let all = items(["1/8000", "2/8000"])
+        let queue = queue(all)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let begun = queue.news.withLock { news in
+            news.compactMap { news -> QueueItem? in if case .began(let item, _) = news { item } else { nil } }
+        }
+        #expect(begun == all)
+        #expect(queue.edit(.append(items(["3/8000"]))) == .seamless)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue).last == "3:0..<8000")
+    }
+
+    @Test func aJumpGoesToTheFrameAndASkipToTheNextItem() throws {
+        let all = items(["1/80000", "2/80000", "3/8000"])
+        let queue = queue(all)
+        queue.run(for: .seconds(1))
+        queue.core.jump(to: all[1].id, at: MediaTime(value: 40_123, timescale: 8000))
+        queue.run(for: .seconds(1))
+        let second = try #require(queue.stretches.first { $0.sound == 2 })
+        #expect(second.frames.lowerBound == 40_123)
+        #expect(abs(queue.core.state.position.seconds - 5.9) < 0.3)
+        queue.core.skip()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
+        #expect(queue.stretches.last?.frames == 0..<8000)
+    }
+
+    @Test func aPauseHoldsTheSoundAndAnEditMeanwhileIsExact() {
+        let all = items(["1/16000", "2/16000", "3/8000"])
+        let queue = queue(all)
+        queue.run(for: .milliseconds(1700))
+        queue.core.pause()
+        queue.run(for: .seconds(2))
+        #expect(queue.edit(.remove(all[1].id)) == .seamless)
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(queue.stretches.last?.frames == 0..<8000)
+        #expect(!queue.stretches.contains { $0.sound == 2 })
+    }
+
+    @Test func theTapSeesEveryFrameOnceAndMayChangeIt() {
+        let seen = Lock<[Int64]>([])
+        var options = QueueOptions()
+        options.tap = { block, _ in
+            seen.withLock { $0.append(Int64(block.frames)) }
+            for index in 0..<(block.frames * 2) {
+                block.samples[index] += FloatCodecs.value(1, 0)
+            }
+        }
+        let queue = queue(items(["1/9001", "2/5000"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(seen.withLock { $0.reduce(0, +) } == 14_001)
+        #expect(said(queue) == ["2:0..<9001", "3:0..<5000"])
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func editsInAnyOrderNeverLeaveAHoleOrARepeatedSample(seed: UInt64) {
+        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func next(_ count: Int) -> Int {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return Int(random >> 33) % max(1, count)
+        }
+        func fresh() -> QueueItem { QueueItem("\(1 + next(7))/\(4000 + next(12_000))") }
+        let queue = queue([fresh(), fresh(), fresh()])
+        queue.run(for: .milliseconds(500))
+        for _ in 0..<12 {
+            let all = queue.core.timeline.items
+            let one = all.isEmpty ? nil : all[next(all.count)].id
+            let other = all.isEmpty ? nil : all[next(all.count)].id
+            let outcome: QueueEditOutcome?
+            switch next(4) {
+            case 0 where all.count > 2: outcome = queue.edit(.remove(one!))
+            case 1 where one != nil && one != other: outcome = queue.edit(.move(one!, after: other))
+            case 2 where one != nil: outcome = queue.edit(.replace(one!, with: fresh()))
+            default: outcome = queue.edit(.insert([fresh()], after: other))
+            }
+            #expect(outcome != nil && outcome != .interrupted, "\(String(describing: outcome))")
+            queue.run(for: .milliseconds(100 + next(700)))
+        }
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(60)))
+        #expect(queue.holes == 0)
+        // Every stretch begins with an item's first frame: what ended early was followed by a whole item.
+        #expect(queue.stretches.allSatisfy { $0.frames.lowerBound == 0 }, "\(said(queue))")
+    }
+}
+
+@Suite struct QueueTimelineTests {
+    @Test func anEditIsRefusedThatMeansNothing() {
+        var timeline = QueueTimeline()
+        func changes(_ edit: QueueEdit) -> Bool { timeline.apply(edit) }
+        let (one, two) = (QueueItem("a"), QueueItem("b"))
+        #expect(changes(.append([one])))
+        #expect(!changes(.append([one])))
+        #expect(!changes(.append([])))
+        #expect(!changes(.append([two, two])))
+        #expect(!changes(.remove(two.id)))
+        #expect(!changes(.move(one.id, after: two.id)))
+        #expect(!changes(.replace(one.id, with: one)))
+        #expect(!changes(.insert([two], after: two.id)))
+        #expect(timeline.items == [one])
+        #expect(changes(.insert([two], after: nil)))
+        #expect(timeline.items == [two, one])
+        #expect(changes(.removeAll))
+        #expect(!changes(.removeAll))
+    }
+}

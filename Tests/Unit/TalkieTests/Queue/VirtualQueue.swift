@@ -1,0 +1,153 @@
+import MediaCore
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// Items whose samples say which item and which frame they are: the address is "sound/frames".
+final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
+    // `@unchecked Sendable`: one thread of a test uses it.
+    let summary: MediaSummary
+    let track: Track
+    private let sound: Int
+    private let total: Int64
+    private var next: Int64 = 0
+
+    init(_ address: String, rate: Int) throws(MediaError) {
+        let words = address.split(separator: "/")
+        guard words.count == 2, let sound = Int(words[0]), let total = Int64(words[1]) else {
+            throw MediaError(.cannotOpen, "there is no '\(address)'")
+        }
+        (self.sound, self.total) = (sound, total)
+        track = Track(id: 0, number: 1, format: .audio(FloatCodecs.format(sampleRate: rate)))
+        summary = MediaSummary(
+            container: "numbers", tracks: [track], duration: MediaTime(value: total, timescale: Int32(rate)))
+    }
+
+    func source(for track: Track) -> any SampleSource { self }
+
+    func read() -> SampleBuffer? {
+        guard next < total, let format = track.audioFormat else { return nil }
+        let end = min(next + 3000, total)
+        defer { next = end }
+        return FloatCodecs.buffer(sound, frames: next..<end, format: format)
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) -> MediaTime? {
+        next = time.rescaled(to: Int32(track.audioFormat?.sampleRate ?? 1)) / 1000 * 1000
+        return nil
+    }
+
+    func cancel() {}
+}
+
+/// The whole queue player in virtual time: real state machine, reader, feeder and pump, no thread, no device.
+final class VirtualQueue {
+    static let rate = 8000
+    let clock = ManualClock()
+    let synchronizer: RenderSynchronizer
+    let card: VirtualSoundCard
+    let core: QueueCore
+    let opened = Lock<[String]>([])
+    let news = Lock<[QueueNews]>([])
+    private let reader: QueueReader
+    private let renderer: AudioRenderer
+    private let mailbox = QueueMailbox()
+    private var feeder: AudioFeeder
+    private let published = Lock(QueueState())
+    private(set) var heard: [(sound: Int, frame: Int64, at: HostInstant)] = []
+
+    init(_ options: QueueOptions = QueueOptions(), deep: Bool = false) {
+        var options = options
+        options.format = PCMFormat(sampleRate: Self.rate, layout: .stereo)
+        let events = EventLog(clock: clock)
+        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        let device = VirtualPlayoutDevice(clock: clock, format: options.format)
+        card = VirtualSoundCard(clock: clock, device: device)
+        card.edges.fadeIn = .zero
+        card.edges.fadeOut = .zero
+        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FloatCodecs(), events: events)
+        feeder = renderer.startWithoutThread { [mailbox] in QueuePlayer.pass($0, to: mailbox) }
+        renderer.setOutput(card)
+        let opened = opened
+        let parts = QueuePlayer.Parts(
+            open: { (address, _) throws(MediaError) in
+                opened.withLock { $0.append(address) }
+                return try NumberedSound(address, rate: Self.rate)
+            }, codecs: FloatCodecs(), output: card, clock: clock)
+        reader = QueueReader(QueueReader.Setup(parts, options), news: mailbox.signal)
+        let news = news
+        core = QueueCore(
+            parts: parts, options: options, synchronizer: synchronizer, renderer: renderer, reader: reader,
+            mailbox: mailbox, published: published, news: { item in news.withLock { $0.append(item) } })
+        device.listener = { [unowned self] frame, at in
+            guard let value = frame.first, let meaning = FloatCodecs.meaning(of: value) else { return }
+            heard.append((meaning.sound, meaning.frame, at))
+        }
+        card.feeder = { [unowned self] _ in feeder.settle() }
+    }
+
+    /// Everything that can move without time passing, moves.
+    func settle() {
+        for _ in 0..<200 {
+            _ = core.turn()
+            var moved = false
+            while case .again = reader.turn() { moved = true }
+            let before = renderer.status.enqueuedUntil
+            feeder.settle()
+            if !moved, renderer.status.enqueuedUntil == before, !core.isStarting { return }
+        }
+    }
+
+    func run(for duration: Duration) {
+        let end = clock.now.advanced(by: duration)
+        while clock.now < end {
+            settle()
+            card.run(until: min(end, clock.now.advanced(by: .milliseconds(5))))
+        }
+        settle()
+    }
+
+    func run(untilPhase phase: QueueState.Phase, atMost limit: Duration) -> Bool {
+        let end = clock.now.advanced(by: limit)
+        while core.state.phase != phase {
+            if clock.now >= end { return false }
+            run(for: .milliseconds(20))
+        }
+        return true
+    }
+
+    /// Applies an edit and lets time pass until it is settled.
+    func edit(_ edit: QueueEdit) -> QueueEditOutcome? {
+        let outcome = Lock<QueueEditOutcome?>(nil)
+        core.apply(edit) { result in outcome.withLock { $0 = result } }
+        for _ in 0..<200 where outcome.withLock({ $0 == nil }) { run(for: .milliseconds(5)) }
+        return outcome.withLock { $0 }
+    }
+
+    /// What was heard, as stretches of frames that follow one another; the samples' own numbers say so.
+    var stretches: [Stretch] {
+        var all: [Stretch] = []
+        for (sound, frame, at) in heard {
+            if let last = all.last, last.sound == sound, last.frames.upperBound == frame {
+                all[all.count - 1].frames = last.frames.lowerBound..<(frame + 1)
+            } else {
+                all.append(Stretch(sound: sound, frames: frame..<(frame + 1), at: at))
+            }
+        }
+        return all
+    }
+
+    struct Stretch: Equatable, CustomStringConvertible {
+        var sound: Int
+        var frames: Range<Int64>
+        var at: HostInstant
+        var description: String { "\(sound):\(frames)" }
+    }
+
+    /// Instants between samples that follow one another where there was anything but one frame's time.
+    var holes: Int {
+        let frame = 1e9 / Double(Self.rate)
+        return zip(heard, heard.dropFirst()).count { abs(Double(($1.at - $0.at).wholeNanoseconds) - frame) > frame / 2 }
+    }
+}

@@ -1,0 +1,184 @@
+import MediaCore
+
+@testable import AirPlay
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// A player with several outputs in virtual time: real state machine, pipelines, group, lanes, feeders, pumps and
+/// playout, no thread, no device.
+final class VirtualHouse {
+    /// One sound frame as it was heard.
+    struct Heard {
+        /// Which frame of the film.
+        var frame: Double
+        var at: HostInstant
+        /// Against the instant at which it was due; positive is late.
+        var late: Duration
+    }
+
+    static let rate = 3000
+    let clock = ManualClock()
+    let events: EventLog
+    let synchronizer: RenderSynchronizer
+    let layer = DisplayLayer()
+    let screen: VirtualScreen
+    let group: SpeakerGroup
+    let core: PlayerCore
+    let mailbox = PlayerMailbox()
+    let messages = Lock<[String]>([])
+    private let presenter: FramePresenter
+    private let feeders: Feeders
+    private let pipelines = Lock<[TrackPipeline]>([])
+    private var cards: [VirtualSoundCard] = []
+    private let heard = Lock<[String: [Heard]]>([:])
+    private(set) var noted: [RenderEvent] = []
+    let outcomes = Lock<[RouteChange]>([])
+
+    /// Feeders that are turned by hand.
+    ///
+    /// `@unchecked Sendable`: used by the test's thread alone.
+    private final class Feeders: @unchecked Sendable {
+        /// A feeder that opens a group makes further ones while it settles.
+        private final class Box {
+            let renderer: AudioRenderer
+            var feeder: AudioFeeder
+            init(_ renderer: AudioRenderer, _ feeder: AudioFeeder) {
+                self.renderer = renderer
+                self.feeder = feeder
+            }
+        }
+
+        private var all: [Box] = []
+
+        func add(_ renderer: AudioRenderer, _ feeder: AudioFeeder) { all.append(Box(renderer, feeder)) }
+
+        func settle() -> Bool {
+            all.removeAll { $0.renderer.state.withLock { $0.stopping } }
+            var moved = false
+            for box in all {
+                let before = box.renderer.status.acceptedUntil
+                box.feeder.settle()
+                if box.renderer.status.acceptedUntil != before { moved = true }
+            }
+            return moved
+        }
+    }
+
+    init(_ names: String..., seconds: Int64 = 600, configure: ([VirtualSoundCard]) -> Void = { _ in }) {
+        events = EventLog(clock: clock)
+        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        screen = VirtualScreen(clock: clock)
+        let film = SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: Self.rate)
+        let feeders = Feeders()
+        self.feeders = feeders
+        var work = GroupWork()
+        work.startRenderer = { renderer, news in
+            feeders.add(renderer, renderer.startWithoutThread(news: news))
+        }
+        work.run = { name, body in
+            if name != "route change" { body() }
+            return nil
+        }
+        work.changesByHand = true
+        let clock = clock
+        let made = names.map { name in Self.card(name, clock) }
+        configure(made)
+        let group = SpeakerGroup(members: made, codecs: SyntheticCodecs(), work: work)
+        self.group = group
+        let pipelines = pipelines
+        let messages = messages
+        core = PlayerCore(
+            parts: Player.Parts(
+                open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
+                makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: film.frame) },
+                audioOutput: group, clock: clock),
+            options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
+            board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
+            startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+            startRenderer: { feeders.add($0, $0.startWithoutThread(news: $1)) },
+            news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
+        presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        synchronizer.add(layer)
+        for card in made { take(card) }
+        core.open("film", cancellation: OpenCancellation())
+    }
+
+    private static func card(_ name: String, _ clock: ManualClock) -> VirtualSoundCard {
+        let device = VirtualPlayoutDevice(
+            clock: clock, format: PCMFormat(sampleRate: rate, layout: .stereo), capacity: .milliseconds(200))
+        let card = VirtualSoundCard(clock: clock, device: device, name: name)
+        // Sound that fades is no number any more.
+        card.edges.fadeIn = .zero
+        card.edges.fadeOut = .zero
+        return card
+    }
+
+    /// A further output that plays nothing yet.
+    func output(_ name: String) -> VirtualSoundCard {
+        let card = Self.card(name, clock)
+        take(card)
+        return card
+    }
+
+    var outputs: [VirtualSoundCard] { cards }
+
+    /// Writes down what leaves a card.
+    private func take(_ card: VirtualSoundCard) {
+        cards.append(card)
+        let (name, heard, timebase) = (card.name, heard, synchronizer.timebase)
+        card.device.listener = { samples, at in
+            guard let value = samples.first, value != 0 else { return }
+            let segment = timebase.snapshot.segment(at: at)
+            let frame = Double(value) * 8_388_608 - 1
+            let due = segment.mediaTime(at: at).seconds * Double(Self.rate)
+            heard.withLock {
+                $0[name, default: []].append(
+                    Heard(frame: frame, at: at, late: .nanoseconds(Int64((due - frame) / Double(Self.rate) * 1e9))))
+            }
+        }
+    }
+
+    func heard(_ name: String) -> [Heard] { heard.withLock { $0[name] ?? [] } }
+
+    func change(to outputs: VirtualSoundCard...) {
+        let outcomes = outcomes
+        let mailbox = mailbox
+        group.change(to: outputs) { outcome in
+            if case .changed = outcome { mailbox.post { $0.outputsHaveChanged() } }
+            outcomes.withLock { $0.append(outcome) }
+        }
+    }
+
+    var lastChange: MediaTime? {
+        if case .changed(let moment, _)? = outcomes.withLock({ $0.last }) { moment } else { nil }
+    }
+
+    /// Everything that can move without time passing, moves.
+    func settle() {
+        var moved = true
+        while moved {
+            moved = false
+            _ = core.turn()
+            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            if feeders.settle() { moved = true }
+            _ = group.advanceChange()
+        }
+    }
+
+    /// Lets virtual time pass, in steps that are short beside a card's queue.
+    func run(for duration: Duration) {
+        let end = clock.now.advanced(by: duration)
+        while clock.now < end {
+            settle()
+            var next = min(end, clock.now.advanced(by: .milliseconds(2)))
+            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            next = max(next, clock.now.advanced(by: .microseconds(10)))
+            for card in cards {
+                // Cards take turns on one clock: each may find it where the last one left it.
+                card.run(until: next)
+            }
+            while let entry = events.take() { noted.append(entry.event) }
+        }
+    }
+}
