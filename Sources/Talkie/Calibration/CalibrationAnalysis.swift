@@ -21,7 +21,9 @@ struct CalibrationAnalysis {
     /// So many events at least must agree.
     private static let leastUsed = 6
     /// Beyond this scatter the answer would be a guess, in milliseconds.
-    private static let largestSigma = 8.0
+    private static let largestSigma = 4.0
+    /// No crystal is so far off, in parts per million: such a speaker is still drawing level, or was disturbed.
+    private static let largestDrift = 400.0
 
     /// - Throws: status 66 for a recording that cannot belong to the run, 1 for one that does not tell enough.
     func answer() throws(PlayerFailure) -> CalibrationAnswer {
@@ -295,6 +297,12 @@ struct CalibrationAnalysis {
         guard line.sigma <= Self.largestSigma else {
             throw Self.failed(
                 "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room too noisy"
+            )
+        }
+        let drift = line.slope * 1000
+        guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * line.slopeError * 1000 else {
+            throw Self.failed(
+                "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still drawing level or was disturbed; try again"
             )
         }
         return (assembled(speaker, readings, line, light), line)
