@@ -8,6 +8,8 @@ struct CalibrationAnalysis {
     var expectsLight = false
     /// The recording's clock is the host's own: false for a live microphone, whose own delay nobody knows.
     var isHeardAtSource = true
+    /// Look for a rate that the label hides, when nothing else fits: seconds of work in a build without optimisation.
+    var suspectsLabel = true
 
     /// An echo this strong leaves open which of two arrivals is the sound.
     private static let strongestEcho = 0.8
@@ -19,7 +21,9 @@ struct CalibrationAnalysis {
     /// So many events at least must agree.
     private static let leastUsed = 6
     /// Beyond this scatter the answer would be a guess, in milliseconds.
-    private static let largestSigma = 8.0
+    private static let largestSigma = 4.0
+    /// No crystal is so far off, in parts per million: such a speaker is still drawing level, or was disturbed.
+    private static let largestDrift = 400.0
 
     /// - Throws: status 66 for a recording that cannot belong to the run, 1 for one that does not tell enough.
     func answer() throws(PlayerFailure) -> CalibrationAnswer {
@@ -146,7 +150,9 @@ struct CalibrationAnalysis {
             return Self.failed(
                 "the recording is silent; is the right device recorded, is it unmuted, and does the speaker sound?")
         }
-        if let real = relabelled(channel) { return Self.wrongRate(labelled: recording.sampleRate, real: real) }
+        if suspectsLabel, let real = relabelled(channel) {
+            return Self.wrongRate(labelled: recording.sampleRate, real: real)
+        }
         if level.clippedShare > Self.clippedShare {
             return Self.failed("the recording is clipped; turn the microphone's gain or the speaker's volume down")
         }
@@ -156,9 +162,16 @@ struct CalibrationAnalysis {
             }
         }
         let strong = find.peaks.values.reduce(0) { $0 + $1.count { $0.likeness > 0.5 } }
+        let fitting = find.fits.reduce(0) { $0 + ($1?.count ?? 0) }
         if strong * 2 >= record.events.count {
+            // Some lag fits two or three of any run's events.
+            guard fitting * 3 > record.events.count else {
+                return Self.failed(
+                    "the recording holds the sounds of another run; give the recording and the events of one and the same run"
+                )
+            }
             return Self.failed(
-                "the recording holds the sounds of another run; give the recording and the events of one and the same run"
+                "\(fitting) of \(record.events.count) sounds are where they should be; the speaker or the computer stumbled, so try again"
             )
         }
         if level.rms < SoundLevel.quiet {
@@ -284,6 +297,12 @@ struct CalibrationAnalysis {
         guard line.sigma <= Self.largestSigma else {
             throw Self.failed(
                 "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room too noisy"
+            )
+        }
+        let drift = line.slope * 1000
+        guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * line.slopeError * 1000 else {
+            throw Self.failed(
+                "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still drawing level or was disturbed; try again"
             )
         }
         return (assembled(speaker, readings, line, light), line)

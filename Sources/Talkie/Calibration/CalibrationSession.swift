@@ -145,7 +145,7 @@ public struct CalibrationSession {
 
     func open(_ device: String) throws(PlayerFailure) -> Microphone {
         do {
-            return try Microphone(device: device, longest: StimulusPlan.longestRun + .seconds(40))
+            return try Microphone(device: device, longest: StimulusPlan.longestRun * 2 + .seconds(60))
         } catch {
             throw PlayerFailure(
                 exitStatus: error.code == .notPermitted ? ExitStatus.notPermitted : ExitStatus.unavailable,
@@ -159,7 +159,6 @@ public struct CalibrationSession {
         let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
         for warning in outputs.warnings { terminal.say("talkie: \(TerminalText.sentence(warning))") }
         let plan = StimulusPlan(speakers: outputs.speakers.count, perSpeaker: arguments.events)
-        let live = microphone.map { LiveFindings($0, plan) }
         if let microphone {
             do { try microphone.start() } catch {
                 throw PlayerFailure(exitStatus: ExitStatus.unavailable, message: error.message)
@@ -170,18 +169,28 @@ public struct CalibrationSession {
         let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
         let interruption = interruption
         let outcome = stage.perform { (screen) throws(PlayerFailure) -> CalibrationRecord? in
-            let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
-            let played = try run.play { progress in
-                switch progress {
-                case .opening:
-                    terminal.show(status: "opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
-                case .events(let count, let start):
-                    live?.look(start: start, now: .now)
-                    terminal.show(status: "event \(count) of \(plan.events.count)  \(live?.line ?? "")")
+            var isSecondTry = false
+            while true {
+                let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
+                let live = microphone.map { LiveFindings($0, plan) }
+                do throws(PlayerFailure) {
+                    let played = try run.play { progress in
+                        switch progress {
+                        case .opening:
+                            terminal.show(status: "opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
+                        case .events(let count, let start):
+                            live?.look(start: start, now: .now)
+                            terminal.show(status: "event \(count) of \(plan.events.count)  \(live?.line ?? "")")
+                        }
+                    }
+                    guard let played else { return nil }
+                    return Self.record(plan, played, outputs.speakers, run.shares, screen)
+                } catch {
+                    // A receiver that has just been switched on may end its first session.
+                    guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
+                    isSecondTry = true
                 }
             }
-            guard let played else { return nil }
-            return Self.record(plan, played, outputs.speakers, run.shares, screen)
         }
         outputs.remember()
         return try outcome.get()

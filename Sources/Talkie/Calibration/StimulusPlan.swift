@@ -29,8 +29,9 @@ struct StimulusPlan: Sendable, Equatable {
     static let usualEvents = 12
     /// The whole run, with what comes before and after the events.
     static let longestRun = Duration.seconds(60)
-    /// Before the first event: a sound server's first second is none to measure by.
-    static let before = Duration.milliseconds(2000)
+    /// Before the first event: a sound server's first second is none to measure by, and a speaker that was late at the
+    /// start takes some seconds to draw level.
+    static let before = Duration.milliseconds(4000)
     /// After the last event: sound that is late by half a second is still part of it.
     static let after = Duration.milliseconds(1500)
     /// No more than three flashes a second may be shown to people (WCAG 2.2, success criterion 2.3.1); this keeps far

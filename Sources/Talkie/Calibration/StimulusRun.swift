@@ -42,6 +42,8 @@ final class StimulusRun {
     private var sounds: [StimulusSound] = []
     private var flips: [MediaTime: HostInstant] = [:]
     private(set) var shares: [[LatencyLedger.Share]] = []
+    /// An output was lost on the way; another try may do.
+    private(set) var wasLost = false
 
     /// - Parameter screen: nil for a run without a picture.
     init(_ plan: StimulusPlan, outputs: [any AudioOutput], screen: ScreenControl?, interruption: Interruption) {
@@ -189,6 +191,7 @@ final class StimulusRun {
             switch entry.event {
             case .frame(let pts, _, let presented): flips[pts] = presented
             case .outputLost(let output):
+                wasLost = true
                 let name = outputs.indices.contains(output.index) ? outputs[output.index].name : "a speaker"
                 trouble.withLock { $0 = $0 ?? OutputError(.lost, "'\(name)' was lost during the run; try again") }
             default: break

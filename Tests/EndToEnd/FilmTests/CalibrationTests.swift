@@ -43,9 +43,13 @@ import Testing
     @Test func aMicrophoneTellsKeepsAndIsUsed() throws {
         try withServer {
             let recording = scratch.path("rec.wav")
-            let result = try talkie(
-                "calibrate", "local", "--audio-device", "pulse", "--microphone", "pulse", "--events", "10", "--json",
-                "--plot", scratch.path("plot.svg"), "--record", recording)
+            // A machine that does something else for a moment makes a run that is rightly refused.
+            var result = Program.Result(status: 1, output: "", errors: "")
+            for _ in 0..<3 where result.status == 1 {
+                result = try talkie(
+                    "calibrate", "local", "--audio-device", "pulse", "--microphone", "pulse", "--events", "10",
+                    "--json", "--plot", scratch.path("plot.svg"), "--record", recording)
+            }
             try #require(result.status == 0, "\(result.errors)")
             let answer = try object(result.output)
             // The server's own figure for its monitor is some ten milliseconds off, which a microphone cannot know.

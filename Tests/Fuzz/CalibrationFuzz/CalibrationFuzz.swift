@@ -48,7 +48,7 @@ public func fuzzCalibration(_ start: UnsafePointer<UInt8>?, _ size: Int) -> Int3
 }
 
 private func analysis(_ recording: Recording, _ record: CalibrationRecord) -> CalibrationAnalysis {
-    CalibrationAnalysis(recording: recording, record: record)
+    CalibrationAnalysis(recording: recording, record: record, suspectsLabel: false)
 }
 
 private let shortRun = CalibrationRecord(

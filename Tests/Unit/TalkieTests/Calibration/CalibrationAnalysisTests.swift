@@ -196,6 +196,12 @@ import Testing
         #expect(failure.message.contains("clipped"))
     }
 
+    @Test func aSpeakerThatRunsAwayIsNotBelieved() throws {
+        var room = SyntheticRoom()
+        room.drift = 900
+        #expect(try #require(refusal(room.recording(), room.record)).message.contains("+900 ppm"))
+    }
+
     @Test func anEchoAsLoudAsTheSoundIsNamed() throws {
         var room = SyntheticRoom()
         room.echo = (0.030, 0.95)
