@@ -5,10 +5,12 @@ SWIFT ?= swift
 FLAGS = --explicit-target-dependency-import-check error
 # The static runtime lets `setcap` be used on the program (capabilities disable LD_LIBRARY_PATH).
 RELEASE = -c release --static-swift-stdlib $(FLAGS)
-SOURCES = $(wildcard Sources Tests Benchmarks) Package.swift
+SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
 # The backtracer of a crashed Swift program can wait for ever.
 export SWIFT_BACKTRACE ?= enable=no
+# The tutorial's player: an outside package, which finds most of the library built already.
+EXAMPLE = $(call within,600) $(SWIFT) build --package-path Examples/Player --scratch-path .build $(FLAGS)
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 
@@ -41,6 +43,7 @@ LAB = ^AirPlayLabTests\.
 
 test: setup lab-root test-tools
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
+	$(EXAMPLE)
 	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)'
 	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --skip '$(UNIT)|$(LAB)'
 	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
@@ -52,6 +55,7 @@ lab-root: setup
 # Only the tests in the speaker lab (Tools/lab/README.md), to the millisecond: on a quiet machine.
 test-speakers: lab
 	$(call within,1500) $(SWIFT) build --build-tests $(FLAGS)
+	$(EXAMPLE)
 	TALKIE_TIGHT_BOUNDS=1 $(call within,600) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
 
 # Data races in the parts that have threads of their own.

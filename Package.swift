@@ -132,7 +132,8 @@ let package = Package(
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCodecs", "SyncRendering", "MediaCore",
+                "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore",
                 "TalkieTestKit",
             ]),
         tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),

@@ -10,6 +10,9 @@ public struct ForeignClock: Sendable {
     public var way: Duration = .microseconds(800)
     /// Ways are longer by up to this, evenly, and one in twelve by ten times as much.
     public var jitter: Duration = .microseconds(300)
+    /// The share of its words that were gone for a while before it read its clock: they seem too quick.
+    public var interruptions = 0.0
+    public var interruption: Duration = .milliseconds(1)
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
     public init(partsPerMillion: Double = 0) { self.partsPerMillion = partsPerMillion }
@@ -35,8 +38,10 @@ public struct ForeignClock: Sendable {
     public mutating func exchange(at host: HostInstant) -> Exchange {
         let came = host.advanced(by: oneWay())
         let there = came.advanced(by: oneWay())
+        let isInterrupted = interruptions > 0 && draw() < interruptions
         return Exchange(
-            left: time(at: host), came: came, asked: came, heard: time(at: there),
+            left: time(at: isInterrupted ? host.advanced(by: interruption) : host), came: came, asked: came,
+            heard: time(at: there),
             answered: there.advanced(by: oneWay()))
     }
 

@@ -113,8 +113,8 @@ final class SessionCore {
             return
         }
         let ptp = try clocks.instance(on: socket.local)
-        let insists = configuration.clockRole == .follower || configuration.lessons.learned.contains(.insisted)
-        ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: insists)
+        let role = configuration.lessons.learned.clockRole ?? configuration.clockRole
+        ptp.add(socket.remote, readiness: configuration.readiness, isFollowed: role == .follower)
         self.ptp = ptp
         shared.setClock(.ptp(ptp, peer: socket.remote))
     }
@@ -282,6 +282,7 @@ final class SessionCore {
         if let ptp, let remote, let peer = ptp.peer(remote) {
             if peer.readiness.probes > 0 { lessons.learn(.probed) }
             if peer.isFollowed, peer.master != nil { lessons.learn(.insisted) }
+            if peer.declinedToServe, peer.master == nil { lessons.learn(.declinedToServe) }
         }
         guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }

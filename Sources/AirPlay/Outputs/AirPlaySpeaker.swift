@@ -41,6 +41,8 @@ public final class AirPlaySpeaker: AudioOutput {
         var isFinished = false
         /// What the present session was told to play by.
         var told: ToldLine?
+        /// Sessions made anew because the clock had stalled.
+        var renewals = 0
         /// Counts jumps and new streams: an anchor for an older one is void.
         var epoch: UInt64 = 0
         /// Counts `close`: a rejoin for an older use of the speaker gives up.

@@ -45,9 +45,9 @@ final class GroupLane: Sendable {
         part = Lock(role)
         fed = Atomic(role == .playing)
         timebase = Timebase(gating: context.timebase)
-        timebase.delay = delay
         if role == .joining { timebase.setGate(FilmGate(isShut: true)) }
         renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events)
+        renderer.delay = delay
     }
 
     var role: Role { part.withLock { $0 } }

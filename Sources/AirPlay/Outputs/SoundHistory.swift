@@ -37,12 +37,17 @@ struct SoundHistory {
         }
     }
 
-    /// Forgets what begins at a film moment or later; what reaches over it stays.
+    /// Forgets what begins at a film moment or later; what reaches over it ends there.
     mutating func cut(from moment: MediaTime) {
         while buffers.count > first, buffers[buffers.count - 1].presentationTime! >= moment {
             byteCount -= buffers.removeLast().byteCount
         }
-        end = buffers.count > first ? buffers[buffers.count - 1].end : nil
+        guard buffers.count > first, let last = buffers[buffers.count - 1].end else { return end = nil }
+        end = min(last, moment)
+        if last > moment {
+            let before = buffers[buffers.count - 1].heardUntil
+            buffers[buffers.count - 1].heardUntil = min(before ?? moment, moment)
+        }
     }
 
     mutating func removeAll() { self = SoundHistory() }

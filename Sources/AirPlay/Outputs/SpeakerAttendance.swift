@@ -176,7 +176,7 @@ final class SpeakerAttendance: Sendable {
             told.stalled = core.flowingBytes.map { ($0, now) }
             return nil
         }
-        guard now - stalled.since >= Self.stallPatience else { return nil }
+        guard now - stalled.since >= Self.stallPatience, speaker?.mayRenew() ?? false else { return nil }
         told.stalled = nil
         core.lose("The speaker has lost the clock that its sound lies on.")
         return HostInstant(nanoseconds: .max)

@@ -366,6 +366,7 @@ public final class SpeakerGroup: AudioOutput {
                 state.context = nil
                 state.fedUntil = nil
                 state.history.removeAll()
+                state.partialFlush = nil
                 state.flushes += 1
             }
             return state.lanes

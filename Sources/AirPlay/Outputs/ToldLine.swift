@@ -38,6 +38,17 @@ extension AirPlaySpeaker {
     /// What the speaker has been told to play by; nil when it is silent.
     func holds(_ line: ToldLine?) { state.withLock { $0.told = line } }
 
+    /// Whether a clock that stalled is reason enough for a new session: a speaker that stalls in each is of that habit,
+    /// and left alone.
+    func mayRenew() -> Bool {
+        state.withLock { state in
+            state.renewals += 1
+            return state.renewals <= Self.mostRenewals
+        }
+    }
+
+    private static let mostRenewals = 2
+
     /// Where the speaker's sound lies, once its clock has run at another rate than this computer's.
     public var heldLine: TimebaseSegment? {
         let (told, session) = state.withLock { ($0.told, $0.session) }

@@ -9,10 +9,20 @@ public struct SpeakerExperience: OptionSet, Hashable, Sendable {
     public static let played = SpeakerExperience(rawValue: 1)
     /// It asked for our time.
     public static let probed = SpeakerExperience(rawValue: 2)
-    /// It insisted on serving time itself.
-    public static let insisted = SpeakerExperience(rawValue: 8)
     /// It took a stream and never came to terms with our clock.
     public static let clockless = SpeakerExperience(rawValue: 4)
+    /// It insisted on serving time itself.
+    public static let insisted = SpeakerExperience(rawValue: 8)
+    /// It was left to its own clock and had none.
+    public static let declinedToServe = SpeakerExperience(rawValue: 16)
+}
+
+extension SpeakerExperience {
+    /// Whose clock it plays by, as far as that was learned.
+    var clockRole: ClockRole? {
+        if contains(.declinedToServe) { return .grandmaster }
+        return contains(.insisted) ? .follower : nil
+    }
 }
 
 /// Collects what all sessions with one speaker teach. Any thread.
@@ -37,7 +47,7 @@ extension RouteMemory {
         if experience.contains(.played) {
             memory.route = route
             memory.failed.remove(route)
-            memory.role = experience.contains(.insisted) ? .follower : role
+            memory.role = experience.clockRole ?? role
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)

@@ -25,6 +25,19 @@ public final class PCMBlock: @unchecked Sendable {
 
     deinit { samples.deallocate() }
 
+    /// Takes frames away from the front; for the sole owner before publication.
+    public func dropFirst(_ count: Int) {
+        let count = min(max(0, count), frames)
+        guard count > 0 else { return }
+        let whole = end
+        samples.update(from: samples + count * format.channels, count: (frames - count) * format.channels)
+        frames -= count
+        start =
+            speed == 1
+            ? start + MediaTime(value: Int64(count), timescale: Int32(clamping: format.sampleRate))
+            : whole - MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
+    }
+
     /// Film time just after the last frame.
     public var end: MediaTime {
         speed == 1

@@ -3,8 +3,9 @@ internal import MediaCore
 /// A foreign clock as a straight line against ours, drawn through what its messages say: offset and rate.
 ///
 /// A Sync that left at T and came at H says "T minus H, less the way it took". Most ways are longer than the shortest,
-/// none is shorter, so of each stretch of time only the quickest message counts, and those that lie below the line
-/// count little. The way itself is half of what question and answer take together, as far as the master answers.
+/// none is shorter, so of each stretch of time only a quick message counts, and those that lie below the line count
+/// little. The second quickest is taken: a master that was interrupted before it read its clock makes one that seems
+/// too quick. The way itself is half of what question and answer take together, as far as the master answers.
 ///
 /// Whatever messages say, the line stays bounded: its rate is held to ±200 ppm, a time that contradicts it is left out
 /// until the contradiction is steady and nothing supports the line any more. Nothing allocates after `init`.
@@ -59,7 +60,10 @@ struct MasterLine: Sendable {
     private var points: [Point]
     private var pointCount = 0
     private var oldest = 0
+    /// The quickest two of the present stretch, and how many it has.
     private var open: Point?
+    private var second: Point?
+    private var openCount = 0
     private var openSince = 0.0
     private var trips: [Double]
     private var tripCount = 0
@@ -112,18 +116,12 @@ struct MasterLine: Sendable {
         messages += 1
         (last, supported) = (time, time)
         let length = time < Double(Self.stretches.earlyFor) ? Self.stretches.early : Self.stretches.late
-        if let point = open, time - openSince >= Double(length) {
+        if let point = quick, time - openSince >= Double(length) {
             close(point)
             open = nil
             if sunken >= Self.sunkenStretches { return restart(offset, received) }
         }
-        if let point = open {
-            // Compared along the line: the later one has drifted.
-            if seen - rate * time > point.offset - rate * point.time { open = Point(time: time, offset: seen) }
-        } else {
-            open = Point(time: time, offset: seen)
-            openSince = time
-        }
+        gather(Point(time: time, offset: seen))
         fit()
         return .taken
     }
@@ -169,9 +167,27 @@ struct MasterLine: Sendable {
         (centre, height, scatter, sunken) = (0, 0, 0, 0)
         (messages, last, supported, rebel) = (1, 0, 0, nil)
         priorRate = rate
-        open = Point(time: 0, offset: 0)
-        openSince = 0
+        open = nil
+        gather(Point(time: 0, offset: 0))
     }
+
+    private mutating func gather(_ point: Point) {
+        guard let best = open else {
+            (open, second, openCount, openSince) = (point, nil, 1, point.time)
+            return
+        }
+        // Compared along the line: the later one has drifted.
+        func height(_ point: Point) -> Double { point.offset - rate * point.time }
+        openCount += 1
+        if height(point) > height(best) {
+            (open, second) = (point, best)
+        } else if second.map({ height(point) > height($0) }) ?? true {
+            second = point
+        }
+    }
+
+    /// What speaks for the present stretch: of two messages nobody knows which one is wrong.
+    private var quick: Point? { openCount >= 3 ? second : open }
 
     private mutating func restart(_ offset: Int64, _ received: HostInstant) -> Verdict {
         begin(offset: offset, at: received)
@@ -242,7 +258,7 @@ struct MasterLine: Sendable {
 
     private func forEachPoint(_ body: (Point) -> Void) {
         for index in 0..<pointCount { body(points[(oldest + index) % Self.capacity]) }
-        if let open { body(open) }
+        if let quick { body(quick) }
     }
 
     /// Half of what the quickest quarter of the questions took.

@@ -18,6 +18,9 @@ public final class ServedTimeline: Sendable {
     private static let timeConstant = 8.0
     /// A deviation that would take longer than this to fade at 100 ppm is a step: 10 ms, 100 s.
     private static let largestDeviation: Int64 = 10_000_000
+    /// A correction of phase is good for so long after the measurement that asked for it: a master that falls silent is
+    /// remembered by its rate alone.
+    private static let correctionTime: Duration = .seconds(1)
 
     private struct Leader {
         var peer: IPv4Address
@@ -28,6 +31,8 @@ public final class ServedTimeline: Sendable {
 
     private struct State {
         var mapping: ClockMapping<HostInstant, PTPInstant>
+        /// The bend without any correction of phase.
+        var steadyBend = 0.0
         var suspended: Duration
         var epoch: UInt64 = 0
         var isSteered = false
@@ -105,6 +110,7 @@ public final class ServedTimeline: Sendable {
                 state.leader = Leader(peer: peer, grandmaster: grandmaster, offset: offset)
                 state.epoch += 1
             }
+            state.steadyBend = Self.held(measured.rateOffset)
             Self.bend(&state, by: bend, from: ours, at: now, uncertainty: measured.uncertainty)
             return true
         }
@@ -116,6 +122,7 @@ public final class ServedTimeline: Sendable {
         read { state in
             guard state.leader?.peer == peer else { return }
             state.leader = nil
+            state.steadyBend = 0
             Self.bend(&state, by: 0, from: state.mapping.target(at: now), at: now, uncertainty: .zero)
         }
     }
@@ -128,15 +135,23 @@ public final class ServedTimeline: Sendable {
     private static func bend(
         _ state: inout State, by rate: Double, from ours: PTPInstant, at now: HostInstant, uncertainty: Duration
     ) {
-        let held = rate.isFinite ? max(-largestBend, min(largestBend, rate)) : 0
+        let held = held(rate)
         state.mapping = ClockMapping(
             sourceAnchor: now, targetAnchor: ours, rateOffset: held, uncertainty: uncertainty)
         state.isSteered = state.isSteered || held != 0
     }
 
+    private static func held(_ rate: Double) -> Double { max(-largestBend, min(largestBend, rate)) }
+
     private func read<Result>(_ body: (inout State) -> Result) -> Result {
-        let suspended = clock.suspended
+        let (suspended, now) = (clock.suspended, clock.now)
         return state.withLock { state in
+            let until = state.mapping.sourceAnchor.advanced(by: Self.correctionTime)
+            if state.mapping.rateOffset != state.steadyBend, now > until {
+                Self.bend(
+                    &state, by: state.steadyBend, from: state.mapping.target(at: until), at: until,
+                    uncertainty: state.mapping.uncertainty)
+            }
             // To speakers the time of our sleep has passed.
             if suspended - state.suspended >= SuspensionWatch.least {
                 state.mapping.targetAnchor = state.mapping.targetAnchor.advanced(by: suspended - state.suspended)

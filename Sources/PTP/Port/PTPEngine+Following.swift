@@ -6,8 +6,7 @@ extension PTPEngine {
     func ask(_ peer: IPv4Address, _ round: inout PTPRound) {
         round.questionSequence &+= 1
         round.writer.request(.delayRequest, sequence: round.questionSequence)
-        sendEvent(round.writer.bytes, to: peer)
-        let sent = HostInstant.now
+        let sent = sendEvent(round.writer.bytes, to: peer)
         round.observers[peer]?.observer.noteQuestion(round.questionSequence, sent: sent, by: identity)
     }
 

@@ -93,6 +93,28 @@ extension AudioFeeder {
         return true
     }
 
+    // MARK: Beginning in the middle
+
+    /// Frames of a block that lie before the place where the sound begins anew.
+    mutating func framesBeforeResuming(in block: PCMBlock) -> Int {
+        guard let moment = resumesFrom else { return 0 }
+        if block.end <= moment { return block.frames }
+        resumesFrom = nil
+        let frames = (moment - block.start).seconds * Double(block.format.sampleRate) / block.speed
+        return max(0, min(block.frames, Int(frames)))
+    }
+
+    /// Packets of a batch that end before it, but the last: decoders want that one for the next one's sake.
+    mutating func packetsBeforeResuming(in batch: PacketBatch) -> Int {
+        guard let moment = resumesFrom else { return 0 }
+        let count = batch.packets.prefix { packet in
+            packet.presentationTime.map { $0 + packet.duration <= moment } ?? false
+        }.count
+        guard count < batch.packets.count else { return max(0, count - 1) }
+        resumesFrom = nil
+        return max(0, count - 1)
+    }
+
     // MARK: Encoding
 
     /// Where sound does not follow on by more than this, an encoder begins anew. Above any rounding, below what is heard

@@ -20,6 +20,8 @@ struct AudioFeeder {
     var nextFormat: SampleBuffer?
     var isFinishing = false
     var isRefused = false
+    /// What lies before this is only there for codecs to settle.
+    var resumesFrom: MediaTime?
     /// Nothing is under way: how sound is handed over may change without a gap.
     var agreesAnew = true
     var speed: Double = 1
@@ -92,16 +94,17 @@ struct AudioFeeder {
             guard state.life == life else {
                 return (
                     changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain
+                    gain: state.gain, resume: MediaTime?.none
                 )
             }
             defer {
                 state.outputChanged = false
                 state.flushRequested = false
+                state.resumesFrom = nil
             }
             return (
                 changed: state.outputChanged, output: state.output, id: state.outputID, flush: state.flushRequested,
-                speed: state.speed, gain: state.gain
+                speed: state.speed, gain: state.gain, resume: state.resumesFrom
             )
         }
         if command.flush || command.changed { overtakePartialFlush() }
@@ -135,6 +138,7 @@ struct AudioFeeder {
             if let gain = command.gain { output?.setGain(gain) }
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
+        if command.flush || command.changed { resumesFrom = command.resume }
     }
 
     /// Drops what is under way, for a jump.
@@ -207,7 +211,8 @@ struct AudioFeeder {
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
-            pending = .packets(limit.map { packets.prefix(before: $0) } ?? packets, 0)
+            let wanted = limit.map { packets.prefix(before: $0) } ?? packets
+            pending = .packets(wanted, packetsBeforeResuming(in: wanted))
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
@@ -241,7 +246,13 @@ struct AudioFeeder {
             }
             guard try converter.receive(into: block) else { return false }
             if let limit, !block.cut(at: limit) { return true }
-            if let encoder { try encode(block, with: encoder) } else { pending = .block(block, 0) }
+            let unwanted = framesBeforeResuming(in: block)
+            if let encoder {
+                block.dropFirst(unwanted)
+                if block.frames > 0 { try encode(block, with: encoder) }
+            } else if unwanted < block.frames {
+                pending = .block(block, unwanted)
+            }
         } catch {
             renderer.tell(.cannotDecode(error))
             isRefused = true

@@ -46,6 +46,7 @@ extension AudioRenderer {
         let needed = moment.advanced(by: .zero - Self.settling)
         let old = state.kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
         guard old < state.kept.count else { return state.kept.removeAll(keepingCapacity: true) }
+        state.resumesFrom = moment
         state.kept.removeFirst(old)
         state.kept[0].flags.insert(.discontinuity)
         state.queue.insert(contentsOf: state.kept, at: 0)

@@ -61,6 +61,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var firstEnqueued: MediaTime?
         var finished = false
         var flushRequested = false
+        /// With a flush: what was enqueued before this moment is there for codecs to settle, and is not heard.
+        var resumesFrom: MediaTime?
         var output: (any AudioOutput)?
         var outputID = OutputID(0)
         var outputChanged = false
@@ -265,6 +267,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.queue.removeAll(keepingCapacity: true)
         state.kept.removeAll(keepingCapacity: true)
         state.isEnding = false
+        state.resumesFrom = nil
         state.enqueuedUntil = nil
         state.firstEnqueued = nil
         state.finished = false

@@ -51,7 +51,8 @@ extension TimebaseSnapshot {
         }
         view.current = TimebaseSegment(mediaAnchor: moment, hostAnchor: current.hostAnchor, rate: 0)
         if scheduled == nil {
-            view.scheduled = TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: current.rate)
+            view.scheduled = TimebaseSegment(
+                mediaAnchor: moment, hostAnchor: start, rate: current.rate, speed: current.speed)
         }
         return view
     }
@@ -74,6 +75,6 @@ extension TimebaseSegment {
     /// The same stretch, begun only where the film reaches a moment.
     fileprivate func beginning(at moment: MediaTime) -> TimebaseSegment {
         guard rate > 0, mediaAnchor < moment, let start = hostInstant(of: moment) else { return self }
-        return TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: rate)
+        return TimebaseSegment(mediaAnchor: moment, hostAnchor: start, rate: rate, speed: speed)
     }
 }

@@ -11,9 +11,19 @@ extension PlayerCore {
     /// Bends the line towards the clock of a speaker that insists on its own: sound inside it cannot be moved.
     func steer() {
         let now = parts.clock.now
-        guard now - lastSteering >= Self.steeringInterval, let line = renderer?.heldLine else { return }
+        guard now - lastSteering >= Self.steeringInterval else { return }
         lastSteering = now
-        synchronizer.steer(toward: line)
+        if let line = renderer?.heldLine {
+            synchronizer.steer(toward: line)
+        } else {
+            let segment = synchronizer.timebase.snapshot.segment(at: now)
+            guard segment.rate != segment.speed else { return }
+            // Nobody holds it any more: film passes at its own rate again.
+            synchronizer.steer(
+                toward: TimebaseSegment(
+                    mediaAnchor: segment.mediaTime(at: now), hostAnchor: now, rate: segment.speed,
+                    speed: segment.speed))
+        }
     }
 
     /// The computer was suspended. Film time stood still, and the film goes on from there: on a new line, once every

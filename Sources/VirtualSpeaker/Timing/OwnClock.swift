@@ -97,8 +97,11 @@ final class OwnClock: SenderClock, Sendable {
                 if !isSilent {
                     syncs &+= 1
                     writer.sync(sequence: syncs)
+                    let before = HostInstant.now
                     sockets.event.send(writer.bytes, to: sender, port: sockets.eventPort)
-                    writer.followUp(origin: PTPTimestamp(instant(at: .now)), sequence: syncs)
+                    // Later than that this thread was interrupted, and not the message.
+                    let left = min(.now, before.advanced(by: .microseconds(50)))
+                    writer.followUp(origin: PTPTimestamp(instant(at: left)), sequence: syncs)
                     sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort)
                 }
             }

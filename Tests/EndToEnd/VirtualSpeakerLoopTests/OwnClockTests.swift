@@ -242,6 +242,29 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
+        /// A speaker that asked for the time and asks no more: told of, and after 15 s brought back by a new session.
+        @Test func aRealtimeSpeakerWhoseClockStallsGetsANewSessionAndTheFilmGoesOn() throws {
+            let receiver = try receiver(["probes-stop=4"])
+            defer { receiver.stop() }
+            let output = speaker(receiver, directory(), route: .realtime)
+            let cinema = Cinema(output, synchronizer, events)
+            defer { cinema.renderer.invalidate() }
+            enqueue(cinema, seconds: 60)
+            _ = cinema.start()
+            let isStalled = cinema.run(for: .seconds(20)) {
+                cinema.notes.contains { if case .clock(.stalled, _) = $0 { true } else { false } }
+            }
+            try #require(isStalled)
+            #expect(output.interruption == nil, "sound goes on meanwhile")
+            let isBack = cinema.run(for: .seconds(25)) {
+                cinema.notes.contains { if case .outputRestored = $0 { true } else { false } }
+            }
+            try #require(isBack)
+            cinema.run(for: .seconds(6))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))
+            #expect(abs(late) < 1)
+        }
+
         @Test(arguments: [Route.buffered, .realtime])
         func afterASuspensionSoundGoesOnWithTheFilm(route: Route) throws {
             let receiver = try receiver([])

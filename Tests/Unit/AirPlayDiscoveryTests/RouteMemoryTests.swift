@@ -18,6 +18,16 @@ import Testing
         #expect(mended?.route == .buffered && mended?.failed.isEmpty == true)
     }
 
+    @Test func whoseClockItPlaysByIsRememberedUntilItTurnsOutOtherwise() throws {
+        let heard = try #require(
+            RouteMemory.after(
+                [.played, .insisted], on: .realtime, role: .grandmaster, sourceVersion: "980.1", before: nil))
+        #expect(heard.role == .follower)
+        let served = RouteMemory.after(
+            [.played, .declinedToServe], on: .realtime, role: .follower, sourceVersion: "980.1", before: heard)
+        #expect(served?.role == .grandmaster)
+    }
+
     @Test func nothingIsLearnedFromASessionThatPlayedNothing() {
         #expect(RouteMemory.after([], on: .realtime, role: .grandmaster, sourceVersion: nil, before: nil) == nil)
         #expect(RouteMemory.after(.probed, on: .realtime, role: .grandmaster, sourceVersion: nil, before: nil) == nil)

@@ -244,6 +244,53 @@ private struct Listener {
         #expect(!peer.isFollowed)
     }
 
+    @Test func nothingThatASpeakerSendsStopsTheClock() throws {
+        let ports: (UInt16, UInt16) = (32335, 32336)
+        let listener = try Listener(speaker, ports: ports)
+        let instance = try start(ports)
+        defer { instance.stop() }
+        instance.add(speaker)
+        var random: UInt64 = 88_172_645_463_325_252
+        func draw() -> UInt64 {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return random
+        }
+        var writer = PTPMessageWriter(identity: ClockIdentity(rawValue: 9))
+        for round in 0..<4000 {
+            switch draw() % 4 {
+            case 0: writer.sync(sequence: UInt16(round / 8))
+            case 1:
+                writer.followUp(
+                    origin: PTPTimestamp(seconds: draw() >> 16, nanoseconds: UInt32(truncatingIfNeeded: draw())),
+                    sequence: UInt16(round / 8), correction: Int64(bitPattern: draw()))
+            case 2: writer.announce(.sender(ClockIdentity(rawValue: draw())), sequence: UInt16(round))
+            default:
+                writer.delayResponse(
+                    received: PTPTimestamp(seconds: draw() >> 20, nanoseconds: 5),
+                    requester: PortIdentity(clock: clock, port: 0x8005), sequence: UInt16(draw() % 64))
+            }
+            var bytes = writer.bytes
+            // Some are damaged, and some are cut.
+            if draw() % 3 == 0 { bytes[Int(draw() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: draw()) }
+            if draw() % 9 == 0 { bytes.removeLast(Int(draw() % UInt64(bytes.count))) }
+            let isEvent = draw() % 2 == 0
+            (isEvent ? listener.event : listener.general).send(bytes, to: master, port: isEvent ? ports.0 : ports.1)
+            if round % 200 == 0 { HostInstant.now.advanced(by: .milliseconds(5)).sleep() }
+        }
+        writer.request(.delayRequest, sequence: 4711)
+        listener.event.send(writer.bytes, to: master, port: ports.0)
+        let answered = listener.next(on: listener.general) { message, _ -> Bool? in
+            guard case .delayResponse = message.content, message.header.sequence == 4711 else { return nil }
+            return true
+        }
+        #expect(answered == true)
+        if let timeline = instance.timeline(for: speaker) {
+            #expect(abs(timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
+        }
+    }
+
     @Test func strangersGetNoAnswer() throws {
         let ports: (UInt16, UInt16) = (32327, 32328)
         let stranger = try Listener(IPv4Address("127.0.0.3")!, ports: ports)

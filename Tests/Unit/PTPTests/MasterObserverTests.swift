@@ -58,6 +58,16 @@ import Testing
         #expect(abs(known.target(at: at(20)).nanoseconds - master.clock.time(at: at(20)).nanoseconds) < 150_000)
     }
 
+    @Test func aMasterThatIsInterruptedBeforeItReadsItsClockIsNotBelievedToBeQuick() throws {
+        var (observer, master) = (MasterObserver(), SimulatedMaster())
+        (master.clock.partsPerMillion, master.clock.interruptions) = (50, 0.05)
+        listen(&observer, to: &master, from: 0, until: 60)
+        for second in stride(from: 60.0, to: 120, by: 5) {
+            #expect(abs(try error(observer, master, at: second)) < 200)
+            listen(&observer, to: &master, from: second, until: second + 5)
+        }
+    }
+
     @Test func timesThatContradictTheLineAreLeftOut() throws {
         var (observer, master) = (MasterObserver(), SimulatedMaster())
         listen(&observer, to: &master, from: 0, until: 10)

@@ -71,6 +71,19 @@ import Testing
         #expect(served.timeline.epoch == epoch)
     }
 
+    @Test func aMasterThatFallsSilentIsRememberedByItsRate() {
+        let served = ServedTimeline(clock: clock)
+        served.follow(master, of: speaker, at: mapping(ahead: 0, partsPerMillion: 20), isPlaying: true)
+        // Two milliseconds to make up for: as fast as is allowed, but not for ever.
+        served.follow(master, of: speaker, at: mapping(ahead: 2_000_000, partsPerMillion: 20), isPlaying: true)
+        #expect(served.timeline.mapping.rateOffset == ServedTimeline.largestBend)
+        let before = served.instant(at: clock.now)
+        clock.advance(by: .seconds(101))
+        let gained = before.duration(to: served.instant(at: clock.now)) - .seconds(101)
+        #expect(abs(gained.inMilliseconds - (0.1 + 100 * 0.02)) < 1e-3)
+        #expect(abs(served.timeline.mapping.rateOffset - 20e-6) < 1e-12)
+    }
+
     @Test func aMasterThatStepsMakesMomentsGivenEarlierVoidAndMovesNobodyElse() throws {
         let served = ServedTimeline(clock: clock)
         served.follow(master, of: speaker, at: mapping(ahead: 1000), isPlaying: true)

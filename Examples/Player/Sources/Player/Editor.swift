@@ -1,7 +1,8 @@
 import Foundation
 import Talkie
 
-/// Carries out what a person types: `list`, `add FILE`, `remove N`, `move N M`, `skip`, `pause`, `play`, `quit`.
+/// Carries out what a person types: `list`, `add FILE`, `remove N`, `move N M`, `volume N`, `skip`, `pause`,
+/// `play`, `quit`.
 /// Numbers count the queue's items from 1.
 final class Editor: Sendable {
     private let player: QueuePlayer
@@ -32,11 +33,12 @@ final class Editor: Sendable {
             guard let item = item(1), words.count > 2, let place = Int(words[2]) else { return say("move N M") }
             let before = items.filter { $0 != item }.prefix(max(0, place - 1)).last
             edit(.move(item.id, after: before?.id), "moved \(item.address)")
+        case "volume": player.setVolume(words.count > 1 ? Double(words[1]) ?? 100 : 100)
         case "skip": player.skip()
         case "pause": player.pause()
         case "play": player.play()
         case "quit": quit.withLock { wantsQuit = true }
-        default: say("list, add FILE, remove N, move N M, skip, pause, play or quit")
+        default: say("list, add FILE, remove N, move N M, volume N, skip, pause, play or quit")
         }
     }
 

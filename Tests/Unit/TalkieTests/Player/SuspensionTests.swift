@@ -95,5 +95,8 @@ import Testing
         let sound = cinema.soundErrors.withLock { $0 }.map { abs($0.inMilliseconds) }.sorted()
         #expect(sound[sound.count * 98 / 100] < 1)
         #expect(cinema.card.playout?.underrunCount == 0)
+        line.withLock { $0 = nil }
+        cinema.run(for: .seconds(2))
+        #expect(cinema.synchronizer.timebase.rate == 1, "nobody holds it any more")
     }
 }

@@ -1,0 +1,100 @@
+import Foundation
+import MediaCore
+import Testing
+
+/// The tutorial's player, built as a package of its own that depends on this one, plays to a speaker.
+extension SpeakerLabTests {
+    @Suite struct SamplePlayerTests {
+        /// Built beside the test bundle (`make test` does so).
+        private static let player = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("Player")
+
+        /// The program, its standard input, and what it has said so far.
+        private final class Running {
+            private let process = Process()
+            private let input = Pipe()
+            private let output = Pipe()
+            private let text = Lock("")
+            private let arrival = Signal()
+
+            init(_ arguments: [String]) throws {
+                process.executableURL = player
+                process.arguments = arguments
+                process.standardInput = input
+                process.standardOutput = output
+                output.fileHandleForReading.readabilityHandler = { [text, arrival] handle in
+                    let words = String(decoding: handle.availableData, as: UTF8.self)
+                    text.withLock { $0 += words }
+                    arrival.raise()
+                }
+                try process.run()
+            }
+
+            var said: String { text.withLock { $0 } }
+
+            func type(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+            func waitUntilSaid(_ words: String, atMost limit: Duration) throws {
+                let deadline = HostInstant.now.advanced(by: limit)
+                while !said.contains(words) {
+                    try #require(arrival.wait(until: deadline), "it never said '\(words)', but: \(said)")
+                }
+            }
+
+            func end() -> Int32 {
+                process.waitUntilExit()
+                output.fileHandleForReading.readabilityHandler = nil
+                return process.terminationStatus
+            }
+
+            deinit { if process.isRunning { process.terminate() } }
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.allCases)
+        func anItemThatIsRemovedWhileItsNeighbourPlaysIsNeverHeard(receiver: Receiver) throws {
+            try #require(
+                FileManager.default.isExecutableFile(atPath: Self.player.path),
+                "build it: swift build --package-path Examples/Player --scratch-path .build")
+            let files = [
+                try Lab.tone(500, seconds: 6, rate: 44100, ["-c:a", "aac", "-b:a", "192k"], named: "one.m4a"),
+                try Lab.tone(1200, seconds: 5, rate: 48000, ["-c:a", "libmp3lame", "-b:a", "192k"], named: "two.mp3"),
+                try Lab.tone(
+                    1000, seconds: 3, rate: 48000, ["-c:a", "libmp3lame", "-b:a", "192k"], named: "three.mp3"),
+                try Lab.tone(2000, seconds: 3, rate: 48000, ["-c:a", "alac"], named: "four.m4a"),
+            ]
+            defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+            let peer = try Peer(receiver)
+            try peer.record(seconds: 22)
+            let running = try Running(["--speaker", "airplay://\(peer.host):\(peer.port)"] + files.map(\.path))
+            running.type("volume 100")
+            try running.waitUntilSaid("playing \(files[0].path)", atMost: .seconds(15))
+            // By now the speaker holds the whole queue.
+            HostInstant.now.advanced(by: .seconds(3)).sleep()
+            running.type("remove 2")
+            try running.waitUntilSaid("removed \(files[1].path)", atMost: .seconds(3))
+            #expect(running.said.contains("nothing of the old order is heard"), "\(running.said)")
+            try running.waitUntilSaid("playing \(files[3].path)", atMost: .seconds(15))
+            #expect(running.end() == 0)
+            print(running.said)
+            #expect(!running.said.contains("playing \(files[1].path)"))
+            let recording = try ToneRecording(peer.recorded())
+            let stretches = recording.stretches(of: [500, 1000, 1200, 2000])
+            print("\(receiver): \(stretches)")
+            #expect(!stretches.contains { $0.hertz == 1200 }, "the removed item is heard: \(stretches)")
+            for (hertz, seconds) in [(500, 6.0), (1000, 3), (2000, 3)] {
+                let heard = stretches.filter { $0.hertz == hertz }.reduce(0) { $0 + $1.end - $1.start }
+                #expect(
+                    heard < seconds + 0.06 && heard > (Bounds.isTight ? seconds - 0.06 : 1), "\(hertz) Hz")
+            }
+            guard stretches.count == 3 else {
+                #expect(!Bounds.isTight, "\(stretches)")
+                return
+            }
+            for (before, after) in zip(stretches, stretches.dropFirst()) {
+                let error = recording.jointError(before, after)
+                print("\(receiver): \(before.hertz) to \(after.hertz) Hz, joint error \(error) samples")
+                if Bounds.isTight { #expect(abs(error) < 1.5) }
+            }
+        }
+    }
+}
