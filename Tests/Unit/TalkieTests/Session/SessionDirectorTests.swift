@@ -147,6 +147,33 @@ import Testing
         #expect(told.contains("'recording' is back."))
     }
 
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
+        #expect(rig.director.lostOutputs == [OutputID(0)])
+        let waiting = Rig("long")
+        #expect(
+            waiting.run(
+                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        #expect(waiting.director.lostOutputs.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+        let rig = Rig("short")
+        let states = rig.player.states
+        let phases = Task {
+            var phases: [PlayerState.Phase] = []
+            for await state in states where phases.last != state.phase { phases.append(state.phase) }
+            return phases
+        }
+        #expect(rig.run() == 0)
+        let seen = await phases.value
+        #expect(seen.contains(.playing) || seen.contains(.ended), "\(seen)")
+        #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
+    }
+
     @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
