@@ -121,7 +121,9 @@ let package = Package(
             name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
-        tests("SoundCardTests", in: "Integration", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests(
+            "SoundCardTests", in: "Integration",
+            ["AirPlay", "VirtualSpeaker", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore"]),
         tests(
             "DiscoveryTests", in: "Integration",
             ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),

@@ -170,7 +170,9 @@ final class SyntheticConverter: PCMConverter {
     init(speed: Double) { self.speed = speed }
 
     func send(_ buffer: SampleBuffer) {
-        if case .encodedAudio(_, let batch) = buffer.payload { packets += batch.packets }
+        // There is nothing that a decoder would have to get used to.
+        guard !buffer.flags.contains(.decodeOnly), case .encodedAudio(_, let batch) = buffer.payload else { return }
+        packets += batch.packets
     }
     func finish() {}
     func reset() {

@@ -140,13 +140,16 @@ final class MemberChange: @unchecked Sendable {
     private func beginFilling(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
         progress = .filling
         let ahead = joining.isEmpty ? Self.margin * 4 : allowance
-        let moment = context.timebase.snapshot.mediaTime(at: now.advanced(by: lead + ahead))
-        let flushes = group.feeding.withLock { _ in
-            let (sound, isAll, flushes) = group.state.withLock {
-                ($0.history.sound(from: moment), $0.hasFinished, $0.flushes)
+        let snapshot = context.timebase.snapshot
+        let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
+        let (moment, flushes) = group.feeding.withLock { _ in
+            let (moment, sound, isAll, flushes) = group.state.withLock { state in
+                // Where the film stands it goes on from there, to the frame.
+                let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.joint(from: wanted)
+                return (moment, state.history.sound(from: moment), state.hasFinished, state.flushes)
             }
             for lane in joining { lane.fill(sound, from: moment, isAll: isAll) }
-            return flushes
+            return (moment, flushes)
         }
         phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingPatience))
         return .zero

@@ -52,13 +52,38 @@ struct SoundHistory {
 
     mutating func removeAll() { self = SoundHistory() }
 
-    /// Everything that is needed to be heard from a film moment on.
+    /// The first film moment from one on at which packets join: sound can begin there on every output, also on those
+    /// that take packets whole. The moment itself where nothing is known of it yet, or sound is not in packets.
+    func joint(from moment: MediaTime) -> MediaTime {
+        guard let buffer = buffers[first...].first(where: { $0.end! > moment }),
+            case .encodedAudio(_, let batch) = buffer.payload
+        else { return moment }
+        var end = buffer.presentationTime!
+        for packet in batch.packets {
+            let start = packet.presentationTime ?? end
+            if start >= moment { return start }
+            end = start + packet.duration
+        }
+        return max(moment, buffer.end!)
+    }
+
+    /// Everything that is needed to be heard from a film moment on, which is best a joint. What goes before is for
+    /// decoders only.
     func sound(from moment: MediaTime) -> [SampleBuffer] {
         let begin = moment.advanced(by: .zero - Self.runIn)
-        var sound = buffers[first...].drop { $0.end! <= begin }.map { $0 }
-        guard !sound.isEmpty else { return [] }
-        sound[0] = sound[0].suffix(from: begin)
-        sound[0].flags.insert(.discontinuity)
+        var sound: [SampleBuffer] = []
+        for buffer in buffers[first...].drop(while: { $0.end! <= begin }) {
+            if buffer.presentationTime! >= moment {
+                sound.append(buffer)
+            } else if buffer.end! <= moment {
+                if let only = buffer.forDecodersOnly { sound.append(only) }
+            } else {
+                let (head, tail) = buffer.parted(at: moment)
+                if let only = head?.forDecodersOnly { sound.append(only) }
+                sound.append(tail)
+            }
+        }
+        if !sound.isEmpty { sound[0].flags.insert(.discontinuity) }
         return sound
     }
 }
@@ -72,43 +97,60 @@ extension SampleBuffer {
         }
     }
 
-    /// The same sound without the packets, or frames, that end before a moment. Long buffers only: the sound of a
-    /// quarter of a second is taken whole.
-    fileprivate func suffix(from moment: MediaTime) -> SampleBuffer {
-        guard let start = presentationTime, (moment - start).duration > .milliseconds(250) else { return self }
-        var rest = self
+    /// Nil where there is nothing to decode.
+    fileprivate var forDecodersOnly: SampleBuffer? {
+        guard case .encodedAudio = payload else { return nil }
+        var buffer = self
+        buffer.flags.insert(.decodeOnly)
+        return buffer
+    }
+
+    /// What ends before a moment within, if anything does, and the rest. Packets are not cut; decoded sound is.
+    fileprivate func parted(at moment: MediaTime) -> (head: SampleBuffer?, tail: SampleBuffer) {
+        guard let start = presentationTime else { return (nil, self) }
+        var (head, tail) = (self, self)
+        let joint: MediaTime
         switch payload {
         case .encodedAudio(let format, let batch):
             var end = start
-            var left = 0
+            var count = 0
             for packet in batch.packets {
                 let next = (packet.presentationTime ?? end) + packet.duration
                 if next > moment { break }
                 end = next
-                left += 1
+                count += 1
             }
-            let copy = PacketBatch(reservingBytes: batch.byteCount, packets: batch.packets.count - left)
-            for packet in batch.packets.dropFirst(left) { batch.withBytes(of: packet) { copy.append($0, as: packet) } }
-            rest.payload = .encodedAudio(format, copy)
-            rest.presentationTime = end
-            rest.duration = start + duration - end
+            guard count > 0, count < batch.packets.count else { return (nil, self) }
+            func part(_ packets: ArraySlice<PacketBatch.Packet>) -> Payload {
+                let copy = PacketBatch(reservingBytes: batch.byteCount, packets: packets.count)
+                for packet in packets { batch.withBytes(of: packet) { copy.append($0, as: packet) } }
+                return .encodedAudio(format, copy)
+            }
+            head.payload = part(batch.packets[..<count])
+            tail.payload = part(batch.packets[count...])
+            joint = end
         case .pcm(let block):
-            let rate = Int32(block.format.sampleRate)
-            let film = Double((moment - start).nanoseconds) / max(0.01, block.speed)
-            let left = min(block.frames, max(0, Int(film * 1e-9 * Double(rate))))
-            let copy = PCMBlock(format: block.format, capacity: block.frames - left)
-            copy.frames = block.frames - left
-            copy.speed = block.speed
-            let passed = MediaTime(
-                nanoseconds: Int64(Double(left) / Double(rate) * 1e9 * block.speed))
-            copy.start = block.start + passed
-            copy.samples.update(
-                from: block.samples + left * block.format.channels, count: copy.frames * block.format.channels)
-            rest.payload = .pcm(copy)
-            rest.presentationTime = start + passed
-            rest.duration = duration - passed
-        case .encodedVideo, .picture: break
+            let rate = Double(block.format.sampleRate)
+            let film = Double((moment - start).nanoseconds) * 1e-9 / max(0.01, block.speed)
+            let count = min(block.frames - 1, max(0, Int((film * rate).rounded())))
+            guard count > 0 else { return (nil, self) }
+            joint = start + MediaTime(nanoseconds: Int64((Double(count) / rate * 1e9 * block.speed).rounded()))
+            func part(_ from: Int, _ frames: Int, _ start: MediaTime) -> Payload {
+                let copy = PCMBlock(format: block.format, capacity: frames)
+                copy.frames = frames
+                copy.speed = block.speed
+                copy.start = start
+                let channels = block.format.channels
+                copy.samples.update(from: block.samples + from * channels, count: frames * channels)
+                return .pcm(copy)
+            }
+            head.payload = part(0, count, block.start)
+            tail.payload = part(count, block.frames - count, joint)
+        case .encodedVideo, .picture: return (nil, self)
         }
-        return rest
+        head.duration = joint - start
+        tail.presentationTime = joint
+        tail.duration = start + duration - joint
+        return (head, tail)
     }
 }

@@ -211,6 +211,8 @@ struct AudioFeeder {
         guard !isRefused else { return true }
         switch (delivery, buffer.payload) {
         case (.passThrough, .encodedAudio(_, let packets)):
+            // The output would play it: it plays whatever it has in time.
+            guard !buffer.flags.contains(.decodeOnly) else { return true }
             let wanted = limit.map { packets.prefix(before: $0) } ?? packets
             pending = .packets(wanted, packetsBeforeResuming(in: wanted))
         case (.sampleBuffers, _): pending = .buffer(buffer)

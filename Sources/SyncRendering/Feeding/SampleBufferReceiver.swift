@@ -64,6 +64,14 @@ public final class SampleBufferReceiver {
         renderer.flush()
     }
 
+    /// Drops what lies from a film time on, even from a speaker's buffer, while what lies before goes on; see
+    /// `AudioRenderer.flush(fromSourceTime:completion:)`. A layer, whose queue is short, refuses.
+    public nonisolated(nonsending) func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
+        guard let renderer, renderer.demand.isSupplier(number) else { return .overtaken }
+        guard let sound = renderer as? AudioRenderer else { return .refused(leadNeeded: nil) }
+        return await sound.flush(fromSourceTime: time)
+    }
+
     /// No more follows for now: what was enqueued plays to its end, and is sufficient for a start however short it is.
     /// More may be enqueued all the same.
     public func finish() {

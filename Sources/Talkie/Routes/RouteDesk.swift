@@ -27,6 +27,8 @@ final class RouteDesk {
     private(set) var chosen: [OfferedRoute]
     /// Before the choice that is under way.
     private var before: [OfferedRoute]?
+    /// Where the sound went on other evenings, until somebody chooses or it was offered.
+    private var remembered: [String]?
     /// Beside the others, 0…100, by id; 100 where nothing was set.
     private var volumes: [String: Double] = [:]
     private(set) var picker: RoutePicker?
@@ -68,6 +70,8 @@ final class RouteDesk {
         look()
         var picker = RoutePicker()
         picker.update(rows)
+        // The likely place is one key away.
+        if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
         self.picker = picker
     }
 
@@ -121,6 +125,25 @@ final class RouteDesk {
         case .setVolume(let id, let volume): setVolume(volume, of: id)
         }
     }
+
+    // MARK: What is remembered
+
+    /// Where the sound went on other evenings: looked for, and known when it is there.
+    func expect(_ ids: [String]) {
+        guard ids != self.ids else { return }
+        remembered = ids
+        look()
+    }
+
+    /// The remembered places, once all of them are there and none is in the way; nil before that, and after a choice.
+    var likely: [OfferedRoute]? {
+        guard let remembered, before == nil else { return nil }
+        let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
+        return routes.count == remembered.count ? routes : nil
+    }
+
+    /// It was offered or taken.
+    func forgetLikely() { remembered = nil }
 
     // MARK: What is chosen
 

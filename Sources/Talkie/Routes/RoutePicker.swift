@@ -48,6 +48,9 @@ struct RoutePicker {
         }
     }
 
+    /// Puts a person on a row.
+    mutating func go(to id: String) { if rows.contains(where: { $0.id == id }) { current = id } }
+
     var index: Int? { rows.firstIndex { $0.id == current } }
 
     // MARK: What a person does

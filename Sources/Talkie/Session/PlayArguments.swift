@@ -11,6 +11,8 @@ public struct PlayArguments: Sendable {
     public var speakers: [SpeakerChoice] = []
     /// The user's own delay sets calibrated ones aside.
     public var isAudioDelayChosen = false
+    /// What is made of where the sound went on other evenings, when nothing is said about it.
+    public var routeMemory: RouteMemoryPolicy = .ask
     /// What to do when everything that plays is lost.
     public var lostRoute: LostRoutePolicy = .wait
     public var isFullScreen = false
@@ -45,6 +47,16 @@ public enum SpeakerChoice: Sendable, Hashable {
             throw ValueError(error.message)
         }
     }
+}
+
+/// What a session makes of where the sound went on other evenings.
+public enum RouteMemoryPolicy: String, Sendable, CaseIterable {
+    /// Neither kept nor offered.
+    case never
+    /// The likely place is offered.
+    case ask
+    /// The sound goes to the likely place by itself.
+    case always
 }
 
 /// What a session does when the sound has nowhere to go any more: a card unplugged, a speaker gone.

@@ -33,6 +33,7 @@ extension SessionDirector {
 
     func take(_ news: RouteDesk.News) {
         let told = desk?.hear(news)
+        offerLikely()
         refreshRoutePicker()
         guard let told else { return }
         noteRoutes()
@@ -46,6 +47,55 @@ extension SessionDirector {
             tell(told)
         }
     }
+
+    // MARK: Other evenings
+
+    /// How long the offer of the likely place stays.
+    private static let offerDuration = Duration.seconds(6)
+
+    /// When nothing was said about where the sound goes, other evenings are asked.
+    func recallRoutes() {
+        guard let desk, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
+            arguments.routeMemory != .never, !hasRecalled
+        else { return }
+        hasRecalled = true
+        let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
+        let habits = RouteHabits(stage.stateFolder)
+        if let likely = habits.likely(
+            folder: RouteHabits.folder(of: queue.current.address), hour: RouteHabits.hour, minutes: minutes)
+        {
+            desk.expect(likely)
+        }
+    }
+
+    /// The likely place is there: it is offered or taken, once.
+    private func offerLikely() {
+        guard let desk, let routes = desk.likely else { return }
+        let name = routes.map(\.name).joined(separator: ", ")
+        if arguments.routeMemory == .always {
+            desk.forgetLikely()
+            desk.choose(routes.map(\.id))
+        } else if !hasOffered {
+            hasOffered = true
+            stage.screen?.show(
+                ScreenMessage("Sound on \(name), as before?  s, Enter", for: Self.offerDuration, at: .corner))
+            say(.info, "sound on \(name), as before? Press s, then Enter")
+        }
+    }
+
+    /// Remembers where the sound of this session went, if a film has played.
+    func keepHabit() {
+        guard let desk, arguments.routeMemory != .never, queue.hasBegun, stage.player.state.hasAudio, !desk.ids.isEmpty
+        else { return }
+        let state = stage.player.state
+        // Losing it costs a key press, so failures are silent.
+        try? RouteHabits(stage.stateFolder).note(
+            RouteHabits.Evening(
+                folder: RouteHabits.folder(of: queue.current.address), hour: RouteHabits.hour,
+                minutes: state.duration.map { Int($0.seconds / 60) }, routes: desk.ids))
+    }
+
+    // MARK: Signs
 
     /// Where the sound goes, in the corner for a moment.
     func sign() {

@@ -1,3 +1,4 @@
+internal import AirPlay
 internal import Glibc
 internal import LocalOutput
 internal import MediaCore
@@ -19,6 +20,8 @@ final class SessionDirector: @unchecked Sendable {
         /// Makes the outputs of places that are chosen later, and the places that play at the start.
         var outputs = RouteOutputs()
         var routes: [OfferedRoute] = []
+        /// Where other evenings are kept.
+        var stateFolder = StateFolder.standard()
         var calibration: RouteCalibration?
     }
 
@@ -45,6 +48,9 @@ final class SessionDirector: @unchecked Sendable {
     var notedRoutes: Set<Int> = []
     /// Outputs that fell silent by themselves.
     var lostOutputs: [OutputID] = []
+    /// Other evenings were asked, and the likely place was offered.
+    var hasRecalled = false
+    var hasOffered = false
 
     /// How often the status line is written anew: a person cannot read faster.
     private static let statusInterval = Duration.milliseconds(200)
@@ -99,6 +105,7 @@ final class SessionDirector: @unchecked Sendable {
             refreshRoutePicker()
             showStatus()
         }
+        keepHabit()
         desk?.close()
         stage.screen?.stop()
     }
@@ -202,7 +209,10 @@ final class SessionDirector: @unchecked Sendable {
             }
         }
         if queue.count > 1 { say(.info, "playing '\(title)' (\(queue.number) of \(queue.count))") }
-        if state.hasAudio { noteRoutes() }
+        if state.hasAudio {
+            noteRoutes()
+            recallRoutes()
+        }
     }
 
     private func noteScreen() {

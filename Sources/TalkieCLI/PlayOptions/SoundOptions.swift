@@ -42,6 +42,30 @@ struct SoundOptions: ParsableArguments {
         })
     var startPolicy: PlayerOptions.StartPolicy = .wait
 
+    @Option(
+        help: ArgumentHelp(
+            "Without --speaker: where the sound went on other evenings is not kept, is offered, or is taken.",
+            valueName: "never|ask|always"),
+        transform: {
+            guard let policy = RouteMemoryPolicy(rawValue: $0) else {
+                throw ValueError("a route memory is never, ask or always")
+            }
+            return policy
+        })
+    var routeMemory: RouteMemoryPolicy = .ask
+
+    @Option(
+        help: ArgumentHelp(
+            "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause.",
+            valueName: "wait|local|pause"),
+        transform: {
+            guard let policy = LostRoutePolicy(rawValue: $0) else {
+                throw ValueError("a lost route is answered with wait, local or pause")
+            }
+            return policy
+        })
+    var lostRoute: LostRoutePolicy = .wait
+
     func apply(to arguments: inout PlayArguments) {
         arguments.speakers = speakers
         arguments.options.audioDevice = audioDevice
@@ -50,5 +74,7 @@ struct SoundOptions: ParsableArguments {
         arguments.options.audioDelay = audioDelay ?? .zero
         arguments.isAudioDelayChosen = audioDelay != nil
         arguments.options.startPolicy = startPolicy
+        arguments.routeMemory = routeMemory
+        arguments.lostRoute = lostRoute
     }
 }

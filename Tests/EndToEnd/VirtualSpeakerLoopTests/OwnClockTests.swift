@@ -161,9 +161,10 @@ extension LoopTests {
             print(
                 "own clock, \(route), \(quirk): \(errors.map { ($0 * 1000).rounded() / 1000 }) ms late, bent by \(bend) ppm"
             )
-            // On a busy machine the first stamps are a millisecond off; what is left of that fades meanwhile.
+            #expect(abs(errors.sorted()[4]) < 0.5)
             #expect(errors.allSatisfy { abs($0) < 1.5 })
-            #expect(bend > 10 && bend < 100.1)
+            // What a busy machine's first stamps left to be corrected fades meanwhile.
+            #expect(abs(bend - 50) < 40)
             #expect(speaker.failure == nil)
         }
 

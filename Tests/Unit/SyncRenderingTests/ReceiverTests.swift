@@ -131,6 +131,13 @@ import Testing
         #expect(layer.count == 0)
     }
 
+    @Test func aFlushFromATimeIsAskedOfWhoCanDoIt() async throws {
+        let layer = DisplayLayer()
+        let (first, second) = (layer.sampleBufferReceiver(), layer.sampleBufferReceiver())
+        #expect(await first.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) == .overtaken)
+        #expect(await second.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) == .refused(leadNeeded: nil))
+    }
+
     @Test func aLayerHoldsItsSupplierBack() async throws {
         let layer = DisplayLayer(depth: 4)
         let receiver = layer.sampleBufferReceiver()

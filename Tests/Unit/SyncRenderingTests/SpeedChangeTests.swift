@@ -121,6 +121,23 @@ import Testing
         #expect(output.state.withLock { $0.packets.count } > packets)
     }
 
+    /// What was flushed away stays away, also when what is left is stretched anew.
+    @Test func aChangeOfSpeedBringsNothingBackThatWasFlushed() throws {
+        let stage = try playing()
+        stage.renderer.stopRequestingMediaData()
+        let end = stage.synchronizer.currentTime.advanced(by: .milliseconds(800))
+        let answer = Lock<PartialFlushResult?>(nil)
+        stage.renderer.flush(fromSourceTime: end) { result in answer.withLock { $0 = result } }
+        stage.run(for: .milliseconds(50))
+        #expect(answer.withLock { $0 } == .flushed(from: end))
+        stage.synchronizer.setRate(1.5)
+        stage.run(for: .seconds(4))
+        let films = stage.sounds(from: HostInstant(nanoseconds: 0)).map(\.film)
+        // Where sound ends abruptly the resampler rings for some frames, and a number that rings is another number.
+        #expect(films.count { $0 > end.seconds + 0.01 } < 8)
+        #expect(films.contains { $0 > end.seconds - 0.1 && $0 <= end.seconds })
+    }
+
     // MARK: Bad input
 
     private func buffer(_ stage: VirtualStage, at time: MediaTime?, number: Int64) throws -> SampleBuffer {

@@ -63,7 +63,7 @@ struct PanelDrawing {
             }
         }
         if layout.hasHint {
-            let baseline = layout.top(of: layout.first + layout.count) + 9
+            let baseline = layout.top(of: layout.first + layout.count) + 12
             write(panel.hint, Measure.margin, baseline, width - 2 * Measure.margin, scale, &faint)
         }
         blend(PenStroke.inked(faint, in: size, pen: 0.42 * scale, rim: 0.3 * scale), share: 0.6, over: &pixels)

@@ -15,7 +15,7 @@ struct PanelLayout: Hashable {
         static let margin = 6.0
         static let row = 13.0
         static let title = 15.0
-        static let hint = 12.0
+        static let hint = 15.0
         static let mark = 11.0
         static let bar = 42.0
         static let gap = 6.0

@@ -19,6 +19,8 @@ import Testing
         #expect(KeyBindings.action(for: "Ctrl++") == .addAudioDelay(.milliseconds(100)))
         #expect(KeyBindings.action(for: "MBTN_LEFT_DBL") == .toggleFullScreen)
         #expect(KeyBindings.action(for: "q") == .quit)
+        #expect(KeyBindings.action(for: "S") == .screenshot)
+        #expect(KeyBindings.action(for: "s") == .chooseRoute, "the one that is Talkie's own")
         #expect(KeyBindings.action(for: ">") == .next)
         #expect(KeyBindings.action(for: "F13") == nil && KeyBindings.action(for: "") == nil)
     }

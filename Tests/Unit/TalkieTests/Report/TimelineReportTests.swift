@@ -38,6 +38,32 @@ import Testing
         #expect(report.text.contains("drifts +0.300 ms a minute"))
     }
 
+    @Test func aRouteThatJoinsOrLeavesIsComparedOnlyWithThePicturesOfItsOwnTime() throws {
+        var timeline = SyntheticTimeline()
+        timeline.head()
+        timeline.add("route", at: 0, #""route":0,"state":"opened","name":"card","kind":"soundCard""#)
+        timeline.start(at: 0)
+        timeline.play(from: 0, to: 10, pictureMs: 1) { _ in 1 }
+        timeline.add(
+            "route", at: 9.9, #""route":1,"state":"joined","film":10,"anchor_ns":\#(timeline.instant(10))"#)
+        timeline.add("route", at: 9.9, #""route":0,"state":"left","film":10,"anchor_ns":\#(timeline.instant(10))"#)
+        timeline.add("route", at: 9.95, #""route":1,"state":"opened","name":"Kitchen","kind":"bufferedSpeaker""#)
+        for second in 10..<20 {
+            timeline.drift(at: Double(second), errorMs: 5, route: 1)
+            for index in 0..<25 { timeline.frame(due: Double(second) + Double(index) / 25, lateMs: 1) }
+        }
+        timeline.drift(at: 20, errorMs: 5, route: 1)
+        let report = try TimelineReport(text: timeline.text)
+        #expect(report.routes.map(\.name) == ["card", "Kitchen"])
+        #expect(report.routes[0].offset.quantities.count == 250 && report.routes[0].offset.quantities.worst == 0)
+        #expect(report.routes[1].offset.quantities.count == 250)
+        #expect(report.routes[1].offset.quantities.quantiles([0.5]) == [4])
+        #expect(report.routes.allSatisfy { $0.offset.unmatched == 0 })
+        #expect(report.text.contains("change    'Kitchen' is heard from 00:10 of the film on"))
+        #expect(report.text.contains("change    'card' is silent from 00:10 of the film on"))
+        #expect(report.garbageLines == 0)
+    }
+
     @Test func aStandstillAndAJumpDoNotColourTheOffset() throws {
         var timeline = SyntheticTimeline()
         timeline.start(at: 0, rate: 0)

@@ -1,3 +1,4 @@
+import AirPlay
 import Glibc
 import LocalOutput
 import MediaCore
@@ -17,6 +18,8 @@ import Testing
         let director: SessionDirector
         let output = RecordingOutput(capacity: 48_000 * 60)
         private let distributor: EventDistributor
+        /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
+        let folder = TemporaryFolder()
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(_ films: String..., arguments: PlayArguments = PlayArguments(files: [])) {
@@ -41,7 +44,8 @@ import Testing
             director = SessionDirector(
                 stage: SessionDirector.Stage(
                     player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
-                    keys: nil, distributor: distributor, route: output),
+                    keys: nil, distributor: distributor, route: output,
+                    stateFolder: StateFolder(path: folder.path)),
                 arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
 
@@ -141,6 +145,53 @@ import Testing
         let told = rig.person.output()
         #expect(told.contains("'recording' has fallen silent."))
         #expect(told.contains("'recording' is back."))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.output(OutputID(0), isLost: true), .terminalKey("q")) == 0)
+        #expect(rig.director.lostOutputs == [OutputID(0)])
+        let waiting = Rig("long")
+        #expect(
+            waiting.run(
+                .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
+        #expect(waiting.director.lostOutputs.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
+        let rig = Rig("short")
+        let states = rig.player.states
+        let phases = Task {
+            var phases: [PlayerState.Phase] = []
+            for await state in states where phases.last != state.phase { phases.append(state.phase) }
+            return phases
+        }
+        #expect(rig.run() == 0)
+        let seen = await phases.value
+        #expect(seen.contains(.playing) || seen.contains(.ended), "\(seen)")
+        #expect(rig.player.audioOutputs.map(\.name) == ["recording"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
+        let kept = Rig("long")
+        #expect(kept.run(.terminalKey("q")) == 0)
+        var arguments = PlayArguments(files: [])
+        arguments.routeMemory = .never
+        let unkept = Rig("long", arguments: arguments)
+        #expect(unkept.run(.terminalKey("q")) == 0)
+        #expect(RouteHabits(StateFolder(path: unkept.folder.path)).evenings.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
+        let rig = Rig("long")
+        #expect(
+            rig.run(
+                .terminalKey("s"), .terminalKey("LEFT"), .terminalKey("m"), .terminalKey("ESC"), .terminalKey("9"),
+                .terminalKey("q")) == 0)
+        #expect(rig.player.state.isMuted, "m means nothing to the list")
+        #expect(rig.player.state.volume == 98)
     }
 
     @Test(.timeLimit(.minutes(1))) func aKeyHeldDownDoesNotSwitchToAndFro() {

@@ -1,0 +1,86 @@
+import MediaCore
+import Testing
+
+@testable import AirPlay
+
+@Suite struct SoundHistoryTests {
+    private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
+
+    /// A buffer of packets of 20 ms each.
+    private func buffer(at start: Int64, packets count: Int64) -> SampleBuffer {
+        let format = AudioFormat(parameters: CodecParameters(codec: "x"), sampleRate: 48000, layout: .stereo)
+        let batch = PacketBatch()
+        for packet in 0..<count {
+            [UInt8(packet)].withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: time(start + packet * 20), duration: time(20)))
+            }
+        }
+        return SampleBuffer(
+            payload: .encodedAudio(format, batch), presentationTime: time(start), duration: time(count * 20))
+    }
+
+    private func packets(_ buffer: SampleBuffer) -> [MediaTime?] {
+        if case .encodedAudio(_, let batch) = buffer.payload { batch.packets.map(\.presentationTime) } else { [] }
+    }
+
+    @Test func whatJoinsBeginsAtAJointAndWhatGoesBeforeIsForDecodersOnly() throws {
+        var history = SoundHistory()
+        for start in stride(from: Int64(0), to: 3000, by: 1000) { history.append(buffer(at: start, packets: 50)) }
+        let joint = history.joint(from: time(1505))
+        #expect(joint == time(1520))
+        let sound = history.sound(from: joint)
+        #expect(sound.count == 3)
+        #expect(sound[0].flags.contains([.decodeOnly, .discontinuity]))
+        #expect(sound[0].presentationTime == time(1000) && sound[0].end == joint)
+        #expect(sound[1].presentationTime == joint && sound[1].end == time(2000))
+        #expect(!sound[1].flags.contains(.decodeOnly))
+        #expect(packets(sound[1]).first == joint && packets(sound[1]).count == 24)
+        #expect(sound[2].presentationTime == time(2000))
+        // The bytes went along.
+        guard case .encodedAudio(_, let batch) = sound[1].payload else { return }
+        #expect(batch.withBytes(of: batch.packets[0]) { $0[0] } == 26)
+    }
+
+    @Test func aBufferThatBeginsAtTheMomentIsTakenWhole() {
+        var history = SoundHistory()
+        for start in stride(from: Int64(0), to: 1000, by: 100) { history.append(buffer(at: start, packets: 5)) }
+        let sound = history.sound(from: time(500))
+        #expect(sound.map(\.presentationTime) == [300, 400, 500, 600, 700, 800, 900].map { time($0) })
+        #expect(sound.filter { $0.flags.contains(.decodeOnly) }.count == 2)
+    }
+
+    @Test func decodedSoundIsCutAtTheFrame() throws {
+        var history = SoundHistory()
+        let format = PCMFormat(sampleRate: 1000, layout: .stereo)
+        let block = PCMBlock(format: format, capacity: 1000)
+        block.frames = 1000
+        for index in 0..<2000 { block.samples[index] = Float(index / 2) }
+        history.append(SampleBuffer(payload: .pcm(block), presentationTime: .zero, duration: time(1000)))
+        let sound = history.sound(from: time(250))
+        #expect(sound.count == 1)
+        guard case .pcm(let rest) = try #require(sound.first).payload else { return }
+        #expect(rest.frames == 750 && rest.samples[0] == 250 && rest.start == time(250))
+    }
+
+    @Test func itForgetsWhatIsPastAndCountsItsBytes() {
+        var history = SoundHistory()
+        for start in stride(from: Int64(0), to: 100_000, by: 100) { history.append(buffer(at: start, packets: 5)) }
+        #expect(history.byteCount == 5000)
+        history.trim(before: time(90_000))
+        #expect(history.byteCount < 520)
+        history.cut(from: time(95_000))
+        #expect(history.end == time(95_000))
+        history.removeAll()
+        #expect(history.byteCount == 0 && history.sound(from: .zero).isEmpty)
+        #expect(history.joint(from: time(7)) == time(7))
+    }
+
+    @Test func aBufferWithoutATimeFollowsOn() {
+        var history = SoundHistory()
+        history.append(buffer(at: 0, packets: 5))
+        var loose = buffer(at: 100, packets: 5)
+        loose.presentationTime = nil
+        history.append(loose)
+        #expect(history.end == time(200))
+    }
+}
