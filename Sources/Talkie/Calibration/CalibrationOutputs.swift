@@ -73,6 +73,6 @@ extension ChosenSpeaker {
         CalibrationRecord.Speaker(
             key: speaker.id?.digits ?? "host-" + CalibrationOutputs.plain(address.description), name: name,
             query: query,
-            route: route.rawValue)
+            route: route.rawValue, address: address.description)
     }
 }

@@ -1,3 +1,4 @@
+internal import AirPlay
 internal import MediaCore
 
 /// What a calibration run flashed and sounded, and when: the half of a measurement that this computer knows.
@@ -12,6 +13,18 @@ struct CalibrationRecord: Sendable, Equatable {
         /// As the person named it.
         var query: String
         var route: String
+        /// Where it was on the network; nil for a card of this computer.
+        var address: String?
+
+        /// Whether a person means it by a name, an id, an address or `local`.
+        func isMeant(by text: String) -> Bool {
+            if [query, name, key].contains(where: { $0.lowercased() == text.lowercased() }) { return true }
+            switch try? SpeakerQuery(text) {
+            case .id(let id)?: return id.digits == key
+            case .address(let wanted)?: return wanted.description == address || wanted.description == query
+            default: return false
+            }
+        }
     }
 
     /// Where the flashes were.
@@ -59,7 +72,7 @@ struct CalibrationRecord: Sendable, Equatable {
                     speakers.enumerated().map { index, speaker in
                         .object([
                             ("key", .text(speaker.key)), ("name", .text(speaker.name)), ("query", .text(speaker.query)),
-                            ("route", .text(speaker.route)),
+                            ("route", .text(speaker.route)), ("address", .optional(speaker.address)),
                             ("shares", .array((shares.indices.contains(index) ? shares[index] : []).map(\.json))),
                         ])
                     })
@@ -126,7 +139,10 @@ struct CalibrationRecord: Sendable, Equatable {
             guard let key = speaker.text("key"), LatencyProfile.Key.isSpeakerKey(key), let name = speaker.text("name"),
                 let route = speaker.text("route")
             else { throw .unreadable("does not say which speakers were measured") }
-            speakers.append(Speaker(key: key, name: name, query: speaker.text("query") ?? name, route: route))
+            speakers.append(
+                Speaker(
+                    key: key, name: name, query: speaker.text("query") ?? name, route: route,
+                    address: speaker.text("address")))
             shares.append((speaker.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) })
         }
         events = []

@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import Glibc
 internal import LocalOutput
 internal import MediaCodecs
@@ -128,10 +127,7 @@ public struct CalibrationSession {
                 case .local: "local"
                 case .named(let text): text
                 }
-            let isThere = record.speakers.contains { speaker in
-                [speaker.query, speaker.name, speaker.key].contains { $0.lowercased() == wanted.lowercased() }
-                    || SpeakerID(wanted)?.digits == speaker.key
-            }
+            let isThere = record.speakers.contains { $0.isMeant(by: wanted) }
             guard isThere else {
                 let names = record.speakers.map { "'\($0.name)'" }.joined(separator: " and ")
                 throw PlayerFailure(

@@ -17,6 +17,17 @@ import Testing
         #expect(read.run == record.run)
     }
 
+    @Test func theSpeakerOfARunIsKnownByNameIdOrAddress() {
+        let speaker = CalibrationRecord.Speaker(
+            key: "02746C000001", name: "Kitchen", query: "kitchen", route: "buffered", address: "airplay://10.0.0.5")
+        for text in ["KITCHEN", "02:74:6c:00:00:01", "02746C000001", "airplay://10.0.0.5", "airplay://10.0.0.5:7000"] {
+            #expect(speaker.isMeant(by: text), "\(text)")
+        }
+        for text in ["Bath", "local", "airplay://10.0.0.6", "airplay://10.0.0.5:7001"] {
+            #expect(!speaker.isMeant(by: text), "\(text)")
+        }
+    }
+
     @Test(arguments: [
         "", "{", "{}", "[1]", "{\"talkie_calibration_events\":1}", "{\"talkie_calibration_events\":2,\"events\":[]}",
         "{\"talkie_calibration_events\":1,\"speakers\":[{\"key\":\"../x\",\"name\":\"\",\"route\":\"\"}],\"events\":[]}",
