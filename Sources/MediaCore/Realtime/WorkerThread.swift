@@ -31,6 +31,11 @@ public final class WorkerThread: @unchecked Sendable {
 
     private init() {}
 
+    /// A thread that nobody waited for gives its memory back by itself, whether it has ended or not.
+    deinit {
+        if !joined.load(ordering: .acquiring) { pthread_detach(handle) }
+    }
+
     /// Starts a thread.
     ///
     /// - Parameters:

@@ -1,0 +1,126 @@
+internal import AirPlayWire
+public import MediaCore
+public import SyncRendering
+
+/// How sound is handed over, and the session that takes it.
+extension AirPlaySpeaker {
+    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        let choice = choice(for: format, mustDecode: mustDecode)
+        return choice.isPassThrough ? .passThrough(format) : .encoded(choice.encodedFormat, from: choice.pcm)
+    }
+
+    /// A lossless stream that is open is kept, because another one costs a second or two of silence; into one of AAC goes
+    /// only what would go there untouched but for a change on the way.
+    private func choice(for format: AudioFormat, mustDecode: Bool) -> DeliveryChoice {
+        let choice = DeliveryChoice(
+            for: format, mustDecode: mustDecode, reencoding: encoding == .aac ? .aacLC : .appleLossless, route: route)
+        guard let open = openStream, choice.stream != open else { return choice }
+        let isKept = open.coding == .appleLossless || DeliveryChoice.untouched(format) == open
+        return isKept ? DeliveryChoice(encodingInto: open) : choice
+    }
+
+    private var openStream: StreamFormat? {
+        state.withLock { state in state.session.map { $0.isLost } == false ? state.stream : nil }
+    }
+
+    /// Into an open stream go its own packets untouched, and everything else encoded as that stream is.
+    public func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        guard let open = openStream else { return nil }
+        if case .passThrough = delivery, !mustDecode, DeliveryChoice.untouched(format) == open {
+            return .passThrough(format)
+        }
+        let choice = DeliveryChoice(encodingInto: open)
+        return .encoded(choice.encodedFormat, from: choice.pcm)
+    }
+
+    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+        let choice: DeliveryChoice
+        switch delivery {
+        case .passThrough(let format): choice = self.choice(for: format, mustDecode: false)
+        case .encoded(let format, _):
+            choice = DeliveryChoice(
+                for: format, mustDecode: true,
+                reencoding: format.parameters.codec == "aac" ? .aacLC : .appleLossless, route: route)
+        case .pcm, .sampleBuffers: throw OutputError(.unsupportedFormat, "\(name) takes encoded sound only.")
+        }
+        let kept = state.withLock { state -> Bool in
+            guard let session = state.session, !session.isLost, state.stream == choice.stream else { return false }
+            state.context = context
+            state.isPassThrough = choice.isPassThrough
+            state.isJoining = state.line?.isEmpty == false
+            return true
+        }
+        // What the speaker holds stays: the renderer flushes where that is meant.
+        if kept { return }
+        close()
+        try open(choice, context)
+    }
+
+    private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
+        let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
+        do {
+            let (session, setup) = try join(choice.stream, store: nil, room: context.room, title: first)
+            state.withLock { state in
+                state.stream = choice.stream
+                state.store = session.store
+                state.context = context
+                state.isPassThrough = choice.isPassThrough
+                state.line = SoundLine(sampleRate: choice.stream.sampleRate, first: first)
+                adopt(session, setup, &state)
+            }
+        } catch {
+            throw outputError(error)
+        }
+    }
+
+    /// A new session with a stream. On failure nothing is left behind.
+    func join(
+        _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
+    ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
+        var configuration = configuration
+        if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
+        let session = AirPlaySession(configuration, clocks: clocks)
+        do throws(AirPlayError) {
+            let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
+            if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
+            loudness.note(info)
+            state.withLock { $0.model = info.model }
+            let setup: StreamSetup
+            if let store {
+                setup = try session.startStream(stream, store: store, room: { room.raise() })
+            } else {
+                setup = try session.startStream(stream, room: { room.raise() })
+            }
+            // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
+            try? session.setTitle(name, at: title)
+            if let volume = state.withLock({ $0.volume }) { try? session.setVolume(decibels: volume) }
+            return (session, setup)
+        } catch {
+            session.end()
+            throw error
+        }
+    }
+
+    /// Makes a session the one in use: its control thread follows the timebase, its end is noticed.
+    func adopt(_ session: AirPlaySession, _ setup: StreamSetup, _ state: inout State) {
+        state.session = session
+        state.setup = setup
+        state.told = nil
+        state.adopted = .now
+        state.epoch += 1
+        let attendance = SpeakerAttendance(speaker: self)
+        session.control.post { core in
+            core.attend = attendance.attend
+            core.requestAttention()
+        }
+        let news = session.news
+        let use = state.use
+        state.news = Task { [weak self] in
+            for await item in news {
+                if case .lost(let error) = item { self?.rejoin(after: session, because: error, use: use) }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import AirPlayWire
+public import MediaCore
+public import SyncRendering
+
+/// The sound itself: packets placed on the stream's clock, and taken back.
+extension AirPlaySpeaker {
+    public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+        var (taken, reachesPreroll) = (0, false)
+        state.withLock { state in
+            if state.failure != nil {
+                taken = batch.packets.count - offset
+                let last = batch.packets.last
+                state.acceptedUntil = last.flatMap { $0.presentationTime.map { $0 + last!.duration } }
+                return
+            }
+            guard let store = state.store, var line = state.line, let stream = state.stream else { return }
+            let needed = Int64(stream.sampleRate) / 2
+            let before = line.frames
+            for packet in batch.packets.dropFirst(offset) {
+                if state.isJoining {
+                    if Self.overlaps(packet, line) {
+                        taken += 1
+                        continue
+                    }
+                    state.isJoining = false
+                }
+                let earlier = line
+                if line.isEmpty, !Self.appendPreroll(stream, line, store) { break }
+                let timestamp = line.place(
+                    packet.presentationTime, frames: stream.framesPerPacket,
+                    isContiguous: !state.isPassThrough && state.speed != 1)
+                // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
+                let isStored =
+                    packet.count > BufferedPacketizer.payloadLimit
+                    || batch.withBytes(of: packet) { store.append($0, timestamp: timestamp) }
+                guard isStored else {
+                    line = earlier
+                    break
+                }
+                taken += 1
+                let start = packet.presentationTime ?? state.acceptedUntil ?? .zero
+                state.acceptedUntil = start + packet.duration
+            }
+            reachesPreroll = before < needed && line.frames >= needed
+            // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
+            if let context = state.context {
+                let segment = context.timebase.snapshot.segment(at: .now)
+                let heard = segment.mediaTime(at: .now).advanced(by: .seconds(-1))
+                let speed = segment.speed > 0 ? segment.speed : 1
+                state.store?.setFloor(line.timestamp(of: heard, rate: speed))
+            }
+            state.line = line
+            state.isFinished = false
+            if taken > 0 { state.session?.wakeWriter() }
+        }
+        if reachesPreroll { requestAttention() }
+        return taken
+    }
+
+    /// Whether a packet begins before the one before it has ended, by more than containers round.
+    private static func overlaps(_ packet: PacketBatch.Packet, _ line: SoundLine) -> Bool {
+        guard let time = packet.presentationTime, let end = line.end else { return false }
+        return (end - time).duration > .milliseconds(3)
+    }
+
+    public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
+
+    /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
+    private static func appendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ store: PacketStore) -> Bool {
+        guard stream.coding == .aacLC else { return true }
+        let timestamp = line.preceding(frames: stream.framesPerPacket)
+        return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
+    }
+
+    public func finish() {
+        state.withLock { $0.isFinished = true }
+        requestAttention()
+    }
+
+    public var acceptedUntil: MediaTime? { state.withLock { $0.acceptedUntil } }
+
+    public func flush() {
+        let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
+            state.acceptedUntil = nil
+            state.isFinished = false
+            guard let store = state.store, state.line?.origin != nil else { return nil }
+            state.line?.jump()
+            state.told = nil
+            state.epoch += 1
+            state.recalls.removeAll()
+            guard let next = state.line?.next else { return nil }
+            state.session?.haltStream()
+            // Now, not on the control thread: what is accepted after this call must not be dropped with the rest.
+            let position = store.removeAll(next: next)
+            return state.session.map { ($0, position) }
+        }
+        guard let (session, position) = pending else { return }
+        session.control.post { core in try? core.flush(until: position) }
+    }
+}
