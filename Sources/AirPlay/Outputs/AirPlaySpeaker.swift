@@ -64,9 +64,14 @@ public final class AirPlaySpeaker: AudioOutput {
         var errand: SpeakerErrand?
         /// Why the last session was lost; nil when it ended as it should.
         var interruption: String?
-        /// The first instant for which the speaker took a start.
+        /// The first instant for which the speaker took a start that was not taken back before it came.
         var firstHeard: HostInstant?
         var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
+
+        /// The session is lost, or the start taken back: what was promised and has not been heard is none.
+        mutating func takeBackFirstStart() {
+            if !isHeard { firstHeard = nil }
+        }
         /// The last request to take something back.
         var recall: Recall?
         /// When what the speaker was told to leave out would have been heard, for requests that still wait there.

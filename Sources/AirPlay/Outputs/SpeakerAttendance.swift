@@ -155,6 +155,7 @@ final class SpeakerAttendance: Sendable {
     ) throws(AirPlayError) -> HostInstant? {
         guard told.line != nil else { return nil }
         if segment.hostAnchor > .now { return segment.hostAnchor }
+        speaker.state.withLock { $0.takeBackFirstStart() }
         try core.pause()
         told.line = nil
         speaker.holds(nil)

@@ -20,6 +20,7 @@ extension AirPlaySpeaker {
         let context = state.withLock { state -> AudioOutputContext? in
             guard state.use == use, state.session === session else { return nil }
             state.session = nil
+            state.takeBackFirstStart()
             state.interruption = error.message
             state.evictions = .now - state.adopted < Self.evictions.span ? state.evictions + 1 : 0
             return state.context
