@@ -44,8 +44,7 @@ final class PlayerCore {
     var soundIsLost = false
     /// The film has played since it was opened.
     var hasBegun = false
-    /// See `keepStart`.
-    var pendingStart: PendingStart?
+    var startWatch = StartWatch()
     var isVolumeChosen: Bool
     var suspensions: SuspensionWatch
     /// When the line was last compared with what an output holds.
@@ -113,7 +112,7 @@ final class PlayerCore {
     var restingTime: Duration {
         if jump != nil { return .milliseconds(50) }
         guard state.phase == .playing else { return .seconds(3600) }
-        if pendingStart != nil { return .milliseconds(20) }
+        if startWatch.isWatching { return .milliseconds(20) }
         let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
         return min(.milliseconds(250), max(.milliseconds(2), remaining))
     }
@@ -255,7 +254,7 @@ final class PlayerCore {
         news(.sought(jump.target))
         guard wantsPlay else { return enter(.paused) }
         startTime(at: jump.target)
-        if soundReady { awaitStart() }
+        if soundReady { startWatch.begin(synchronizer.timebase.snapshot) }
     }
 
     /// “waiting for Kitchen's clock, about 1.2 s”

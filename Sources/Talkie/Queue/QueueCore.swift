@@ -32,6 +32,7 @@ final class QueueCore {
     var wantsPlay = false
     /// A start or a jump collects what it needs.
     var isStarting = false
+    private var startWatch = StartWatch()
     var cut: Cut?
     /// What callers that wait are told when the list and the sound agree again.
     var waiting: [@Sendable (QueueEditOutcome) -> Void] = []
@@ -81,7 +82,7 @@ final class QueueCore {
         // Settled before more is handed over, so that nothing is laid out that the list does not say.
         if cut == nil { reconcile() }
         while handOver() {}
-        if isStarting { startIfReady() }
+        if isStarting { startIfReady() } else { keepStart() }
         finishIfOver()
         publish()
         return true
@@ -89,7 +90,7 @@ final class QueueCore {
 
     /// How long nothing will happen unless somebody wakes us.
     var restingTime: Duration {
-        if isStarting || cut != nil { return .milliseconds(20) }
+        if isStarting || cut != nil || startWatch.isWatching { return .milliseconds(20) }
         guard state.phase == .playing else { return .seconds(3600) }
         let next = timeline.entries.dropFirst().first?.start ?? timeline.entries.last?.end
         let remaining = next.map { (time($0) - synchronizer.currentTime).duration } ?? .milliseconds(250)
@@ -250,13 +251,30 @@ final class QueueCore {
         isStarting = false
         guard wantsPlay else { return enter(.paused) }
         runTime()
+        startWatch.begin(synchronizer.timebase.snapshot)
     }
 
-    func runTime() {
+    func runTime(from moment: MediaTime? = nil) {
         // A little more than the slowest output asks for: this thread, too, may be late.
         let lead = synchronizer.startLead + .milliseconds(3)
-        synchronizer.setRate(1, atHostTime: parts.clock.now.advanced(by: lead))
+        synchronizer.setRate(1, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
         enter(.playing)
+    }
+
+    /// See `StartWatch`.
+    private func keepStart() {
+        guard startWatch.isWatching else { return }
+        guard state.phase == .playing else { return startWatch.end() }
+        switch startWatch.verdict(synchronizer.timebase.snapshot, renderer.status, now: parts.clock.now) {
+        case .leave: break
+        case .hold(let moment):
+            synchronizer.setRate(0, time: moment)
+            isStarting = true
+            enter(.buffering)
+        case .putOff(let moment):
+            runTime(from: moment)
+            startWatch.begin(synchronizer.timebase.snapshot)
+        }
     }
 
     /// Everything is laid out anew from an item's frame on.

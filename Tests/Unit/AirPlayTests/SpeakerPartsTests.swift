@@ -171,4 +171,14 @@ import Testing
         let address = "The speaker at 10.0.0.7:7000 refuses a connection."
         #expect(AirPlaySpeaker.naming("Kitchen", in: address) == address)
     }
+
+    @Test func aStartThatIsTakenBackBeforeItWasHeardIsForgottenAndOneThatWasHeardIsNot() {
+        var state = AirPlaySpeaker.State()
+        state.firstHeard = .now.advanced(by: .seconds(60))
+        state.takeBackFirstStart()
+        #expect(state.firstHeard == nil)
+        state.firstHeard = .now.advanced(by: .milliseconds(-1))
+        state.takeBackFirstStart()
+        #expect(state.isHeard)
+    }
 }

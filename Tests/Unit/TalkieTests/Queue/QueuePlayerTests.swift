@@ -28,6 +28,19 @@ import Testing
         #expect(queue.holes == 0)
     }
 
+    @Test func aSpeakerLostBeforeItsFirstSoundHoldsTheQueueUntilItIsBack() {
+        let queue = queue(items(["1/16000"]))
+        queue.card.extraLead = .milliseconds(400)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        queue.card.isAway = true
+        queue.run(for: .seconds(1))
+        #expect(queue.core.state.phase == .buffering)
+        #expect(queue.heard.isEmpty)
+        queue.card.isAway = false
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000"])
+    }
+
     @Test func theNextItemIsOpenAndDecodedBeforeItIsNeeded() {
         let queue = queue(items(["1/80000", "2/80000", "3/8000"]))
         queue.run(for: .seconds(4))
