@@ -47,7 +47,8 @@ extension SpeakerLabTests {
                 return process.terminationStatus
             }
 
-            deinit { if process.isRunning { process.terminate() } }
+            // Not by a signal that can be blocked: a test's threads block most of them, and children inherit that.
+            deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
         }
 
         // The receiver that is not ours: with the software speaker of this process the program does not get beyond asking it.
