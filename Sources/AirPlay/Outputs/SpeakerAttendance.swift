@@ -111,12 +111,13 @@ final class SpeakerAttendance: Sendable {
         let snapshot = context.timebase.snapshot
         let segment = snapshot.upcoming
         do throws(AirPlayError) {
-            if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
-            if let moment = lookAfterClock(core, &told) { return moment }
+            // Before the rate is looked at: the player holds it at 0 until the clock is there, which may be never.
             if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
                 speaker.giveUp(obstacle)
                 return nil
             }
+            if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
+            if let moment = lookAfterClock(core, &told) { return moment }
             // `accept` asks again as soon as there is enough.
             guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
             let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)

@@ -48,13 +48,15 @@ extension RouteMemory {
             memory.route = route
             memory.failed.remove(route)
             memory.role = experience.clockRole ?? role
+            memory.hasProbed = memory.hasProbed || experience.contains(.probed)
         } else if experience.contains(.clockless) {
             if memory.route == route { memory.route = nil }
             memory.failed.insert(route)
+            // One that asked and does not any more is taken for a silent one the next time, not refused for ever.
+            memory.hasProbed = experience.contains(.probed)
         } else {
             return nil
         }
-        memory.hasProbed = memory.hasProbed || experience.contains(.probed)
         memory.sourceVersion = sourceVersion
         return memory == before ? nil : memory
     }

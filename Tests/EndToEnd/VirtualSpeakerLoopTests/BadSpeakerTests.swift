@@ -29,11 +29,14 @@ extension LoopTests {
                 SpeakerConfiguration(port: 0, clock: .required, ptpPorts: Self.ports, quirks: all))
         }
 
-        private func speaker(_ receiver: SoftwareSpeaker, route: Route = .buffered) -> AirPlaySpeaker {
-            AirPlaySpeaker(
-                name: "Test",
-                configuration: .init(
-                    address: SpeakerAddress(host: "127.0.0.2", port: receiver.port), identity: identity),
+        private func speaker(
+            _ receiver: SoftwareSpeaker, route: Route = .buffered, isKnownToProbe: Bool = false
+        ) -> AirPlaySpeaker {
+            var configuration = AirPlaySession.Configuration(
+                address: SpeakerAddress(host: "127.0.0.2", port: receiver.port), identity: identity)
+            configuration.readiness.isKnownToProbe = isKnownToProbe
+            return AirPlaySpeaker(
+                name: "Test", configuration: configuration,
                 clocks: PTPDirectory(
                     identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general),
                 route: route)
@@ -43,8 +46,8 @@ extension LoopTests {
             try speaker.prepare(.encoded(alac, from: PCMFormat(sampleRate: 44100, layout: .stereo)), context: context)
         }
 
-        /// A second of sound, and the start.
-        private func play(_ speaker: AirPlaySpeaker) {
+        /// A second of sound.
+        private func fill(_ speaker: AirPlaySpeaker) {
             let packet = LosslessEscape.frame([Int16](repeating: 7, count: 704))
             let batch = PacketBatch()
             for index in 0..<Int64(125) {
@@ -57,6 +60,11 @@ extension LoopTests {
                 }
             }
             #expect(speaker.accept(batch, from: 0) == 125)
+        }
+
+        /// A second of sound, and the start.
+        private func play(_ speaker: AirPlaySpeaker) {
+            fill(speaker)
             synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
             speaker.timebaseDidChange(synchronizer.timebase.snapshot)
         }
@@ -131,6 +139,21 @@ extension LoopTests {
             var states: [SpeakerClockState] = []
             while let entry = events.take() { if case .clock(let state, _) = entry.event { states.append(state) } }
             #expect(states.first == .cold && states.contains(.ready), "\(states)")
+        }
+
+        @Test func aFilmThatWaitsForASpeakerWhoseQuestionsDoNotArriveIsToldWhy() throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver, isKnownToProbe: true)
+            defer { speaker.close() }
+            try prepare(speaker)
+            fill(speaker)
+            // The film is held until the speaker's clock is there.
+            #expect(!speaker.isReadyToStart && synchronizer.timebase.snapshot.upcoming.rate == 0)
+            #expect(eventually(within: .seconds(12)) { speaker.failure != nil })
+            #expect(speaker.failure?.code == .notPermitted)
+            #expect(speaker.failure?.message.contains("firewall") == true)
+            #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 
         @Test(arguments: [Route.buffered, .realtime])

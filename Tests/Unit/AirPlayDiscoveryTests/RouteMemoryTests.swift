@@ -12,7 +12,8 @@ import Testing
             RouteMemory.after(.played, on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: heard) == nil)
         let stuck = try #require(
             RouteMemory.after(.clockless, on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: heard))
-        #expect(stuck.route == nil && stuck.failed == [.buffered] && stuck.hasProbed)
+        #expect(stuck.route == nil && stuck.failed == [.buffered])
+        #expect(!stuck.hasProbed, "the next session does not wait for questions that may never come")
         let mended = RouteMemory.after(
             [.played, .clockless], on: .buffered, role: .grandmaster, sourceVersion: "366.0", before: stuck)
         #expect(mended?.route == .buffered && mended?.failed.isEmpty == true)
