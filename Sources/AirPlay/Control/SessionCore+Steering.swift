@@ -54,6 +54,7 @@ extension SessionCore {
         guard let ptp, let grandmaster = timeline.grandmaster else {
             throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
         }
+        try allowPlaying()
         let body = SessionRequests.play(position: onWire, at: moment, clock: grandmaster.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
@@ -66,10 +67,22 @@ extension SessionCore {
         return (moment, timeline)
     }
 
+    /// Shairport Sync (git 20260518 and before 6003f8f9 of 30 May 2026) sets the anchor of a first start and only then
+    /// its flag that playing is allowed. A thread that looks every millisecond whether there is an anchor divides by the
+    /// stream's rate, which it does not know yet, when it finds the one without the other: in one start of ten the
+    /// process ends (SIGFPE). With the flag set before, it reads its first packet instead, and the rate with it.
+    private func allowPlaying() throws(AirPlayError) {
+        guard traits.isShairportSync, !hasAllowedPlaying else { return }
+        hasAllowedPlaying = true
+        // Whatever it answers: the start itself follows.
+        _ = try request("SETRATEANCHORTIME", SessionRequests.allowPlaying(), timeout: Deadline.request)
+    }
+
     /// Silence at once; the sound already sent is kept.
     func pause() throws(AirPlayError) {
         if let ptp, let remote { ptp.setPlaying(false, for: remote) }
         isPlaying = false
+        hasAllowedPlaying = false
         if let sender = shared.writer as? RealtimeSender { return try stop(sender) }
         _ = try request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.request).accepted("pause")
     }

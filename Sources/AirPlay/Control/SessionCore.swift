@@ -35,7 +35,16 @@ final class SessionCore {
     private var controlSocket: PTPSocket?
     private var timing: TimingResponder?
     var ptp: PTPInstance?
-    private(set) var stream: StreamSetup? { didSet { if stream != nil { streamSetUp = .now } } }
+    private(set) var stream: StreamSetup? {
+        didSet {
+            if stream != nil { streamSetUp = .now }
+            hasAllowedPlaying = false
+        }
+    }
+    /// What the speaker says it is.
+    private(set) var traits: SpeakerTraits
+    /// The stream was started before, or the speaker was told that it will be.
+    var hasAllowedPlaying = false
     private var streamSetUp: HostInstant?
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
@@ -49,6 +58,7 @@ final class SessionCore {
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
         self.configuration = configuration
+        traits = configuration.traits
         self.clocks = clocks
         self.shared = shared
         suspensions = SuspensionWatch(clocks.clock)
@@ -96,6 +106,7 @@ final class SessionCore {
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
+        traits = traits.updated(by: info)
         if let flags = info.statusFlags, !flags.isDisjoint(with: busy) {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
         }

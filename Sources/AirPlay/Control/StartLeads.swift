@@ -9,8 +9,7 @@ struct StartLeads: Equatable, Sendable {
 
     /// - Parameter isAsking: the speaker measures our clock and places sound by what it measured; others are of
     ///   shairport-sync's kind. That one seats a start up to 9 ms late when told less than 0.4 s ahead, and within
-    ///   0.3 ms when told more (measured), and then takes seconds to draw level. Told to start before it has read
-    ///   anything it ends by itself (SIGFPE, one start in twelve when told at once).
+    ///   0.3 ms when told more (measured), and then takes seconds to draw level.
     init(isAsking: Bool) {
         look = isAsking ? .milliseconds(30) : .milliseconds(150)
         // A tenth of a second more than it needs: a pause and a flush may be on their way before the start.

@@ -103,6 +103,9 @@ public enum SessionRequests {
         ]
     }
 
+    /// SETRATEANCHORTIME with rate 1 and no anchor: playing is allowed from now on, and begins with the anchor.
+    public static func allowPlaying() -> PropertyList { ["rate": 1] }
+
     /// SETRATEANCHORTIME with rate 0: silence at once; the receiver forgets its anchor.
     public static func pause() -> PropertyList { ["rate": 0] }
 

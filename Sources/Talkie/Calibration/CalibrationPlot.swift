@@ -41,12 +41,12 @@ struct CalibrationPlot {
                 guard let value = shown(reading, of: speaker) else { continue }
                 let fill = reading.rejection == nil ? colour : "#fff"
                 body +=
-                    "<circle cx=\"\(x(reading.time))\" cy=\"\(y(value))\" r=\"4\" fill=\"\(fill)\" stroke=\"\(colour)\"><title>\(Self.escaped(reading.rejection ?? "used")): \(Decimals.signed(value, 3)) ms</title></circle>\n"
+                    "<circle cx=\"\(x(reading.time))\" cy=\"\(y(value))\" r=\"4\" fill=\"\(fill)\" stroke=\"\(colour)\"><title>\(SVGText.escaped(reading.rejection ?? "used")): \(Decimals.signed(value, 3)) ms</title></circle>\n"
             }
             let label =
                 "\(speaker.speaker.name): \(Decimals.signed(middle, 2)) ms ± \(Decimals.text(half, 2)), σ \(Decimals.text(speaker.sigma, 2)), \(speaker.used) events"
             body +=
-                "<text x=\"\(Self.left)\" y=\"\(Self.top + Self.height + 44 + Double(index) * 18)\" fill=\"\(colour)\">\(Self.escaped(String(label.prefix(120))))</text>\n"
+                "<text x=\"\(Self.left)\" y=\"\(Self.top + Self.height + 44 + Double(index) * 18)\" fill=\"\(colour)\">\(SVGText.escaped(String(label.prefix(120))))</text>\n"
         }
         let bottom = Self.top + Self.height
         for second in stride(from: 0.0, through: span, by: span > 30 ? 10 : 5) {
@@ -58,7 +58,7 @@ struct CalibrationPlot {
             <svg xmlns="http://www.w3.org/2000/svg" width="\(Int(Self.width))" height="\(total)" \
             viewBox="0 0 \(Int(Self.width)) \(total)" font-family="sans-serif" font-size="13" fill="#222">
             <rect width="100%" height="100%" fill="#fff"/>
-            <text x="\(Int(Self.left))" y="30" font-size="18">\(Self.escaped(title))</text>
+            <text x="\(Int(Self.left))" y="30" font-size="18">\(SVGText.escaped(title))</text>
             \(body)</svg>
 
             """
@@ -84,19 +84,5 @@ struct CalibrationPlot {
             step *= factor
         }
         return step
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in TerminalText.printable(text) {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }

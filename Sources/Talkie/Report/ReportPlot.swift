@@ -39,7 +39,7 @@ struct ReportPlot {
             <svg xmlns="http://www.w3.org/2000/svg" width="\(Int(Self.width))" height="\(Int(height))" \
             viewBox="0 0 \(Int(Self.width)) \(Int(height))" font-family="sans-serif" font-size="13" fill="#222">
             <rect width="100%" height="100%" fill="#fff"/>
-            <text x="\(Int(Self.left))" y="30" font-size="18">\(escaped(String(title.prefix(110))))</text>
+            <text x="\(Int(Self.left))" y="30" font-size="18">\(SVGText.escaped(String(title.prefix(110))))</text>
             \(body)</svg>
 
             """
@@ -54,20 +54,6 @@ struct ReportPlot {
     }
 
     private func number(_ value: Double) -> String { Decimals.text(value, 1) }
-
-    private func escaped(_ text: String) -> String {
-        var result = ""
-        for character in TerminalText.printable(text) {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            default: result.append(character)
-            }
-        }
-        return result
-    }
 
     // MARK: Panels
 
@@ -192,7 +178,7 @@ struct ReportPlot {
         _ text: String, x: Double, y: Double, anchor: String = "start", _ colour: String = "#222"
     ) {
         body +=
-            "<text x=\"\(number(x))\" y=\"\(number(y))\" text-anchor=\"\(anchor)\" fill=\"\(colour)\">\(escaped(text))</text>\n"
+            "<text x=\"\(number(x))\" y=\"\(number(y))\" text-anchor=\"\(anchor)\" fill=\"\(colour)\">\(SVGText.escaped(text))</text>\n"
     }
 }
 

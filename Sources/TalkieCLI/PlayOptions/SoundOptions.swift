@@ -34,36 +34,21 @@ struct SoundOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "At a start, picture waits for the sound, or sound joins the picture later.", valueName: "wait|picture"),
-        transform: {
-            guard let policy = PlayerOptions.StartPolicy(rawValue: $0) else {
-                throw ValueError("a start policy is wait or picture")
-            }
-            return policy
-        })
+        transform: wordChoice("a start policy is wait or picture"))
     var startPolicy: PlayerOptions.StartPolicy = .wait
 
     @Option(
         help: ArgumentHelp(
             "Without --speaker: where the sound went on other evenings is not kept, is offered, or is taken.",
             valueName: "never|ask|always"),
-        transform: {
-            guard let policy = RouteMemoryPolicy(rawValue: $0) else {
-                throw ValueError("a route memory is never, ask or always")
-            }
-            return policy
-        })
+        transform: wordChoice("a route memory is never, ask or always"))
     var routeMemory: RouteMemoryPolicy = .ask
 
     @Option(
         help: ArgumentHelp(
             "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause.",
             valueName: "wait|local|pause"),
-        transform: {
-            guard let policy = LostRoutePolicy(rawValue: $0) else {
-                throw ValueError("a lost route is answered with wait, local or pause")
-            }
-            return policy
-        })
+        transform: wordChoice("a lost route is answered with wait, local or pause"))
     var lostRoute: LostRoutePolicy = .wait
 
     func apply(to arguments: inout PlayArguments) {

@@ -4,15 +4,24 @@ internal import MediaCore
 extension SpeakerSession {
     // MARK: Anchors and flushes
 
-    func setAnchor(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
+    mutating func setAnchor(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
         guard let body = try? PropertyList(binary: request.body), let rate = body["rate"]?.int64 else {
             throw .badRequest
         }
         guard backend.stream?.kind == .buffered else { throw .wrongState }
         // Only the lowest bit counts, as in shairport-sync.
         guard rate & 1 == 1 else {
+            isPlayingAllowed = false
             backend.pause()
             return Reply(response: RTSPResponse(status: 200))
+        }
+        if body["networkTimeSecs"] == nil {
+            isPlayingAllowed = true
+            return Reply(response: RTSPResponse(status: 200))
+        }
+        if backend.configuration.quirks.endsUnlessAllowed, !isPlayingAllowed {
+            backend.note(.died)
+            return Reply(response: RTSPResponse(status: 500), closes: true)
         }
         guard let position = body["rtpTime"]?.int64, let seconds = body["networkTimeSecs"]?.int64,
             let fraction = body["networkTimeFrac"]?.uint64,

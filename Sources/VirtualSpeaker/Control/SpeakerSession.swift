@@ -18,6 +18,8 @@ struct SpeakerSession {
 
     let backend: any SessionBackend
     private var stage = Stage.strange
+    /// The sender has said that its stream may be played; when, follows.
+    var isPlayingAllowed = false
     private var pairSetup: PairSetupResponder
     private var pairVerify: PairVerifyResponder
 

@@ -23,6 +23,7 @@ struct SpeakerDescription {
         _ configuration: SpeakerConfiguration, _ identity: SpeakerIdentity, offersPTP: Bool, isBusy: Bool,
         volume: Double, senderAddress: String
     ) {
+        let model = configuration.quirks.endsUnlessAllowed ? "Shairport Sync" : "TalkieSpeaker"
         let features = SpeakerIdentity.features(offersPTP: offersPTP, admission: configuration.admission)
         var flags: StatusFlags = [.cableAttached]
         if isBusy { flags.insert(.busy) }
@@ -38,7 +39,7 @@ struct SpeakerDescription {
         let key = identity.pairing.publicKey
         let keyText = key.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         strings = [
-            "deviceid=\(identity.deviceID)", "srcvers=\(SpeakerIdentity.sourceVersion)", "model=TalkieSpeaker",
+            "deviceid=\(identity.deviceID)", "srcvers=\(SpeakerIdentity.sourceVersion)", "model=\(model)",
             "manufacturer=Talkie", "protovers=1.1", "acl=0", "pi=\(identity.publicID)", "gid=\(identity.publicID)",
             "gcgl=0", "pk=\(keyText)", "flags=\(hex(flags.rawValue))",
             // Eight digits in the lower half: pyatv joins the halves as text.
@@ -53,7 +54,7 @@ struct SpeakerDescription {
         let buffered = StreamFormat.all.reduce(0) { $0 | $1.mask }
         propertyList = [
             "name": .string(configuration.name), "deviceID": .string(identity.deviceID),
-            "pi": .string(identity.publicID), "pk": .data(key), "model": "TalkieSpeaker", "manufacturer": "Talkie",
+            "pi": .string(identity.publicID), "pk": .data(key), "model": .string(model), "manufacturer": "Talkie",
             "sourceVersion": .string(SpeakerIdentity.sourceVersion), "protocolVersion": "1.1",
             "features": PropertyList(features.rawValue), "statusFlags": PropertyList(flags.rawValue),
             "initialVolume": .real(volume), "volumeControlType": 3,

@@ -58,6 +58,10 @@ public struct SpeakerQuirks: Sendable {
     /// Requests are refused with 403 unless they name a sender of version 300 or later, as Apple's speakers do.
     public var wantsKnownSender = false
 
+    /// It says that it is Shairport Sync and ends when a stream's first anchor comes before playing was allowed, as
+    /// that does in one start of ten.
+    public var endsUnlessAllowed = false
+
     public init() {}
 
     /// The names that `set` understands, with what each takes.
@@ -66,7 +70,7 @@ public struct SpeakerQuirks: Sendable {
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
-        "busy", "dies=SECONDS", "known-sender",
+        "busy", "dies=SECONDS", "known-sender", "shairport-start",
     ]
 
     /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
@@ -116,6 +120,7 @@ public struct SpeakerQuirks: Sendable {
         case "busy": refusesTakeover = true
         case "dies": diesAfter = try seconds(0)
         case "known-sender": wantsKnownSender = true
+        case "shairport-start": endsUnlessAllowed = true
         default: throw unusable()
         }
     }

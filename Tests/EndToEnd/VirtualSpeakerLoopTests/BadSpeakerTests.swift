@@ -156,6 +156,26 @@ extension LoopTests {
             #expect(speaker.isReadyToStart, "the film is held no longer")
         }
 
+        @Test func aReceiverThatEndsAtItsFirstAnchorIsToldBeforeThatItMayPlay() throws {
+            let receiver = try receiver(["shairport-start"])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(
+                eventually(within: .seconds(8)) {
+                    receiver.record.spans.reduce(0) { $0 + $1.frames } > 30_000
+                }, "\(receiver.record.events.suffix(6))")
+            // Once more after a pause.
+            synchronizer.setRate(0)
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+            synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: speaker.latency.startLead))
+            speaker.timebaseDidChange(synchronizer.timebase.snapshot)
+            HostInstant.now.advanced(by: .seconds(1)).sleep()
+            #expect(!receiver.record.events.contains(.died) && speaker.interruption == nil)
+        }
+
         @Test(arguments: [Route.buffered, .realtime])
         func anOrdinarySpeakerPlaysAfterAllThat(route: Route) throws {
             let receiver = try receiver([])
