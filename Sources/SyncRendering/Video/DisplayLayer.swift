@@ -124,6 +124,20 @@ public final class DisplayLayer: Sendable {
         arrival.raise()
     }
 
+    /// Drops waiting pictures that begin at a film time or later; those before it, and the one on screen, stay.
+    public func flush(from time: MediaTime) {
+        let ready = state.withLock { state -> ReadyHandler? in
+            state.queue.removeAll { $0.presentationTime.map { $0 >= time } ?? true }
+            state.finished = false
+            guard state.wasFull, state.queue.count < state.depth else { return nil }
+            state.wasFull = false
+            return state.onReady
+        }
+        ready?.call()
+        demand.noteFlush()
+        arrival.raise()
+    }
+
     /// Film time of the next picture, without taking it.
     public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
 
