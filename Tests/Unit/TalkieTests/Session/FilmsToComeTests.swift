@@ -26,7 +26,8 @@ import Testing
         #expect(now?.current.address == "c" && now?.number == 3 && now?.hasBegun == true)
         films.fill(behind: now ?? queue("x"))
         #expect(films.items == Array(before.dropFirst(2)))
-        #expect(films.began(before[0]) == nil)
+        let gone = films.began(before[0])
+        #expect(gone == nil)
     }
 
     @Test func aFilmThatFailedAheadIsNotTriedAgainInThisPass() {
@@ -42,7 +43,8 @@ import Testing
         var again = FilmsToCome()
         let round = queue("a", "bad", loop: .times(1))
         again.fill(behind: round)
-        #expect(again.failed(again.items[0]))
+        let fails = again.failed(again.items[0])
+        #expect(fails)
         again.fill(behind: round)
         #expect(again.items.map(\.address) == ["a", "bad"])
     }
