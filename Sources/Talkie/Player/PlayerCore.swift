@@ -242,7 +242,7 @@ final class PlayerCore {
         choosePassThrough()
         let target = moment + state.lineOffset
         synchronizer.setRate(0, time: target)
-        let followsPicture = !exact && video != nil && movesPicture
+        let followsPicture = !exact && movesPicture && video != nil && chain.current?.videoTrack != nil
         jump = Jump(
             target: target, serial: serial, isExact: exact, movesPicture: movesPicture,
             soundFollowsPicture: followsPicture, began: parts.clock.now)
@@ -295,7 +295,7 @@ final class PlayerCore {
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {
-        guard let video, jump.movesPicture else { return true }
+        guard let video, jump.movesPicture, chain.current?.videoTrack != nil else { return true }
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
         // One is enough: by the time the film starts, an output's lead later, the next are there.

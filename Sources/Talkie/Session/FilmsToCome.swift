@@ -4,13 +4,22 @@ struct FilmsToCome {
         let item: QueueItem
         /// The list when this film has its turn.
         let queue: PlayQueue
+        /// The list behind films after this one that were tried ahead and could not be played.
+        var passed: PlayQueue?
+
+        /// The list that what follows is read from. A film is taken to play well until it turns out otherwise.
+        var base: PlayQueue {
+            var begun = queue
+            begun.noteBegun()
+            return passed ?? begun
+        }
     }
 
     /// Enough for a speaker that holds minutes of sound, and clips of seconds.
     private static let count = 16
 
     private var entries: [Entry] = []
-    /// The list behind films that were tried ahead and could not be played.
+    /// The same for the film that plays.
     private var passed: PlayQueue?
 
     var items: [QueueItem] { entries.map(\.item) }
@@ -26,13 +35,7 @@ struct FilmsToCome {
     /// - Parameter queue: the list with the film that plays.
     mutating func fill(behind queue: PlayQueue) {
         while entries.count < Self.count {
-            var last = passed ?? queue
-            if let entry = entries.last {
-                last = entry.queue
-                // It is taken to play well until it turns out otherwise.
-                last.noteBegun()
-            }
-            guard let next = last.next else { return }
+            guard let next = (entries.last?.base ?? base(queue)).next else { return }
             entries.append(Entry(item: QueueItem(next.current.address, title: next.current.title), queue: next))
         }
     }
@@ -42,20 +45,16 @@ struct FilmsToCome {
         guard let index = entries.firstIndex(where: { $0.item == item }) else { return nil }
         var queue = entries[index].queue
         queue.noteBegun()
+        passed = entries[index].passed
         entries.removeSubrange(...index)
-        passed = nil
         return queue
     }
 
     /// A film cannot be played: what follows is what follows it. False when it was none of these.
     mutating func failed(_ item: QueueItem) -> Bool {
         guard let index = entries.firstIndex(where: { $0.item == item }) else { return false }
-        if index == 0 {
-            passed = entries[0].queue
-            entries.removeFirst()
-        } else {
-            entries.remove(at: index)
-        }
+        let queue = entries.remove(at: index).queue
+        if index == 0 { passed = queue } else { entries[index - 1].passed = queue }
         return true
     }
 

@@ -48,4 +48,19 @@ import Testing
         again.fill(behind: round)
         #expect(again.items.map(\.address) == ["a", "bad"])
     }
+
+    @Test func aFilmFurtherAheadThatFailedIsNotTriedAgainWhenTheOneBeforeItHasBegun() {
+        var films = FilmsToCome()
+        let list = queue("a", "b", "bad")
+        films.fill(behind: list)
+        let (two, bad) = (films.items[0], films.items[1])
+        let fails = films.failed(bad)
+        #expect(fails)
+        films.fill(behind: list)
+        #expect(films.items == [two])
+        let now = films.began(two) ?? list
+        films.fill(behind: now)
+        #expect(films.items.isEmpty)
+        #expect(films.base(now).next == nil)
+    }
 }
