@@ -65,7 +65,7 @@ final class VideoStage: TrackStage {
     /// What followed a film was taken back; what is to follow it now comes next.
     func cut(after serial: Int) {
         guard let kept = chain.link(serial) else { return }
-        if let joint = kept.joint { layer.flush(from: joint) }
+        if let joint = kept.joint { layer.flush(fromSourceTime: joint) }
         (link, isAtEnd, lastEnd) = (kept, true, nil)
         chain.enter(serial, .picture)
     }
