@@ -152,8 +152,7 @@ final class VideoStage: TrackStage {
 
     /// A film without pictures is black.
     private func showNothing(at time: MediaTime) {
-        layer.enqueue(
-            SampleBuffer(payload: .picture(SolidPicture(grey: 0, filling: nil)), presentationTime: time, flags: .sync))
+        layer.enqueue(BlankPicture.buffer(at: time))
         setting.progress.report()
     }
 

@@ -10,7 +10,7 @@ import Testing
     private let rate: Int64 = 48_000
 
     /// Pictures as they should come: film × 1 000 000 + n.
-    private func pictures(_ films: NumberedFilm...) -> [Int?] {
+    private func pictures(_ films: CountedFilm...) -> [Int?] {
         films.flatMap { film in (0..<film.pictures).map { film.number * 1_000_000 + $0 } }
     }
 
@@ -21,7 +21,7 @@ import Testing
 
     /// The tape holds these films' sounds, each whole and one right behind the other.
     private func expectSound(
-        _ tape: TapeOutput, _ films: NumberedFilm..., sourceLocation: SourceLocation = #_sourceLocation
+        _ tape: TapeOutput, _ films: CountedFilm..., sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(tape.doubled == 0, sourceLocation: sourceLocation)
         #expect(tape.blanks == 0, sourceLocation: sourceLocation)
@@ -42,7 +42,7 @@ import Testing
 
     @Test func filmsOfAListFollowOneAnotherToTheSampleAndThePicture() throws {
         let (one, two) = (
-            NumberedFilm(1, pictures: 100, soundFrames: 192_000), NumberedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, pictures: 100, soundFrames: 192_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two")])
@@ -70,7 +70,7 @@ import Testing
     func aHundredLoopsLoseNoSampleAndNoPictureAndEachBeginsAtItsMultipleOfTheLength(
         _ frame: MediaTime, _ count: Int, _ sound: Int
     ) throws {
-        let film = NumberedFilm(1, pictures: count, frame: frame, soundFrames: sound)
+        let film = CountedFilm(1, pictures: count, frame: frame, soundFrames: sound)
         var options = PlayerOptions()
         options.loopFile = .times(100)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test func aLoopForEverHoldsNoMoreOpenAfterTwoHundredRoundsThanAtTheStart() {
-        let film = NumberedFilm(1, pictures: 5, soundFrames: 9600)
+        let film = CountedFilm(1, pictures: 5, soundFrames: 9600)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(3))
@@ -116,7 +116,7 @@ import Testing
 
     @Test func aListThatLoopsGoesOnWithoutASeamByWhatItsOwnerGives() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 25, soundFrames: 48_000), NumberedFilm(2, pictures: 50, soundFrames: 96_000)
+            CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 50, soundFrames: 96_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext(["two", "one", "two"].map { QueueItem($0) })
@@ -127,8 +127,8 @@ import Testing
     }
 
     @Test(arguments: [44_100, 32_000, 96_000]) func filmsOfDifferentRatesJoinWithoutAHole(_ other: Int) throws {
-        let one = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
-        let two = NumberedFilm(2, pictures: 50, soundFrames: other * 2, sampleRate: other)
+        let one = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let two = CountedFilm(2, pictures: 50, soundFrames: other * 2, sampleRate: other)
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two"), QueueItem("one")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -143,8 +143,8 @@ import Testing
 
     @Test func theLaterOfPictureAndSoundEndsAFilm() throws {
         // Sound that ends half a second early is followed by silence; a picture that ends early stays.
-        let short = NumberedFilm(1, pictures: 50, soundFrames: 72_000)
-        let long = NumberedFilm(2, pictures: 25, soundFrames: 96_000)
+        let short = CountedFilm(1, pictures: 50, soundFrames: 72_000)
+        let long = CountedFilm(2, pictures: 25, soundFrames: 96_000)
         let programme = VirtualProgramme(["short": short, "long": long], first: "short")
         programme.core.setNext([QueueItem("long"), QueueItem("short")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -163,9 +163,9 @@ import Testing
     }
 
     @Test func filmsWithoutPictureAreBlackAndThoseWithoutSoundSilentForTheirLength() throws {
-        let whole = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
-        let deaf = NumberedFilm(2, pictures: 75, soundFrames: 0)
-        let blind = NumberedFilm(3, pictures: 0, soundFrames: 144_000)
+        let whole = CountedFilm(1, pictures: 50, soundFrames: 96_000)
+        let deaf = CountedFilm(2, pictures: 75, soundFrames: 0)
+        let blind = CountedFilm(3, pictures: 0, soundFrames: 144_000)
         let programme = VirtualProgramme(["whole": whole, "deaf": deaf, "blind": blind], first: "whole")
         programme.core.setNext(["deaf", "blind", "whole"].map { QueueItem($0) })
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -185,10 +185,10 @@ import Testing
     }
 
     @Test func aListMayBeginWithoutSoundOrWithoutPicture() throws {
-        let whole = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
+        let whole = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         for (address, film) in [
-            ("deaf", NumberedFilm(2, pictures: 75, soundFrames: 0)),
-            ("blind", NumberedFilm(3, pictures: 0, soundFrames: 144_000)),
+            ("deaf", CountedFilm(2, pictures: 75, soundFrames: 0)),
+            ("blind", CountedFilm(3, pictures: 0, soundFrames: 144_000)),
         ] {
             let programme = VirtualProgramme(["whole": whole, address: film], first: address)
             programme.core.setNext([QueueItem("whole")])
@@ -202,7 +202,7 @@ import Testing
 
     @Test func aFilmThatCannotBeOpenedIsToldAndPassedOverWithoutAGap() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000), NumberedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext(["missing", "two"].map { QueueItem($0) })
@@ -215,7 +215,7 @@ import Testing
 
     @Test func aFilmThatOpensSlowlyIsWaitedForAndNotLost() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000), NumberedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.hold("film scout")
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test func aFilmThatCannotBeOpenedTwiceIsLeftToItsOwnerAndStillLoops() {
-        let pipe = NumberedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true)
+        let pipe = CountedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true)
         var options = PlayerOptions()
         options.loopFile = .times(1)
         let programme = VirtualProgramme(["pipe": pipe], first: "pipe", options: options)
@@ -240,7 +240,7 @@ import Testing
         #expect(programme.began == [])
         #expect(programme.numbers == pictures(pipe, pipe))
         let next = VirtualProgramme(
-            ["one": NumberedFilm(2, pictures: 25, soundFrames: 48_000), "pipe": pipe], first: "one")
+            ["one": CountedFilm(2, pictures: 25, soundFrames: 48_000), "pipe": pipe], first: "one")
         next.core.setNext([QueueItem("pipe")])
         #expect(next.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(next.began == [])
@@ -256,7 +256,7 @@ import Testing
         options.start = .fromStart(start)
         options.end = .fromStart(end)
         options.loopFile = .times(3)
-        let film = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began.count == 3)
@@ -277,8 +277,8 @@ import Testing
 
     @Test func aFilmWhoseLengthNobodyStatesJoinsAllTheSame() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000, statesLength: false),
-            NumberedFilm(2, pictures: 25, soundFrames: 48_000, statesLength: false)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000, statesLength: false),
+            CountedFilm(2, pictures: 25, soundFrames: 48_000, statesLength: false)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two")])
@@ -291,7 +291,7 @@ import Testing
 
     @Test func positionTitleAndLengthAreThoseOfTheFilmThatIsPerceived() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000), NumberedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", depth: .seconds(10))
         programme.core.setNext([QueueItem("two")])
@@ -310,7 +310,7 @@ import Testing
 
     @Test func aSeekBehindAJointStaysInTheFilmThatPlaysAndPlaysOnFromThere() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000), NumberedFilm(2, pictures: 75, soundFrames: 144_000)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
         programme.core.setNext([QueueItem("two"), QueueItem("one")])
@@ -333,7 +333,7 @@ import Testing
     }
 
     @Test func aLoopSwitchedOffNearTheEndIsTakenBackFromTheOutput() {
-        let film = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(5))
@@ -347,7 +347,7 @@ import Testing
     }
 
     @Test func aLoopSwitchedOffTooLateForTheOutputBeginsTheSoundAnewWhereTheFilmIs() {
-        let film = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         var options = PlayerOptions()
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(5))
@@ -362,7 +362,7 @@ import Testing
 
     @Test func aLoopSwitchedOnNearTheEndTakesTheNextFilmBackAndGoesOn() {
         let (one, two) = (
-            NumberedFilm(1, pictures: 50, soundFrames: 96_000), NumberedFilm(2, pictures: 25, soundFrames: 48_000)
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one", depth: .seconds(5))
         programme.core.setNext([QueueItem("two")])
@@ -377,7 +377,7 @@ import Testing
     }
 
     @Test func anotherListTakesThePlaceOfWhatWasReadAlready() {
-        let films = [1, 2, 3].map { NumberedFilm($0, pictures: 50, soundFrames: 96_000) }
+        let films = [1, 2, 3].map { CountedFilm($0, pictures: 50, soundFrames: 96_000) }
         let programme = VirtualProgramme(
             ["one": films[0], "two": films[1], "three": films[2]], first: "one", depth: .seconds(5))
         programme.core.setNext([QueueItem("two")])
@@ -389,7 +389,7 @@ import Testing
     }
 
     @Test func aPauseOnAJointLosesNothing() {
-        let film = NumberedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
         var options = PlayerOptions()
         options.loopFile = .times(3)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -404,7 +404,7 @@ import Testing
     }
 
     @Test func aChangeOfSpeedKeepsTheJoints() {
-        let film = NumberedFilm(1, pictures: 50, soundFrames: 96_000)
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000)
         var options = PlayerOptions()
         options.loopFile = .times(2)
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
@@ -416,7 +416,7 @@ import Testing
     }
 
     @Test func withoutSoundPicturesJoinByThemselves() {
-        let film = NumberedFilm(1, pictures: 25, soundFrames: 48_000)
+        let film = CountedFilm(1, pictures: 25, soundFrames: 48_000)
         var options = PlayerOptions()
         options.loopFile = .times(5)
         let programme = VirtualProgramme(["film": film], first: "film", options: options, hasSound: false)

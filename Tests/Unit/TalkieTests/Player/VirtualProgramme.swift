@@ -55,7 +55,7 @@ final class VirtualProgramme {
                     guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
                     return film
                 },
-                codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in NumberedPictureDecoder() },
+                codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
                 audioOutput: hasSound ? tape : nil, clock: clock),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },

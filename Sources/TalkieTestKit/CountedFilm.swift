@@ -7,7 +7,7 @@ internal import Synchronization
 /// be compared exactly.
 ///
 /// `@unchecked Sendable`: everything is set before it is handed out.
-public final class NumberedFilm: MediaSource, @unchecked Sendable {
+public final class CountedFilm: MediaSource, @unchecked Sendable {
     public let summary: MediaSummary
     public let number: Int
     public let frame: MediaTime
@@ -35,7 +35,7 @@ public final class NumberedFilm: MediaSource, @unchecked Sendable {
         var tracks: [Track] = []
         if pictures > 0 {
             let format = VideoFormat(
-                parameters: CodecParameters(codec: "numbered"), size: PixelSize(width: 16, height: 16))
+                parameters: CodecParameters(codec: "counted"), size: PixelSize(width: 16, height: 16))
             tracks.append(
                 Track(id: 0, number: 1, format: .video(format), duration: statesLength ? pictureLength : nil))
         }
@@ -46,7 +46,7 @@ public final class NumberedFilm: MediaSource, @unchecked Sendable {
                     duration: statesLength ? soundLength : nil))
         }
         summary = MediaSummary(
-            container: "numbered", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
+            container: "counted", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
             sharesReader: sharesReader)
     }
 
@@ -55,22 +55,22 @@ public final class NumberedFilm: MediaSource, @unchecked Sendable {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
 
-    public func source(for track: Track) throws(MediaError) -> any SampleSource { NumberedTrack(self, track) }
+    public func source(for track: Track) throws(MediaError) -> any SampleSource { CountedTrack(self, track) }
 }
 
-/// Reads one track of a `NumberedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync
+/// Reads one track of a `CountedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync
 /// picture.
-final class NumberedTrack: SampleSource {
+final class CountedTrack: SampleSource {
     private static let packetFrames: Int64 = 1000
     private static let syncInterval: Int64 = 12
     let track: Track
-    private let film: NumberedFilm
+    private let film: CountedFilm
     private let next = Atomic<Int64>(0)
     private let heardFrom = Lock<MediaTime?>(nil)
     private let hasJumped = Atomic<Bool>(false)
     private let cancelled = Atomic<Bool>(false)
 
-    init(_ film: NumberedFilm, _ track: Track) {
+    init(_ film: CountedFilm, _ track: Track) {
         self.film = film
         self.track = track
         film.open.withLock { $0 += 1 }
@@ -128,8 +128,8 @@ final class NumberedTrack: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// Decodes the pictures of `NumberedFilm`; like a decoder that reorders it holds one back until the next comes in.
-public final class NumberedPictureDecoder: PictureDecoder {
+/// Decodes the pictures of `CountedFilm`; like a decoder that reorders it holds one back until the next comes in.
+public final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
