@@ -127,6 +127,16 @@ extension SessionDirector {
         }
     }
 
+    /// A card's device was lost or replaced and the sound goes on at another one: a person should know where.
+    func takeMove(of output: OutputID) {
+        lostOutputs.removeAll { $0 == output }
+        guard let (name, _) = stage.player.outputs?.part(output) else { return }
+        guard let card = stage.player.outputs?.output(number: output.index) as? SoundCard,
+            let device = card.playingDevice, !card.isPlayingOwnDevice
+        else { return tell("The sound goes on at '\(name)'.") }
+        tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
+    }
+
     /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
@@ -141,7 +151,7 @@ extension SessionDirector {
             !lostOutputs.contains { group.output(number: $0.index) === member }
         }
         guard playing.isEmpty else { return }
-        switch arguments.lostRoute {
+        switch arguments.lostRoute ?? .wait {
         case .wait: break
         case .local: if desk?.ids != ["local"] { desk?.fallBack() }
         case .pause: stage.player.pause()

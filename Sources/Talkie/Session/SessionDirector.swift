@@ -135,6 +135,7 @@ final class SessionDirector: @unchecked Sendable {
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
         case .output(let output, let isLost): take(output, isLost: isLost)
+        case .outputMoved(let output): takeMove(of: output)
         case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):

@@ -17,6 +17,8 @@ import Testing
         let player: Player
         let director: SessionDirector
         let output = RecordingOutput(capacity: 48_000 * 60)
+        /// What this computer's own sound would be.
+        let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
         private let distributor: EventDistributor
         /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
         let folder = TemporaryFolder()
@@ -45,6 +47,7 @@ import Testing
                 stage: SessionDirector.Stage(
                     player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
                     keys: nil, distributor: distributor, route: output,
+                    outputs: RouteOutputs(standIn: { [card] _ in card }),
                     stateFolder: StateFolder(path: folder.path)),
                 arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
@@ -53,6 +56,12 @@ import Testing
         func run(_ events: SessionEvent...) -> Int32 {
             for event in events { mailbox.post(event) }
             director.start()
+            return end()
+        }
+
+        /// Waits for the end of a session that was started.
+        func end(_ events: SessionEvent...) -> Int32 {
+            for event in events { mailbox.post(event) }
             let status = director.join()
             player.shutDown()
             distributor.stop()
@@ -158,6 +167,34 @@ import Testing
             waiting.run(
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
         #expect(waiting.director.lostOutputs.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() {
+        for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
+            var arguments = PlayArguments(files: [])
+            arguments.lostRoute = policy
+            let rig = Rig("long", arguments: arguments)
+            rig.mailbox.post(.output(OutputID(0), isLost: true))
+            rig.director.start()
+            let limit = HostInstant.now.advanced(by: .seconds(10))
+            // A change that nobody wants would be seen as soon as one that somebody does.
+            let patience = policy == .local ? limit : HostInstant.now.advanced(by: .milliseconds(300))
+            while rig.player.audioOutputs.map(\.name) != ["card"], HostInstant.now < patience {
+                HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+            }
+            #expect(rig.player.audioOutputs.map(\.name) == wanted)
+            #expect(rig.end(.terminalKey("q")) == 0)
+            #expect(rig.person.output().contains("'recording' has fallen silent."))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aCardThatGaveWayToAnotherIsToldOnceAndIsNotMissed() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
+        #expect(rig.person.output() == "talkie: The sound goes on at 'recording'.\n")
+        #expect(rig.director.lostOutputs.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
