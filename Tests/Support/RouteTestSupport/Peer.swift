@@ -1,6 +1,7 @@
+import AirPlay
 import Foundation
 import MediaCore
-import Testing
+import PTP
 import VirtualSpeaker
 
 /// Who plays: one body of a test for a receiver that others wrote and for ours, so that ours stays honest.
@@ -37,6 +38,14 @@ final class Peer {
         try? FileManager.default.removeItem(atPath: file.path + ".json")
     }
 
+    /// Our sender's output that plays to it.
+    func output(_ route: Route = .buffered) -> AirPlaySpeaker {
+        let identity = SenderIdentity.random(name: "Talkie test")
+        return AirPlaySpeaker(
+            name: "Lab", configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+            clocks: PTPDirectory(identity: identity.clock), route: route)
+    }
+
     /// Begins to record; returns when sound would be heard.
     func record(seconds: Int) throws {
         if speaker == nil { recording = try Lab.Recording(lab, seconds: seconds) }
@@ -53,12 +62,5 @@ final class Peer {
     }
 
     /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
-    func heard() throws -> [Int64] {
-        if let recording {
-            try recording.wait()
-            return try lab.beeps(in: recording.file)
-        }
-        speaker?.stop()
-        return try lab.beeps(in: file)
-    }
+    func heard() throws -> [Int64] { try lab.beeps(in: try recorded()) }
 }
