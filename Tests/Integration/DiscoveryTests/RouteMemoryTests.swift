@@ -50,7 +50,7 @@ extension SpeakerBrowserTests {
         try firstEvening(state, "Hall")
         let before = frames(hall)
         let second = try evening(state)
-        #expect(second.see("Sound on Hall, as before? Press s, then Enter"), "\(second.output)")
+        #expect(second.see("sound on Hall, as before? Press s, then Enter"), "\(second.output)")
         // Nothing happens by itself.
         #expect(frames(hall) == before)
         second.type("s")

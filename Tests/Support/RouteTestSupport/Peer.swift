@@ -34,8 +34,16 @@ final class Peer {
 
     deinit {
         speaker?.stop()
-        try? FileManager.default.removeItem(at: file)
-        try? FileManager.default.removeItem(atPath: file.path + ".json")
+        for part in parts {
+            try? FileManager.default.removeItem(at: part)
+            try? FileManager.default.removeItem(atPath: part.path + ".json")
+        }
+    }
+
+    /// The speaker in software begins another file with each stream.
+    private var parts: [URL] {
+        let later = (2...9).map { URL(fileURLWithPath: "\(file.deletingPathExtension().path)-\($0).wav") }
+        return [file] + later.filter { FileManager.default.fileExists(atPath: $0.path) }
     }
 
     /// Our sender's output that plays to it.
@@ -59,6 +67,13 @@ final class Peer {
         }
         speaker?.stop()
         return file
+    }
+
+    /// Everything that was heard, in however many sessions; as `recorded`.
+    func heardSound() throws -> Recording {
+        let first = try Recording(file: recorded())
+        guard speaker != nil else { return first }
+        return try parts.dropFirst().reduce(first) { $0.followed(by: try Recording(file: $1)) }
     }
 
     /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.

@@ -91,6 +91,6 @@ final class SpeakerRoute: RecordedRoute {
 
     func finish() throws -> Recording {
         renderer.invalidate()
-        return try Recording(file: peer.recorded())
+        return try peer.heardSound()
     }
 }

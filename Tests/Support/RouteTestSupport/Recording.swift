@@ -50,6 +50,14 @@ struct Recording {
         times = Times(base: Double(start.nanoseconds), perFrame: 1e9 / rate)
     }
 
+    /// This recording and a later one of the same rate on one line, with the silence between them.
+    func followed(by later: Recording) -> Recording {
+        let gap = (later.instant(of: 0) - instant(of: Double(samples.count))) / times.perFrame
+        let start = HostInstant(nanoseconds: Int64(instant(of: 0)))
+        let silence = [Float](repeating: 0, count: max(0, Int(gap.rounded())))
+        return Recording(samples: samples + silence + later.samples, rate: rate, start: start)
+    }
+
     private static func sound(in bytes: [UInt8]) -> (samples: [Float], rate: Double) {
         func word(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
         var offset = 12
