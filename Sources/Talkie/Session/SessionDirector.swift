@@ -50,6 +50,8 @@ final class SessionDirector: @unchecked Sendable {
     var lostOutputs: [OutputID] = []
     /// Other evenings were asked, and the likely place was offered.
     var hasRecalled = false
+    /// The film with sound that began last: where it lies, and how long it is.
+    var lastHeard: (folder: UInt64, minutes: Int?)?
     var hasOffered = false
 
     /// How often the status line is written anew: a person cannot read faster.

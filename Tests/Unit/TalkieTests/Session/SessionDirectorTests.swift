@@ -24,7 +24,9 @@ import Testing
         let folder = TemporaryFolder()
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
-        init(_ films: String..., arguments: PlayArguments = PlayArguments(files: [])) {
+        init(
+            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OfferedRoute] = []
+        ) {
             var arguments = arguments
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
@@ -47,7 +49,7 @@ import Testing
                 stage: SessionDirector.Stage(
                     player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
                     keys: nil, distributor: distributor, route: output,
-                    outputs: RouteOutputs(standIn: { [card] _ in card }),
+                    outputs: RouteOutputs(standIn: { [card] _ in card }), routes: routes,
                     stateFolder: StateFolder(path: folder.path)),
                 arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
@@ -214,6 +216,9 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
+        let ended = Rig("short", routes: [.thisComputer()])
+        #expect(ended.run() == 0)
+        #expect(RouteHabits(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["local"]])
         var arguments = PlayArguments(files: [])
         arguments.routeMemory = .never
         let unkept = Rig("long", arguments: arguments)
