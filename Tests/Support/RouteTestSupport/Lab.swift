@@ -38,6 +38,14 @@ struct Lab {
 
     private static let state = "/run/talkie-lab-test-"
 
+    /// Recordings and what is played: gone with this process.
+    private static let scratch: URL = {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-lab-test-\(getpid())")
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        atexit { try? FileManager.default.removeItem(at: Lab.scratch) }
+        return folder
+    }()
+
     /// What makes the lab of one test process differ from every other.
     private static func settings(of process: Int32) -> [String: String] {
         // The third number of an address; the lab that a person starts has 10.78.0.
@@ -133,7 +141,7 @@ struct Lab {
         let file: URL
 
         init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
-            file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
+            file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).wav")
             process.executableURL = URL(fileURLWithPath: Lab.command("record"))
             process.arguments = [String(speaker), file.path, String(seconds)]
             process.environment = ProcessInfo.processInfo.environment.merging(Lab.settings(of: getpid())) { $1 }
@@ -173,7 +181,7 @@ struct Lab {
     ///
     /// - Parameter codec: arguments for ffmpeg; the name's ending chooses the container.
     static func tone(_ hertz: Int, seconds: Int, rate: Int, _ codec: [String], named name: String) throws -> URL {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString)-\(name)")
+        let file = scratch.appendingPathComponent("\(UUID().uuidString)-\(name)")
         let sound = "aevalsrc='0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds),aformat=channel_layouts=stereo"
         _ = try run(
             "/usr/bin/env",
@@ -183,7 +191,7 @@ struct Lab {
 
     /// A track of beeps, one each second, the first one at frame 0, as AAC-LC access units of 1024 frames.
     func aacBeeps(seconds: Int, rate: Int) throws -> [[UInt8]] {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString)")
+        let folder = Lab.scratch.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let wave = folder.appendingPathComponent("beeps.wav").path
