@@ -37,6 +37,7 @@ public enum PlaySession {
         distributor.start(
             recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
             outputNews: { mailbox.post(.output($0, isLost: $1)) },
+            outputMoved: { mailbox.post(.outputMoved($0)) },
             clockNews: { mailbox.post(.clock($0, isLost: $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }

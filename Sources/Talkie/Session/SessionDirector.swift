@@ -51,6 +51,8 @@ final class SessionDirector: @unchecked Sendable {
     var lostOutputs: [OutputID] = []
     /// Other evenings were asked, and the likely place was offered.
     var hasRecalled = false
+    /// The film with sound that began last: where it lies, and how long it is.
+    var lastHeard: (folder: UInt64, minutes: Int?)?
     var hasOffered = false
 
     /// How often the status line is written anew: a person cannot read faster.
@@ -136,6 +138,7 @@ final class SessionDirector: @unchecked Sendable {
             stage.player.pause()
             halt = (.now.advanced(by: Self.haltPatience), resumes)
         case .output(let output, let isLost): take(output, isLost: isLost)
+        case .outputMoved(let output): takeMove(of: output)
         case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):

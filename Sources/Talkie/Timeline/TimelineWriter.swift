@@ -116,7 +116,7 @@ extension RenderEvent {
         case .audioDrift: "drift"
         case .latency: "latency"
         case .underrun: "underrun"
-        case .outputLost, .outputRestored, .outputJoined, .outputLeft: "route"
+        case .outputLost, .outputRestored, .outputMoved, .outputJoined, .outputLeft: "route"
         case .clock: "clock"
         }
     }
@@ -175,6 +175,9 @@ extension RenderEvent {
         case .outputRestored(let output):
             line.add("route", output.index)
             line.add("state", "restored")
+        case .outputMoved(let output):
+            line.add("route", output.index)
+            line.add("state", "moved")
         case .outputJoined(let output, let media, let host):
             line.add("route", output.index)
             line.add("state", "joined")
