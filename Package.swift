@@ -137,8 +137,8 @@ let package = Package(
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "PTP", "LocalOutput", "SyncRendering", "MediaCodecs",
-                "MediaCore",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "LocalOutput", "SyncRendering",
+                "MediaCodecs", "MediaCore",
             ]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(

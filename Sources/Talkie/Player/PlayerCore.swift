@@ -119,7 +119,10 @@ final class PlayerCore {
         if jump != nil { return .milliseconds(50) }
         guard state.phase == .playing else { return .seconds(3600) }
         if startWatch.isWatching { return .milliseconds(20) }
-        let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
+        let now = synchronizer.currentTime
+        // Read to its end, a film says where that is before it has been played out.
+        let end = filmEnd ?? chain.current?.joint.flatMap { $0 > now ? $0 : nil }
+        let remaining = (end.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
             chain.isWaiting(.sound) || chain.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
