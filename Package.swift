@@ -87,7 +87,7 @@ let package = Package(
             "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests(
             "MediaCodecsTests", in: "Unit",
-            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+            ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "MediaCore", "TalkieTestKit"]),
@@ -99,6 +99,13 @@ let package = Package(
         .target(
             name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
+        .target(
+            name: "RouteTestSupport",
+            dependencies: [
+                "AirPlay", "VirtualSpeaker", "PTP", "LocalOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore", "TalkieTestKit",
+            ],
+            path: "Tests/Support/RouteTestSupport", swiftSettings: settings),
         tests(
             "VirtualSpeakerTests", in: "Unit",
             ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
@@ -123,22 +130,25 @@ let package = Package(
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests(
             "SoundCardTests", in: "Integration",
-            ["AirPlay", "VirtualSpeaker", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore"]),
+            ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore"]),
         tests(
             "DiscoveryTests", in: "Integration",
             ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
-            ["AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "SyncRendering", "MediaCodecs", "MediaCore"]),
+            [
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "PTP", "LocalOutput", "SyncRendering", "MediaCodecs",
+                "MediaCore",
+            ]),
         tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaFiles", "MediaCodecs", "SyncRendering",
-                "MediaCore",
-                "TalkieTestKit",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaFiles", "MediaCodecs",
+                "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
-        tests("FilmTests", in: "EndToEnd", ["TalkieCLI"]),
+        tests(
+            "FilmTests", in: "EndToEnd", ["TalkieCLI", "RouteTestSupport", "VirtualSpeaker", "PTP", "MediaCore"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),

@@ -21,7 +21,7 @@ public final class RecordingOutput: AudioOutput {
         public var refusal: OutputError?
     }
 
-    public let name = "recording"
+    public let name: String
     public let kind = AudioRouteKind.virtual
     public let latency = OutputLatency(startLead: .milliseconds(50))
     public let desiredDepth: Duration
@@ -31,9 +31,11 @@ public final class RecordingOutput: AudioOutput {
     private let passThroughCodec: String?
 
     public init(
-        capacity: Int = 48_000, desiredDepth: Duration = .seconds(2), sampleRate: Int = 48_000,
+        name: String = "recording", capacity: Int = 48_000, desiredDepth: Duration = .seconds(2),
+        sampleRate: Int = 48_000,
         passThroughCodec: String? = nil
     ) {
+        self.name = name
         self.capacity = capacity
         self.desiredDepth = desiredDepth
         self.passThroughCodec = passThroughCodec

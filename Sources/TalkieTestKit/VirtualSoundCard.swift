@@ -22,7 +22,9 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     public var depths = SoundCardPump.Depths()
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
-    public private(set) var isLost = false
+    /// Where devices come from when this one is lost, by name; the card's own is called as the card.
+    public var supply = PlayoutKeeper.Supply { _ in nil }
+    public private(set) var keeper: PlayoutKeeper?
     /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
     public var held: (() -> TimebaseSegment?)?
     /// As of a speaker that is away, and of one that has yet to learn the clock.
@@ -47,20 +49,15 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
 
     /// Lets virtual time pass, waking the pump when it asked to be.
     public func run(until end: HostInstant) {
-        while let pump, !isLost, wake <= end {
+        while let keeper, wake <= end {
             clock.advance(to: wake)
             feeder?(self)
-            switch pump.step() {
-            case .lost:
-                isLost = true
-                context.map { $0.events.note(.outputLost(output: $0.id)) }
-            case .again(let at):
-                random ^= random << 13
-                random ^= random >> 7
-                random ^= random << 17
-                let late = Double(random >> 11) / Double(1 << 53) * Double(wakeJitter.wholeNanoseconds)
-                wake = max(at, clock.now.advanced(by: .microseconds(10))).advanced(by: .nanoseconds(Int64(late)))
-            }
+            let at = keeper.step()
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            let late = Double(random >> 11) / Double(1 << 53) * Double(wakeJitter.wholeNanoseconds)
+            wake = max(at, clock.now.advanced(by: .microseconds(10))).advanced(by: .nanoseconds(Int64(late)))
         }
         clock.advance(to: end)
         device.advance()
@@ -111,7 +108,16 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         let playout = SoundCardPlayout(
             buffer: buffer, timebase: other.timebase, events: other.events, id: other.id,
             history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
-        pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
+        let pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
+        // Read when it is needed: a test may set it later.
+        keeper = PlayoutKeeper(
+            pump: pump, device: device, name: name, context: other,
+            supply: PlayoutKeeper.Supply { [unowned self] in
+                supply.substitutes()
+            } open: { [unowned self] name in
+                supply.open(name)
+            })
+        self.pump = pump
         self.playout = playout
         self.buffer = buffer
         self.context = other
@@ -146,6 +152,7 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         if pump != nil { closings += 1 }
         _ = device.discard()
         pump = nil
+        keeper = nil
         playout = nil
         buffer = nil
     }

@@ -56,7 +56,8 @@ _update_timing = _function("pa_stream_update_timing_info", _pointer, _pointer, _
 _timing = _function("pa_stream_get_timing_info", c.POINTER(_Timing), _pointer)
 _release = _function("pa_operation_unref", None, _pointer)
 READY, FAILED_CONTEXT, STREAM_READY, FAILED_STREAM = 4, 5, 2, 3
-ADJUST_LATENCY = 0x2000
+# Else a recording of the default sink follows when another becomes the default.
+ADJUST_LATENCY, DONT_MOVE = 0x2000, 0x0200
 S16LE = 3
 
 
@@ -75,7 +76,7 @@ class Recorder:
         unset = 0xFFFFFFFF
         buffering = _Buffering(unset, unset, unset, unset, int(rate * fragment) * self._width)
         record = _function("pa_stream_connect_record", c.c_int, _pointer, c.c_char_p, c.POINTER(_Buffering), c.c_int)
-        record(self._stream, (sink + ".monitor").encode(), c.byref(buffering), ADJUST_LATENCY)
+        record(self._stream, (sink + ".monitor").encode(), c.byref(buffering), ADJUST_LATENCY | DONT_MOVE)
         self._wait(lambda: _stream_state(self._stream), STREAM_READY, FAILED_STREAM)
         self.anchors, self._asked, self._answer = [], False, _Done(self._on_timing)
 

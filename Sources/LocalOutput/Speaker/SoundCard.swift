@@ -5,16 +5,20 @@ internal import Synchronization
 /// This computer's sound: any device that ALSA knows, hardware or a sound server behind its plugin.
 ///
 /// The card never becomes the clock: its drift against the host clock is measured and the sound resampled by a few
-/// parts per million. Underruns, suspends and lost devices are reported as events; a lost device is tried again until
-/// it comes back, and sound then joins the film where it is by then.
+/// parts per million. Underruns, suspends and lost devices are reported as events. When a device is lost another one
+/// takes over, where there are `substitutes`, until it is back; without any it is tried again until it comes back. Sound
+/// then joins the film where it is by then. A name that comes to mean another device (ALSA's `default`) is followed
+/// within two seconds; where a sound server stands behind it, the server moves the sound and the card its clock.
 ///
-/// Its one thread, the pump ("sound card"), runs at real-time priority where that is granted.
+/// The pump's thread ("sound card") runs at real-time priority where that is granted; a second one ("sound card look")
+/// sees to changes behind its back.
 public final class SoundCard: AudioOutput {
     public let name: String
     public let kind = AudioRouteKind.soundCard
     public let desiredDepth: Duration = .seconds(1)
 
     private let device: String
+    private let substitutes: @Sendable () -> [String]
     private let depths: SoundCardPump.Depths
     let state = Lock(State())
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
@@ -26,18 +30,33 @@ public final class SoundCard: AudioOutput {
         /// Open, and not in the pump's hands.
         var idle: ALSADevice?
         var worker: SoundCardWorker?
+        /// When it was closed last the device was not there.
+        var wasLost = false
     }
 
     /// - Parameters:
     ///   - device: ALSA's name for it: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
     ///   - depths: how far the card's queue is filled; the defaults suit playing films.
-    public init(device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths()) {
+    ///   - substitutes: ALSA's names of devices that take over when this one is lost, the likeliest first; asked then, on
+    ///     the pump's thread, and may block. `SoundCardProbe.substitutes(for:)` names what this computer has.
+    public init(
+        device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths(),
+        substitutes: @escaping @Sendable () -> [String] = { [] }
+    ) {
         self.device = device
+        self.substitutes = substitutes
         self.depths = depths
         name = device == "default" ? "sound card" : device
     }
 
     deinit { close() }
+
+    /// ALSA's name of the device that plays: the one that was asked for, or a substitute; nil while there is none, or
+    /// nothing is prepared. Any thread.
+    public var playingDevice: String? { state.withLock { $0.worker }?.keeper.place }
+
+    /// The device is the one that was asked for. Any thread.
+    public var isPlayingOwnDevice: Bool { playingDevice == device }
 
     // MARK: Opening
 
@@ -57,7 +76,13 @@ public final class SoundCard: AudioOutput {
         let (opening, idle) = state.withLock { ($0.opening, $0.idle) }
         if let idle { return idle }
         guard let opening else { throw OutputError(.busy, "the sound device \"\(device)\" is playing already") }
-        let result = opening.wait()
+        var result = opening.wait()
+        // A device that was lost in one film is no reason to play the next without sound.
+        if case .failure = result, state.withLock({ $0.wasLost }),
+            let substitute = substitutes().lazy.compactMap({ try? ALSADevice(name: $0) }).first
+        {
+            result = .success(substitute)
+        }
         state.withLock { state in
             state.opening = nil
             if case .success(let device) = result { state.idle = device }
@@ -113,7 +138,7 @@ public final class SoundCard: AudioOutput {
     /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.
     public func setDelayAfterCard(_ delay: Duration) {
         delayAfterCard.store(delay.wholeNanoseconds, ordering: .relaxed)
-        state.withLock { $0.worker }?.pump.setDelayAfterCard(delay)
+        state.withLock { $0.worker }?.keeper.setDelayAfterOwn(delay)
     }
 
     /// Always decoded sound, at the film's own rate where the device takes it. The first call may block while the
@@ -149,8 +174,8 @@ public final class SoundCard: AudioOutput {
         }
         let worker = SoundCardWorker(
             device: device, name: self.device, context: context, depths: depths,
-            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)))
-        worker.pump.setDelayAfterCard(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes)
+        worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
         state.withLock { state in
             state.idle = nil
             state.worker = worker
@@ -199,7 +224,12 @@ public final class SoundCard: AudioOutput {
             defer { state.worker = nil }
             return state.worker
         }
-        guard let device = worker?.stop() else { return }
-        state.withLock { $0.idle = device }
+        guard let worker else { return }
+        let isElsewhere = worker.keeper.place != device
+        let idle = worker.stop()
+        state.withLock { state in
+            state.wasLost = isElsewhere
+            state.idle = idle
+        }
     }
 }

@@ -34,6 +34,17 @@ public enum SoundCardProbe {
         return devices
     }
 
+    /// A device's name for people: the first line of what ALSA says of it.
+    public static func title(of device: String) -> String {
+        let found = devices.first { $0.name == device }?.description.split(separator: ",").first
+        return found.map(String.init) ?? device
+    }
+
+    /// Devices that may take over from one that is lost: the system's default, then each card, in ALSA's order.
+    public static func substitutes(for device: String) -> [String] {
+        (["default"] + devices.map(\.name).filter { $0.hasPrefix("sysdefault:CARD=") }).filter { $0 != device }
+    }
+
     private static func text(_ key: String, of hint: UnsafeMutableRawPointer) -> String? {
         guard let value = snd_device_name_get_hint(hint, key) else { return nil }
         defer { free(value) }

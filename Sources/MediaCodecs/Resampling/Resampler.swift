@@ -67,6 +67,8 @@ final class Resampler {
             swr_free(&filter)
             source = nil
         }
+        // Of a long packet the mixer keeps what there was no room for; that belongs to what is forgotten.
+        if let mixer, swr_get_delay(mixer, Int64(rate)) > 0 { source = nil }
         try adapt(to: frame)
         guard rate != output.sampleRate else { return }
         if let filter {

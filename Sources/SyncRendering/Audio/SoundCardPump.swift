@@ -138,7 +138,9 @@ public final class SoundCardPump {
         case .lost: return .lost
         case .underrun, .suspended:
             if reading.state == .underrun { noteDeviceUnderrun(at: reading.instant) }
-            guard restart(device.recover()) else { return retry(.milliseconds(50)) }
+            // A machine that wakes takes its time; a device that runs dry and cannot be filled anew is gone.
+            let patience = reading.state == .suspended ? Self.mostFaults : Self.mostFailedRecoveries
+            guard restart(device.recover()) else { return retry(.milliseconds(50), atMost: patience) }
             reading = device.look()
         case .running:
             learn(reading)
@@ -162,11 +164,14 @@ public final class SoundCardPump {
         return .again(at: next)
     }
 
+    private static let mostFaults = 100
+    private static let mostFailedRecoveries = 5
+
     /// Faults in a row end in giving the device up: a real-time thread must never turn in circles.
-    private func retry(_ wait: Duration) -> Outcome {
+    private func retry(_ wait: Duration, atMost limit: Int = SoundCardPump.mostFaults) -> Outcome {
         faults += 1
         lastFault = clock.now
-        return faults > 100 ? .lost : .again(at: lastFault.advanced(by: wait))
+        return faults > limit ? .lost : .again(at: lastFault.advanced(by: wait))
     }
 
     /// The device is gone; the pump is stepped without one until `attach`.

@@ -31,6 +31,8 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     /// An output was lost or came back.
     case outputLost(output: OutputID)
     case outputRestored(output: OutputID)
+    /// A sound card's device was lost or replaced, and another device plays on in its place, or the own one again.
+    case outputMoved(output: OutputID)
     /// In mid-film an output begins to be heard, or falls silent, at this film moment and instant.
     case outputJoined(output: OutputID, media: MediaTime, host: HostInstant)
     case outputLeft(output: OutputID, media: MediaTime, host: HostInstant)

@@ -190,7 +190,7 @@ final class StimulusRun {
         while let entry = events.take() {
             switch entry.event {
             case .frame(let pts, _, let presented): flips[pts] = presented
-            case .outputLost(let output):
+            case .outputLost(let output), .outputMoved(let output):
                 wasLost = true
                 let name = outputs.indices.contains(output.index) ? outputs[output.index].name : "a speaker"
                 trouble.withLock { $0 = $0 ?? OutputError(.lost, "'\(name)' was lost during the run; try again") }

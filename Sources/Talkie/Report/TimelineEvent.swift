@@ -70,7 +70,7 @@ enum TimelineEvent {
                 self = .routeOpened(route: route, name: object.text("name") ?? "", kind: object.text("kind") ?? "")
             case "lost"?:
                 self = .routeLost(route: route)
-            case "restored"?:
+            case "restored"?, "moved"?:
                 self = .routeRestored(route: route)
             case "joined"?, "left"?:
                 guard let film = object.real("film"), let anchor = object.whole("anchor_ns") else { return nil }

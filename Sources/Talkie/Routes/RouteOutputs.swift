@@ -15,8 +15,23 @@ public final class RouteOutputs: Sendable {
     }
 
     private let state = Lock(State())
+    /// Another card takes over from one that is lost.
+    private let replacesLostCards: Bool
 
-    public init() {}
+    /// What plays in the place of sound cards, by ALSA's name; nil is the cards.
+    private let standIn: (@Sendable (String) -> any AudioOutput)?
+
+    /// - Parameter replacesLostCards: false waits for a card that is lost instead of playing on another.
+    public init(replacesLostCards: Bool = true) {
+        self.replacesLostCards = replacesLostCards
+        standIn = nil
+    }
+
+    /// For tests: other outputs where there would be sound cards; the same one for the same name.
+    init(standIn: @escaping @Sendable (String) -> any AudioOutput) {
+        replacesLostCards = false
+        self.standIn = standIn
+    }
 
     /// The outputs of a route: one, or the two halves of a stereo pair. May read files; opens nothing.
     ///
@@ -24,7 +39,7 @@ public final class RouteOutputs: Sendable {
     ///   not serve it time.
     public func outputs(for route: OfferedRoute) throws(PlayerFailure) -> [any AudioOutput] {
         switch route.target {
-        case .card(let device): return [card(device)]
+        case .card(let device): return [standIn?(device) ?? card(device)]
         case .speakers(let members):
             var outputs: [any AudioOutput] = []
             for member in members { outputs.append(try speaker(member, query: member.name).output) }
@@ -36,7 +51,9 @@ public final class RouteOutputs: Sendable {
     func card(_ device: String) -> SoundCard {
         state.withLock { state in
             if let card = state.cards[device] { return card }
-            let card = SoundCard(device: device)
+            let card =
+                replacesLostCards
+                ? SoundCard(device: device) { SoundCardProbe.substitutes(for: device) } : SoundCard(device: device)
             state.cards[device] = card
             return card
         }

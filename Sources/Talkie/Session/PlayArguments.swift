@@ -13,8 +13,8 @@ public struct PlayArguments: Sendable {
     public var isAudioDelayChosen = false
     /// What is made of where the sound went on other evenings, when nothing is said about it.
     public var routeMemory: RouteMemoryPolicy = .ask
-    /// What to do when everything that plays is lost.
-    public var lostRoute: LostRoutePolicy = .wait
+    /// What to do when everything that plays is lost; nil waits for a speaker, while a sound card gives way to another.
+    public var lostRoute: LostRoutePolicy?
     public var isFullScreen = false
     /// Nil is the screen the window system chooses.
     public var screen: ScreenChoice?

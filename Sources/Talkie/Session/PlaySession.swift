@@ -37,6 +37,7 @@ public enum PlaySession {
         distributor.start(
             recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
             outputNews: { mailbox.post(.output($0, isLost: $1)) },
+            outputMoved: { mailbox.post(.outputMoved($0)) },
             clockNews: { mailbox.post(.clock($0, isLost: $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
@@ -50,6 +51,7 @@ public enum PlaySession {
         calibration.apply()
         var options = arguments.options
         options.isOutputNamed = !arguments.speakers.isEmpty
+        options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
         let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
             mailbox.post(.player($0))
         }

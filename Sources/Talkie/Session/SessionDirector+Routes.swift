@@ -55,17 +55,15 @@ extension SessionDirector {
 
     /// When nothing was said about where the sound goes, other evenings are asked.
     func recallRoutes() {
+        let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
+        let folder = RouteHabits.folder(of: queue.current.address)
+        lastHeard = (folder, minutes)
         guard let desk, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
             arguments.routeMemory != .never, !hasRecalled
         else { return }
         hasRecalled = true
-        let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
         let habits = RouteHabits(stage.stateFolder)
-        if let likely = habits.likely(
-            folder: RouteHabits.folder(of: queue.current.address), hour: RouteHabits.hour, minutes: minutes)
-        {
-            desk.expect(likely)
-        }
+        if let likely = habits.likely(folder: folder, hour: RouteHabits.hour, minutes: minutes) { desk.expect(likely) }
     }
 
     /// The likely place is there: it is offered or taken, once.
@@ -83,16 +81,14 @@ extension SessionDirector {
         }
     }
 
-    /// Remembers where the sound of this session went, if a film has played.
+    /// Remembers where the sound of this session went, if a film with sound has begun. Once it has ended, the player knows
+    /// nothing of it any more.
     func keepHabit() {
-        guard let desk, arguments.routeMemory != .never, queue.hasBegun, stage.player.state.hasAudio, !desk.ids.isEmpty
-        else { return }
-        let state = stage.player.state
+        guard let desk, arguments.routeMemory != .never, let lastHeard, !desk.ids.isEmpty else { return }
         // Losing it costs a key press, so failures are silent.
         try? RouteHabits(stage.stateFolder).note(
             RouteHabits.Evening(
-                folder: RouteHabits.folder(of: queue.current.address), hour: RouteHabits.hour,
-                minutes: state.duration.map { Int($0.seconds / 60) }, routes: desk.ids))
+                folder: lastHeard.folder, hour: RouteHabits.hour, minutes: lastHeard.minutes, routes: desk.ids))
     }
 
     // MARK: Signs
@@ -127,6 +123,16 @@ extension SessionDirector {
         }
     }
 
+    /// A card's device was lost or replaced and the sound goes on at another one: a person should know where.
+    func takeMove(of output: OutputID) {
+        lostOutputs.removeAll { $0 == output }
+        guard let (name, _) = stage.player.outputs?.part(output) else { return }
+        guard let card = stage.player.outputs?.output(number: output.index) as? SoundCard,
+            let device = card.playingDevice, !card.isPlayingOwnDevice
+        else { return tell("The sound goes on at '\(name)'.") }
+        tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
+    }
+
     /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
@@ -141,7 +147,7 @@ extension SessionDirector {
             !lostOutputs.contains { group.output(number: $0.index) === member }
         }
         guard playing.isEmpty else { return }
-        switch arguments.lostRoute {
+        switch arguments.lostRoute ?? .wait {
         case .wait: break
         case .local: if desk?.ids != ["local"] { desk?.fallBack() }
         case .pause: stage.player.pause()

@@ -11,6 +11,8 @@ enum SessionEvent: Sendable {
     case request(SignalWatch.Request)
     /// An output fell silent or came back.
     case output(OutputID, isLost: Bool)
+    /// A sound card plays on another device than before, or on its own again.
+    case outputMoved(OutputID)
     /// A speaker has lost the clock, or has it again.
     case clock(OutputID, isLost: Bool)
     /// Where the sound goes, or could go.

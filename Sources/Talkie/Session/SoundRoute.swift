@@ -24,7 +24,7 @@ struct SoundRoute: Sendable {
     ) throws(PlayerFailure) {
         let choices = arguments.speakers
         let device = arguments.options.audioDevice
-        outputs = RouteOutputs()
+        outputs = RouteOutputs(replacesLostCards: [nil, .local].contains(arguments.lostRoute))
         guard arguments.options.playsAudio else {
             (output, warnings, routes) = (nil, [], [])
             return

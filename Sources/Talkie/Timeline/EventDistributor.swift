@@ -35,15 +35,18 @@ public final class EventDistributor: Sendable {
     ///   - file: where to record, if anywhere; closed with `stop`.
     ///   - complain: called on the recorder's thread, at most once, with a sentence about a record that broke off.
     ///   - outputNews: called on the recorder's thread when an output was lost or came back.
+    ///   - outputMoved: the same when a card plays on another device.
     ///   - clockNews: the same for a speaker's clock: lost when it stalls, back when it is ready after that.
     public func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
         outputNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
+        outputMoved: @escaping @Sendable (_ output: OutputID) -> Void = { _ in },
         clockNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in }
     ) {
         let recorder = Recorder(
-            file: file, distributor: self, outputNews: outputNews, clockNews: clockNews, complain: complain)
+            file: file, distributor: self, outputNews: outputNews, outputMoved: outputMoved, clockNews: clockNews,
+            complain: complain)
         thread.withLock { thread in
             guard thread == nil else { return }
             thread = WorkerThread.start(name: "event recorder", priority: .background) { recorder.run() }
@@ -73,6 +76,7 @@ public final class EventDistributor: Sendable {
         private var writer: TimelineWriter?
         private let distributor: EventDistributor
         private let outputNews: @Sendable (OutputID, Bool) -> Void
+        private let outputMoved: @Sendable (OutputID) -> Void
         private let clockNews: @Sendable (OutputID, Bool) -> Void
         /// Those without the clock that their sound lies on; no more than there are outputs.
         private var clockless: Set<OutputID> = []
@@ -83,12 +87,14 @@ public final class EventDistributor: Sendable {
         init(
             file: consuming TimelineFile?, distributor: EventDistributor,
             outputNews: @escaping @Sendable (OutputID, Bool) -> Void,
+            outputMoved: @escaping @Sendable (OutputID) -> Void,
             clockNews: @escaping @Sendable (OutputID, Bool) -> Void, complain: @escaping @Sendable (String) -> Void
         ) {
             self.clockNews = clockNews
             if let file = file.take() { writer = TimelineWriter(file: file, at: distributor.clock.now) }
             self.distributor = distributor
             self.outputNews = outputNews
+            self.outputMoved = outputMoved
             self.complain = complain
             batch.reserveCapacity(EventDistributor.batchSize)
         }
@@ -133,6 +139,7 @@ public final class EventDistributor: Sendable {
                     switch entry.event {
                     case .outputLost(let output): outputNews(output, true)
                     case .outputRestored(let output): outputNews(output, false)
+                    case .outputMoved(let output): outputMoved(output)
                     case .clock(.stalled, let output): if clockless.insert(output).inserted { clockNews(output, true) }
                     case .clock(.ready, let output): if clockless.remove(output) != nil { clockNews(output, false) }
                     default: break

@@ -48,7 +48,7 @@ public struct PlaybackStatistics: Sendable {
             line.bend(film: media.seconds, host: host, rate: rate, speed: speed)
         case .audioDrift(let error, _, let output):
             if sound == nil || output.index <= sound!.output { sound = (output.index, error) }
-        case .outputLost(let output), .outputLeft(let output, _, _):
+        case .outputLost(let output), .outputMoved(let output), .outputLeft(let output, _, _):
             if sound?.output == output.index { sound = nil }
         case .underrun: underruns += 1
         case .audioAccepted, .audioHeard, .latency, .outputRestored, .outputJoined, .clock, .speakerAnchored, .resumed:

@@ -35,6 +35,17 @@ struct TimelineWriter: ~Copyable {
     mutating func write(_ remark: TimelineRemark, at instant: HostInstant) {
         switch remark {
         case .film(let name): line("film", at: instant) { $0.add("name", text: name) }
+        case .joint(let name, let moment, let origin):
+            line("film", at: instant) {
+                $0.add("name", text: name)
+                $0.add("film", moment)
+                $0.add("origin", origin)
+            }
+        case .loop(let moment, let origin):
+            line("loop", at: instant) {
+                $0.add("film", moment)
+                $0.add("origin", origin)
+            }
         case .phase(let phase): line("state", at: instant) { $0.add("phase", text: phase.rawValue) }
         case .route(let index, let name, let kind):
             line("route", at: instant) {
@@ -105,7 +116,7 @@ extension RenderEvent {
         case .audioDrift: "drift"
         case .latency: "latency"
         case .underrun: "underrun"
-        case .outputLost, .outputRestored, .outputJoined, .outputLeft: "route"
+        case .outputLost, .outputRestored, .outputMoved, .outputJoined, .outputLeft: "route"
         case .clock: "clock"
         }
     }
@@ -164,6 +175,9 @@ extension RenderEvent {
         case .outputRestored(let output):
             line.add("route", output.index)
             line.add("state", "restored")
+        case .outputMoved(let output):
+            line.add("route", output.index)
+            line.add("state", "moved")
         case .outputJoined(let output, let media, let host):
             line.add("route", output.index)
             line.add("state", "joined")

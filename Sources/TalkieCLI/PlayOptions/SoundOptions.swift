@@ -46,10 +46,11 @@ struct SoundOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause.",
+            "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause; "
+                + "absent, a speaker is waited for and another card takes over from a card.",
             valueName: "wait|local|pause"),
         transform: wordChoice("a lost route is answered with wait, local or pause"))
-    var lostRoute: LostRoutePolicy = .wait
+    var lostRoute: LostRoutePolicy?
 
     func apply(to arguments: inout PlayArguments) {
         arguments.speakers = speakers

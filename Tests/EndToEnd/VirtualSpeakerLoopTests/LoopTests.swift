@@ -1,18 +1,15 @@
 import AirPlay
 import AirPlayWire
-import Glibc
 import MediaCore
 import PTP
 import Testing
 import VirtualSpeaker
 
+@testable import RouteTestSupport
+
 /// Our sender and the speaker in software on one computer, each with its own session logic.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct LoopTests {
-    /// This process's own, below those that the system gives away (ip_local_port_range).
-    private static let ports: (event: UInt16, general: UInt16) = {
-        let base = UInt16(20_000 + getpid() % 3000 * 4)
-        return (base, base + 1)
-    }()
+    private static let ports = ClockPorts.pair(0)
     private let identity = SenderIdentity.random(name: "Talkie test")
 
     private func speaker(
@@ -55,6 +52,17 @@ import VirtualSpeaker
         throw AirPlayError(.timedOut, "The speaker took no anchor.")
     }
 
+    /// A session that plays so many seconds from a position on, and when that position is heard.
+    private func playing(
+        _ seconds: Int, from start: RTPTimestamp, on speaker: SoftwareSpeaker, route: Route = .buffered
+    ) throws -> (session: AirPlaySession, anchor: HostInstant) {
+        let session = session(speaker, route: route)
+        _ = try session.connect()
+        _ = try session.startStream(.lossless44100)
+        write(seconds, from: start, to: session)
+        return (session, try play(start, on: session))
+    }
+
     /// False when the speaker wants to be asked again.
     private func isAccepted(_ start: RTPTimestamp, at anchor: HostInstant, on session: AirPlaySession) throws -> Bool {
         do {
@@ -77,13 +85,9 @@ import VirtualSpeaker
     @Test func theAnchoredFrameIsHeardAtItsInstant() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
-        let session = session(speaker)
-        defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
         let start = RTPTimestamp(rawValue: 0xFFFF_F000)
-        write(4, from: start, to: session)
-        let anchor = try play(start, on: session)
+        let (session, anchor) = try playing(4, from: start, on: speaker)
+        defer { session.end() }
         let first = try error(speaker, start, due: anchor)
         let later = try error(speaker, start.advanced(byFrames: 88200), due: anchor.advanced(by: .seconds(2)))
         print("loop: first frame \(first) ms, two seconds later \(later) ms from its moment")
@@ -97,13 +101,9 @@ import VirtualSpeaker
     func aRealtimeStreamIsHeardAtItsInstantOnEitherClock(route: Route) throws {
         let speaker = try speaker(clock: route == .realtime ? .required : .never)
         defer { speaker.stop() }
-        let session = session(speaker, route: route)
-        defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
         let start = RTPTimestamp(rawValue: 0xFFFF_F000)
-        write(4, from: start, to: session)
-        let anchor = try play(start, on: session)
+        let (session, anchor) = try playing(4, from: start, on: speaker, route: route)
+        defer { session.end() }
         let first = try error(speaker, start, due: anchor)
         let later = try error(speaker, start.advanced(byFrames: 88200), due: anchor.advanced(by: .seconds(2)))
         print("loop, \(route): first frame \(first) ms, two seconds later \(later) ms from its moment")
@@ -117,13 +117,9 @@ import VirtualSpeaker
         quirks.packetLoss = 0.1
         let speaker = try speaker(quirks)
         defer { speaker.stop() }
-        let session = session(speaker, route: .realtime)
-        defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
         let start = RTPTimestamp(rawValue: 0)
-        write(4, from: start, to: session)
-        let anchor = try play(start, on: session)
+        let (session, anchor) = try playing(4, from: start, on: speaker, route: .realtime)
+        defer { session.end() }
         _ = try error(speaker, start.advanced(byFrames: 132_300), due: anchor.advanced(by: .seconds(3)))
         print("loop: \(session.resentPackets) packets were sent again")
         #expect(session.resentPackets > 20)
@@ -134,12 +130,8 @@ import VirtualSpeaker
     @Test func aRealtimeStreamThatIsPausedFallsSilentAndGoesOnWhereItWas() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
-        let session = session(speaker, route: .realtime)
+        let (session, anchor) = try playing(6, from: RTPTimestamp(rawValue: 0), on: speaker, route: .realtime)
         defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
-        write(6, from: RTPTimestamp(rawValue: 0), to: session)
-        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
         _ = try error(speaker, RTPTimestamp(rawValue: 22050), due: anchor.advanced(by: .milliseconds(500)))
         let asked = HostInstant.now
         try session.pause()
@@ -158,12 +150,8 @@ import VirtualSpeaker
         quirks.lateClock = .seconds(2)
         let speaker = try speaker(quirks)
         defer { speaker.stop() }
-        let session = session(speaker)
+        let (session, anchor) = try playing(2, from: RTPTimestamp(rawValue: 0), on: speaker)
         defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
-        write(2, from: RTPTimestamp(rawValue: 0), to: session)
-        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
         #expect(abs(try error(speaker, RTPTimestamp(rawValue: 0), due: anchor)) < 1)
         let refused = speaker.record.events.contains {
             if case .request(method: "SETRATEANCHORTIME", target: _, status: 400) = $0 { true } else { false }
@@ -199,12 +187,8 @@ import VirtualSpeaker
     @Test func pausedSoundStopsAtOnceAndTheSessionGoesOn() throws {
         let speaker = try speaker()
         defer { speaker.stop() }
-        let session = session(speaker)
+        let (session, anchor) = try playing(6, from: RTPTimestamp(rawValue: 0), on: speaker)
         defer { session.end() }
-        _ = try session.connect()
-        _ = try session.startStream(.lossless44100)
-        write(6, from: RTPTimestamp(rawValue: 0), to: session)
-        let anchor = try play(RTPTimestamp(rawValue: 0), on: session)
         _ = try error(speaker, RTPTimestamp(rawValue: 22050), due: anchor.advanced(by: .milliseconds(500)))
         let asked = HostInstant.now
         try session.pause()
@@ -227,7 +211,7 @@ import VirtualSpeaker
         defer { first.end() }
         _ = try first.connect()
         let clocks = PTPDirectory(
-            identity: identity.clock, eventPort: Self.ports.event + 2, generalPort: Self.ports.general + 2)
+            identity: identity.clock, eventPort: ClockPorts.pair(1).event, generalPort: ClockPorts.pair(1).general)
         let second = AirPlaySession(
             .init(
                 address: SpeakerAddress(host: "127.0.0.2", port: speaker.port),

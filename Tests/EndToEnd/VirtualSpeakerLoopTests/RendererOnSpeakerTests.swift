@@ -2,20 +2,19 @@ import AirPlay
 import Dispatch
 import MediaCodecs
 import MediaCore
-import MediaFiles
-import PTP
 import SyncRendering
 import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
+@testable import RouteTestSupport
+
 extension LoopTests {
     /// The renderers' contract on a speaker: what an application asks of a synchronizer, heard at the other end.
     @Suite(.serialized, .timeLimit(.minutes(2))) struct RendererOnSpeakerTests {
-        private static let ports: (event: UInt16, general: UInt16) = (34_639, 34_640)
-
         private final class Stage {
-            let receiver: SoftwareSpeaker
+            let speakers: SoftwareSpeakers
+            var receiver: SoftwareSpeaker { speakers.receivers[0] }
             let events = EventLog(clock: MonotonicClock())
             let synchronizer: RenderSynchronizer
             let renderer: AudioRenderer
@@ -23,50 +22,21 @@ extension LoopTests {
             private var anchors: [(media: MediaTime, host: HostInstant)] = []
 
             init() throws {
-                let identity = SenderIdentity.random(name: "Talkie test")
-                receiver = try SoftwareSpeaker(
-                    SpeakerConfiguration(port: 0, clock: .required, ptpPorts: RendererOnSpeakerTests.ports))
-                let speaker = AirPlaySpeaker(
-                    name: "speaker",
-                    configuration: .init(
-                        address: SpeakerAddress(host: "127.0.0.2", port: receiver.port), identity: identity),
-                    clocks: PTPDirectory(
-                        identity: identity.clock, eventPort: RendererOnSpeakerTests.ports.event,
-                        generalPort: RendererOnSpeakerTests.ports.general))
+                speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(4))
                 synchronizer = RenderSynchronizer(events: events)
                 renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
                 try synchronizer.addRenderer(renderer)
-                renderer.setOutput(speaker)
+                renderer.setOutput(speakers.outputs[0])
             }
 
             func end() {
                 renderer.invalidate()
-                receiver.stop()
+                speakers.stop()
             }
 
             /// Plays pieces one after the other, as a queue would.
             func feed(_ pieces: [SinePieces.Piece]) throws {
-                var sources: [(source: any SampleSource, offset: MediaTime)] = []
-                var offset = MediaTime.zero
-                for piece in pieces {
-                    let file = try MediaFile.open(try SinePieces.file(piece, from: offset))
-                    sources.append((try file.reader(for: try #require(file.summary.track(.audio))), offset))
-                    offset += MediaTime(value: Int64(piece.frames), timescale: Int32(piece.rate))
-                }
-                let renderer = renderer
-                let list = sources
-                let next = Lock(0)
-                renderer.requestMediaDataWhenReady(on: queue) {
-                    while renderer.isReadyForMoreMediaData {
-                        let index = next.withLock { $0 }
-                        guard index < list.count else { return renderer.stopRequestingMediaData() }
-                        if let buffer = try? list[index].source.read() {
-                            renderer.enqueue(SinePieces.moved(buffer, by: list[index].offset))
-                        } else {
-                            next.withLock { $0 += 1 }
-                        }
-                    }
-                }
+                _ = try RequestedPieces(pieces, for: renderer, on: queue)
             }
 
             /// Waits until the film has been heard up to so many seconds.
@@ -138,21 +108,6 @@ extension LoopTests {
                 print("speaker: pieces of sound begin \(begins.suffix(3)) ms from that")
                 #expect(begins.contains { $0 > -80 && $0 < 700 })
             }
-        }
-
-        @Test func aQueueOfMixedFormatsIsHeardWithoutAHole() throws {
-            let stage = try Stage()
-            defer { stage.end() }
-            stage.renderer.allowsPassThrough = false
-            try stage.feed([.aac(44100, 132_301), .mp3(48000, 144_001), .alac(48000, 96_007)])
-            stage.synchronizer.setRate(1, time: .zero)
-            try #require(stage.wait(until: 7.9, within: .seconds(30)), stage.account)
-            for joint in [132_301.0 / 44_100, 132_301.0 / 44_100 + 144_001.0 / 48_000] {
-                #expect(stage.holes(at: joint).isEmpty, "at \(joint) s")
-            }
-            let start = try #require(stage.starts().first)
-            let first = try #require(stage.receiver.record.spans.first)
-            #expect(abs((first.instant - start.host).inMilliseconds) < 200)
         }
 
         /// Packets that pass untouched cannot be cut: the next piece begins within a packet of its place and not later.

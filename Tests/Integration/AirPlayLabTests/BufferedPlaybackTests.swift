@@ -5,6 +5,8 @@ import MediaCore
 import PTP
 import Testing
 
+@testable import RouteTestSupport
+
 /// Plays to a real receiver and listens to what comes out of it.
 extension SpeakerLabTests {
     @Suite struct BufferedPlaybackTests {
@@ -22,14 +24,6 @@ extension SpeakerLabTests {
             while session.clock.readiness != .ready {
                 try #require(HostInstant.now < deadline, "the speaker's clock is not ready after 8 s")
                 HostInstant.now.advanced(by: .milliseconds(20)).sleep()
-            }
-        }
-
-        /// How far from its whole second each beep was heard, in milliseconds; positive is late.
-        private func errors(_ heard: [Int64], first: HostInstant) -> [Double] {
-            heard.map {
-                let milliseconds = Double($0 - first.nanoseconds) / 1e6
-                return milliseconds - (milliseconds / 1000).rounded() * 1000
             }
         }
 
@@ -67,7 +61,7 @@ extension SpeakerLabTests {
             #expect(!session.isLost)
             session.end()
             let heard = try peer.heard()
-            let errors = errors(heard, first: anchor)
+            let errors = Lab.errors(heard, from: anchor)
             report("AAC \(format.sampleRate), \(receiver)", errors)
             #expect(errors.count >= Bounds.least(9))
             #expect(Bounds.areTogether(errors, tight: 3), "\(errors)")

@@ -2,9 +2,10 @@ import AirPlay
 import Foundation
 import MediaCodecs
 import MediaCore
-import PTP
 import SyncRendering
 import Testing
+
+@testable import RouteTestSupport
 
 /// Two real speakers behind one renderer.
 extension SpeakerLabTests {
@@ -12,12 +13,7 @@ extension SpeakerLabTests {
         @Test(.timeLimit(.minutes(2))) func twoSpeakersAreHeardTogether() throws {
             let (lab, addresses) = try Lab.freshSpeakers(2)
             let source = try BeepSource(lab, seconds: 20)
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let clocks = PTPDirectory(identity: identity.clock)
-            let speakers = addresses.map {
-                AirPlaySpeaker(
-                    name: $0.description, configuration: .init(address: $0, identity: identity), clocks: clocks)
-            }
+            let speakers = Lab.outputs(addresses)
             let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
             defer { film.end() }
             let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 14, speaker: $0) }
@@ -36,12 +32,7 @@ extension SpeakerLabTests {
         @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsLeavesTheOtherPlayingAndRejoins() throws {
             let (lab, addresses) = try Lab.freshSpeakers(2)
             let source = try BeepSource(lab, seconds: 40)
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let clocks = PTPDirectory(identity: identity.clock)
-            let speakers = addresses.map {
-                AirPlaySpeaker(
-                    name: $0.description, configuration: .init(address: $0, identity: identity), clocks: clocks)
-            }
+            let speakers = Lab.outputs(addresses)
             let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
             defer { film.end() }
             let other = try Lab.Recording(lab, seconds: 22, speaker: 1)
@@ -65,10 +56,7 @@ extension SpeakerLabTests {
             let source = try BeepSource(lab, seconds: 20)
             _ = try lab.run("impair", ["1", "delay", "20", "jitter", "10"])
             defer { _ = try? lab.run("impair", ["1", "clear"]) }
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let speaker = AirPlaySpeaker(
-                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
-                clocks: PTPDirectory(identity: identity.clock))
+            let speaker = Lab.outputs(addresses)[0]
             let film = PlayedSound(speaker)
             defer { film.end() }
             let recording = try Lab.Recording(lab, seconds: 18)
@@ -87,10 +75,7 @@ extension SpeakerLabTests {
             let source = try BeepSource(lab, seconds: 20)
             if lossPercent > 0 { _ = try lab.run("impair", ["1", "loss", String(lossPercent)]) }
             defer { _ = try? lab.run("impair", ["1", "clear"]) }
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let speaker = AirPlaySpeaker(
-                name: "Lab 1", configuration: .init(address: addresses[0], identity: identity),
-                clocks: PTPDirectory(identity: identity.clock), route: .realtime)
+            let speaker = Lab.outputs(addresses, .realtime)[0]
             let film = PlayedSound(speaker)
             defer { film.end() }
             let recording = try Lab.Recording(lab, seconds: 16)

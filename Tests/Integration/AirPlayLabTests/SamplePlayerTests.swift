@@ -2,6 +2,8 @@ import Foundation
 import MediaCore
 import Testing
 
+@testable import RouteTestSupport
+
 /// The tutorial's player, built as a package of its own that depends on this one, plays to a speaker.
 extension SpeakerLabTests {
     @Suite struct SamplePlayerTests {
@@ -86,7 +88,7 @@ extension SpeakerLabTests {
             #expect(running.end() == 0)
             print(running.said)
             #expect(!running.said.contains("playing \(files[1].path)"))
-            let recording = try ToneRecording(peer.recorded())
+            let recording = try Recording(file: peer.recorded())
             let stretches = recording.stretches(of: [500, 1000, 1200, 2000])
             print("\(receiver): \(stretches)")
             #expect(!stretches.contains { $0.hertz == 1200 }, "the removed item is heard: \(stretches)")

@@ -2,9 +2,10 @@ import AirPlay
 import AirPlayWire
 import Foundation
 import MediaCore
-import PTP
 import SyncRendering
 import Testing
+
+@testable import RouteTestSupport
 
 /// Plays a film's sound through `AirPlaySpeaker` as the renderer does, and listens to what comes out.
 extension SpeakerLabTests {
@@ -55,17 +56,31 @@ extension SpeakerLabTests {
             parameters: CodecParameters(codec: "aac", configuration: [0x11, 0x90], framesPerPacket: 1024),
             sampleRate: 48000, layout: .stereo)
 
+        /// A speaker that holds the film, at a timeline that stands still.
+        private func feeding(
+            _ speaker: AirPlaySpeaker, _ units: [[UInt8]]
+        ) throws -> (synchronizer: RenderSynchronizer, feeder: Feeder) {
+            let synchronizer = RenderSynchronizer()
+            let feeder = Feeder(speaker, synchronizer, units)
+            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            synchronizer.add(feeder)
+            speaker.setGain(0.99)
+            try feeder.feed(from: .zero)
+            return (synchronizer, feeder)
+        }
+
+        /// Starts from film time 0 as soon as can be kept.
+        private func start(_ synchronizer: RenderSynchronizer) -> TimebaseSegment {
+            synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)).upcoming
+        }
+
         private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
         @Test(.timeLimit(.minutes(2)), arguments: Receiver.allCases)
         func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem(receiver: Receiver) throws {
             let peer = try Peer(receiver)
             let units = try peer.lab.aacBeeps(seconds: 30, rate: 48000)
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let speaker = AirPlaySpeaker(
-                name: "Lab 1",
-                configuration: .init(address: SpeakerAddress(host: peer.host, port: peer.port), identity: identity),
-                clocks: PTPDirectory(identity: identity.clock))
+            let speaker = peer.output()
             let synchronizer = RenderSynchronizer()
             let feeder = Feeder(speaker, synchronizer, units)
             try peer.record(seconds: 18)
@@ -136,22 +151,11 @@ extension SpeakerLabTests {
         @Test(.timeLimit(.minutes(3))) func aNetworkAwayForSixSecondsIsNotHeardAndControlsWorkAgain() throws {
             let (lab, host, port) = try Lab.freshSpeaker()
             let units = try lab.aacBeeps(seconds: 40, rate: 48000)
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let speaker = AirPlaySpeaker(
-                name: "Lab 1",
-                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
-                clocks: PTPDirectory(identity: identity.clock))
-            let synchronizer = RenderSynchronizer()
-            let feeder = Feeder(speaker, synchronizer, units)
-            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            let speaker = Lab.outputs([SpeakerAddress(host: host, port: port)])[0]
+            let (synchronizer, feeder) = try feeding(speaker, units)
             defer { speaker.close() }
-            synchronizer.add(feeder)
-            speaker.setGain(0.99)
-            try feeder.feed(from: .zero)
             let recording = try Lab.Recording(lab, seconds: 24)
-            let line = synchronizer.setRate(
-                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
-            ).upcoming
+            let line = start(synchronizer)
             play(for: line.hostAnchor - .now + .milliseconds(3500))
             _ = try lab.run("impair", ["1", "cut", "6"])
             // By then the connection has recovered by itself; a longer absence is in Tools/lab/bad-days.
@@ -161,10 +165,7 @@ extension SpeakerLabTests {
             try recording.wait()
             speaker.close()
             let heard = try lab.beeps(in: recording.file)
-            let errors = heard.map { instant -> Double in
-                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
-                return milliseconds - (milliseconds / 1000).rounded() * 1000
-            }
+            let errors = Lab.errors(heard, from: line.hostAnchor)
             print("errors in ms: \(errors)")
             let seconds = Int((stopped - line.hostAnchor).inSeconds)
             #expect(heard.count >= Bounds.least(seconds) && heard.count <= seconds + 2, "\(seconds) s were played")
@@ -179,21 +180,10 @@ extension SpeakerLabTests {
         @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsIsRejoinedInSyncWithoutHelp() throws {
             let (lab, host, port) = try Lab.freshSpeaker()
             let units = try lab.aacBeeps(seconds: 30, rate: 48000)
-            let identity = SenderIdentity.random(name: "Talkie test")
-            let speaker = AirPlaySpeaker(
-                name: "Lab 1",
-                configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
-                clocks: PTPDirectory(identity: identity.clock))
-            let synchronizer = RenderSynchronizer()
-            let feeder = Feeder(speaker, synchronizer, units)
-            try speaker.prepare(.passThrough(aac), context: feeder.context)
+            let speaker = Lab.outputs([SpeakerAddress(host: host, port: port)])[0]
+            let (synchronizer, feeder) = try feeding(speaker, units)
             defer { speaker.close() }
-            synchronizer.add(feeder)
-            speaker.setGain(0.99)
-            try feeder.feed(from: .zero)
-            let line = synchronizer.setRate(
-                1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead)
-            ).upcoming
+            let line = start(synchronizer)
             play(for: line.hostAnchor - .now + .milliseconds(2500))
             _ = try lab.run("restart", ["1"])
             let back = HostInstant.now
@@ -203,10 +193,7 @@ extension SpeakerLabTests {
             let heard = try lab.beeps(in: recording.file)
             let first = try #require(heard.first, "nothing is heard after the restart")
             print("first beep \(Double(first - back.nanoseconds) / 1e6) ms after the speaker came back")
-            let errors = heard.map { instant -> Double in
-                let milliseconds = Double(instant - line.hostAnchor.nanoseconds) / 1e6
-                return milliseconds - (milliseconds / 1000).rounded() * 1000
-            }
+            let errors = Lab.errors(heard, from: line.hostAnchor)
             print("errors in ms: \(errors)")
             #expect(errors.count >= Bounds.least(6))
             // A receiver that joins a running line draws level within a few seconds.

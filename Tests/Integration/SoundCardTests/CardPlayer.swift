@@ -3,7 +3,9 @@ import LocalOutput
 import MediaCore
 import SyncRendering
 
-/// Plays a film of pulses, one every 100 ms of film over a quiet tone, through a sound card, from a thread that does
+@testable import RouteTestSupport
+
+/// Plays a film of pulses (`PulsedTone`) through a sound card, from a thread that does
 /// what the renderer's feeder does.
 final class CardPlayer: @unchecked Sendable {
     // `@unchecked Sendable`: what both threads touch is atomic, locked, or constant after `start`.
@@ -22,14 +24,12 @@ final class CardPlayer: @unchecked Sendable {
         var speed = 1.0
     }
 
-    /// Film milliseconds between pulses, and how long one is.
-    static let spacing = 100
-    static let pulse = 0.0004
-    static let tone: Float = 0.02
-
-    init(device: String, sampleRate: Int = 48000, depths: SoundCardPump.Depths = SoundCardPump.Depths()) throws {
+    init(
+        device: String, sampleRate: Int = 48000, depths: SoundCardPump.Depths = SoundCardPump.Depths(),
+        substitutes: @escaping @Sendable () -> [String] = { [] }
+    ) throws {
         synchronizer = RenderSynchronizer(events: events)
-        card = SoundCard(device: device, depths: depths)
+        card = SoundCard(device: device, depths: depths, substitutes: substitutes)
         let film = AudioFormat(
             parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: sampleRate, layout: .stereo)
         let delivery = card.delivery(for: film, mustDecode: false)
@@ -110,12 +110,8 @@ final class CardPlayer: @unchecked Sendable {
 
     private func fill(_ block: PCMBlock, at frame: Int64) {
         let rate = Double(format.sampleRate)
-        let spacing = Double(Self.spacing) / 1000
         for index in 0..<block.capacity {
-            let time = Double(frame + Int64(index)) / rate
-            let since = time - (time / spacing).rounded() * spacing
-            var value = Self.tone * Float(sin(time * 2 * .pi * 440))
-            if abs(since) < Self.pulse { value += Float(0.7 * (0.5 + 0.5 * cos(.pi * since / Self.pulse))) }
+            let value = PulsedTone.value(at: Double(frame + Int64(index)) / rate)
             for channel in 0..<format.channels { block.samples[index * format.channels + channel] = value }
         }
         block.frames = block.capacity

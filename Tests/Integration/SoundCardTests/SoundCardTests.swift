@@ -4,20 +4,11 @@ import MediaCore
 import SyncRendering
 import Testing
 
-/// Sound through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was heard.
-@Suite(.serialized, .enabled(if: PulseServer.isAvailable, "needs pulseaudio, python3 and ALSA's pulse plugin"))
-struct SoundCardTests {
-    /// How late each pulse of a recording was against a line, in milliseconds, with the time since the line's start.
-    static func lateness(_ recording: Recording, _ line: TimebaseSegment) -> [(seconds: Double, late: Double)] {
-        recording.pulses(above: 0.2).compactMap { pulse in
-            let instant = HostInstant(nanoseconds: Int64(pulse.at))
-            let film = line.mediaTime(at: instant).seconds
-            let spacing = Double(CardPlayer.spacing) / 1000
-            let due = (film / spacing).rounded() * spacing
-            return ((instant - line.hostAnchor).inSeconds, (film - due) / line.rate * 1000)
-        }
-    }
+@testable import RouteTestSupport
 
+/// Sound through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was heard.
+@Suite(.serialized, .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
+struct SoundCardTests {
     static func report(_ title: String, _ all: [(seconds: Double, late: Double)], _ recording: Recording) {
         func line(_ name: String, _ part: [Double]) {
             guard !part.isEmpty else { return }
@@ -71,7 +62,7 @@ struct SoundCardTests {
         let latency = player.card.latency
         player.stop()
         let recording = try recorder.finish()
-        let all = Self.lateness(recording, line)
+        let all = PulsedTone.lateness(recording, line)
         print(
             "prepared after \((prepared - begun).inMilliseconds) ms, lead \((start - prepared).inMilliseconds) ms, "
                 + "now \(latency)")

@@ -158,6 +158,31 @@ import Testing
         #expect((0..<1500).allSatisfy { heard.samples[$0 * 2] == Float($0) / 2000 })
     }
 
+    /// A packet that is longer than what was taken of it: its rest is gone with the jump, and is not heard at the new place.
+    @Test func afterAJumpNothingOfALongPacketIsLeft() throws {
+        let format = AudioFormat(LinearPCM(.float32), sampleRate: 48000, layout: .mono)
+        let output = PCMFormat(sampleRate: 48000, layout: .mono)
+        let converter = try FilmAudioCodecs().converter(from: format, to: output, speed: 1)
+        func packet(_ value: Float, at frame: Int64) -> SampleBuffer {
+            let batch = PacketBatch()
+            let time = MediaTime(value: frame, timescale: 48000)
+            [Float](repeating: value, count: 4800).withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: time, duration: MediaTime(value: 4800, timescale: 48000)))
+            }
+            return SampleBuffer(payload: .encodedAudio(format, batch), presentationTime: time)
+        }
+        let block = PCMBlock(format: output, capacity: 1000)
+        try converter.send(packet(0.5, at: 0))
+        #expect(try converter.receive(into: block))
+        converter.reset()
+        try converter.send(packet(-0.25, at: 96_000))
+        converter.finish()
+        let rest = PCMBlock(format: output, capacity: 20_000)
+        #expect(try converter.receive(into: rest))
+        #expect(rest.frames == 4800 && rest.start == MediaTime(value: 96_000, timescale: 48000))
+        #expect((0..<rest.frames).allSatisfy { rest.samples[$0] == -0.25 })
+    }
+
     // MARK: Formats that change where nobody said so
 
     /// Frames of two rates and channel counts inside one batch that announces one format: each is heard in its place.

@@ -17,12 +17,16 @@ import Testing
         let player: Player
         let director: SessionDirector
         let output = RecordingOutput(capacity: 48_000 * 60)
+        /// What this computer's own sound would be.
+        let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
         private let distributor: EventDistributor
         /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
         let folder = TemporaryFolder()
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
-        init(_ films: String..., arguments: PlayArguments = PlayArguments(files: [])) {
+        init(
+            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OfferedRoute] = []
+        ) {
             var arguments = arguments
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
@@ -45,6 +49,7 @@ import Testing
                 stage: SessionDirector.Stage(
                     player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
                     keys: nil, distributor: distributor, route: output,
+                    outputs: RouteOutputs(standIn: { [card] _ in card }), routes: routes,
                     stateFolder: StateFolder(path: folder.path)),
                 arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
@@ -53,6 +58,12 @@ import Testing
         func run(_ events: SessionEvent...) -> Int32 {
             for event in events { mailbox.post(event) }
             director.start()
+            return end()
+        }
+
+        /// Waits for the end of a session that was started.
+        func end(_ events: SessionEvent...) -> Int32 {
+            for event in events { mailbox.post(event) }
             let status = director.join()
             player.shutDown()
             distributor.stop()
@@ -74,6 +85,25 @@ import Testing
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad", "a"])
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatWasTriedAheadAndFailedIsToldOnceAndPassedOver() {
+        let rig = Rig("a", "bad", "b")
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "b"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+        let last = Rig("a", "bad")
+        #expect(last.run() == 66)
+        #expect(last.played == ["a", "bad"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListIsRepeatedAsOftenAsItWasAskedForWithFailuresToldEachTime() {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .times(1)
+        let rig = Rig("a", "bad", arguments: arguments)
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "a", "bad"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
@@ -160,6 +190,34 @@ import Testing
         #expect(waiting.director.lostOutputs.isEmpty)
     }
 
+    @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostGoesOnAtThisComputerWhenThatIsWanted() {
+        for (policy, wanted) in [(LostRoutePolicy.local, ["card"]), (nil, ["recording"]), (.wait, ["recording"])] {
+            var arguments = PlayArguments(files: [])
+            arguments.lostRoute = policy
+            let rig = Rig("long", arguments: arguments)
+            rig.mailbox.post(.output(OutputID(0), isLost: true))
+            rig.director.start()
+            let limit = HostInstant.now.advanced(by: .seconds(10))
+            // A change that nobody wants would be seen as soon as one that somebody does.
+            let patience = policy == .local ? limit : HostInstant.now.advanced(by: .milliseconds(300))
+            while rig.player.audioOutputs.map(\.name) != ["card"], HostInstant.now < patience {
+                HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+            }
+            #expect(rig.player.audioOutputs.map(\.name) == wanted)
+            #expect(rig.end(.terminalKey("q")) == 0)
+            #expect(rig.person.output().contains("'recording' has fallen silent."))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aCardThatGaveWayToAnotherIsToldOnceAndIsNotMissed() {
+        var arguments = PlayArguments(files: [])
+        arguments.lostRoute = .pause
+        let rig = Rig("long", arguments: arguments)
+        #expect(rig.run(.outputMoved(OutputID(0)), .terminalKey("q")) == 0)
+        #expect(rig.person.output() == "talkie: The sound goes on at 'recording'.\n")
+        #expect(rig.director.lostOutputs.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(1))) func aProgramFollowsThePlayerAsASequenceToItsEnd() async {
         let rig = Rig("short")
         let states = rig.player.states
@@ -177,6 +235,9 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
+        let ended = Rig("short", routes: [.thisComputer()])
+        #expect(ended.run() == 0)
+        #expect(RouteHabits(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["local"]])
         var arguments = PlayArguments(files: [])
         arguments.routeMemory = .never
         let unkept = Rig("long", arguments: arguments)

@@ -39,13 +39,14 @@ import Testing
             log.note(.underrun(missing: .milliseconds(8), output: OutputID(0)), at: instant)
             log.note(.outputLost(output: OutputID(2)), at: instant)
             log.note(.outputRestored(output: OutputID(2)), at: instant)
+            log.note(.outputMoved(output: OutputID(2)), at: instant)
             log.note(.clock(state: .probing, output: OutputID(3)), at: instant)
         }
         let kinds = lines.map { $0["event"] as? String }
         #expect(
             kinds == [
                 "timeline", "frame", "drop", "anchor", "audio", "anchor", "drift", "latency", "underrun", "route",
-                "route", "clock",
+                "route", "route", "clock",
             ])
         #expect(lines.dropFirst().allSatisfy { $0["host_ns"] as? Int == 5_000_000_001 })
         #expect(lines[0]["version"] as? Int == 1)
@@ -60,7 +61,8 @@ import Testing
         #expect(lines[7]["delay"] as? Double == 0.042)
         #expect(lines[8]["missing"] as? Double == 0.008)
         #expect(lines[9]["state"] as? String == "lost" && lines[10]["state"] as? String == "restored")
-        #expect(lines[11]["state"] as? String == "probing" && lines[11]["route"] as? Int == 3)
+        #expect(lines[11]["state"] as? String == "moved" && lines[11]["route"] as? Int == 2)
+        #expect(lines[12]["state"] as? String == "probing" && lines[12]["route"] as? Int == 3)
     }
 
     @Test func remarksAreEscapedSoThatATitleCannotForgeALine() throws {

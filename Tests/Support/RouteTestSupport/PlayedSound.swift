@@ -82,9 +82,6 @@ final class PlayedSound {
 
     /// How far each beep was from the whole second it belongs to, in milliseconds; positive is late.
     func errors(_ beeps: [Int64], from origin: HostInstant? = nil) -> [Double] {
-        beeps.map { instant in
-            let milliseconds = Double(instant - (origin ?? start).nanoseconds) / 1e6
-            return milliseconds - (milliseconds / 1000).rounded() * 1000
-        }
+        Lab.errors(beeps, from: origin ?? start)
     }
 }

@@ -1,6 +1,7 @@
+import AirPlay
 import Foundation
 import MediaCore
-import Testing
+import PTP
 import VirtualSpeaker
 
 /// Who plays: one body of a test for a receiver that others wrote and for ours, so that ours stays honest.
@@ -33,8 +34,24 @@ final class Peer {
 
     deinit {
         speaker?.stop()
-        try? FileManager.default.removeItem(at: file)
-        try? FileManager.default.removeItem(atPath: file.path + ".json")
+        for part in parts {
+            try? FileManager.default.removeItem(at: part)
+            try? FileManager.default.removeItem(atPath: part.path + ".json")
+        }
+    }
+
+    /// The speaker in software begins another file with each stream.
+    private var parts: [URL] {
+        let later = (2...9).map { URL(fileURLWithPath: "\(file.deletingPathExtension().path)-\($0).wav") }
+        return [file] + later.filter { FileManager.default.fileExists(atPath: $0.path) }
+    }
+
+    /// Our sender's output that plays to it.
+    func output(_ route: Route = .buffered) -> AirPlaySpeaker {
+        let identity = SenderIdentity.random(name: "Talkie test")
+        return AirPlaySpeaker(
+            name: "Lab", configuration: .init(address: SpeakerAddress(host: host, port: port), identity: identity),
+            clocks: PTPDirectory(identity: identity.clock), route: route)
     }
 
     /// Begins to record; returns when sound would be heard.
@@ -52,13 +69,13 @@ final class Peer {
         return file
     }
 
-    /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
-    func heard() throws -> [Int64] {
-        if let recording {
-            try recording.wait()
-            return try lab.beeps(in: recording.file)
-        }
-        speaker?.stop()
-        return try lab.beeps(in: file)
+    /// Everything that was heard, in however many sessions; as `recorded`.
+    func heardSound() throws -> Recording {
+        let first = try Recording(file: recorded())
+        guard speaker != nil else { return first }
+        return try parts.dropFirst().reduce(first) { $0.followed(by: try Recording(file: $1)) }
     }
+
+    /// When each beep was heard, on CLOCK_MONOTONIC; the recording ends with this, and nothing may play any more.
+    func heard() throws -> [Int64] { try lab.beeps(in: try recorded()) }
 }

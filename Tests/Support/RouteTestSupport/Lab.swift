@@ -1,5 +1,7 @@
 import AirPlay
 import Foundation
+import MediaCore
+import PTP
 
 /// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
 ///
@@ -88,6 +90,17 @@ struct Lab {
         return (lab, Array(addresses.prefix(count)))
     }
 
+    /// Our sender's outputs that play to these addresses, all by one clock.
+    static func outputs(_ addresses: [SpeakerAddress], _ route: Route = .buffered) -> [AirPlaySpeaker] {
+        let identity = SenderIdentity.random(name: "Talkie test")
+        let clocks = PTPDirectory(identity: identity.clock)
+        return addresses.map {
+            AirPlaySpeaker(
+                name: $0.description, configuration: .init(address: $0, identity: identity), clocks: clocks,
+                route: route)
+        }
+    }
+
     func run(_ command: String, _ arguments: [String]) throws -> String {
         try Self.run(Self.command(command), arguments, Self.settings(of: getpid()))
     }
@@ -146,6 +159,14 @@ struct Lab {
         let text = try run("beeps", [file.path, "--json"])
         let rows = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]] ?? []
         return rows.compactMap { ($0["monotonic_ns"] as? NSNumber)?.int64Value }
+    }
+
+    /// How far each beep was from the whole second after an instant that it belongs to, in milliseconds; positive is late.
+    static func errors(_ beeps: [Int64], from origin: HostInstant) -> [Double] {
+        beeps.map { instant in
+            let milliseconds = Double(instant - origin.nanoseconds) / 1e6
+            return milliseconds - (milliseconds / 1000).rounded() * 1000
+        }
     }
 
     /// A file that holds one tone at 0.4 of full scale.

@@ -71,6 +71,18 @@ final class ChildProcess {
         wait()
     }
 
+    /// Everything it writes to its end.
+    func readAll() -> String {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(output, &piece, piece.count)
+            guard count > 0 else { break }
+            bytes += piece[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Blocks until it has written something; false when it ended instead.
     func waitForOutput() -> Bool {
         var byte: UInt8 = 0

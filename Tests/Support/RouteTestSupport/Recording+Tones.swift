@@ -1,68 +1,8 @@
 import Foundation
 import MediaCore
 
-/// Tones that tell stretches of sound apart, and the sample at which one follows another.
-enum Tone: Int, CaseIterable {
-    case kept = 500
-    case removed = 1200
-    case following = 2000
-
-    static let level: Float = 0.4
-    static let format = AudioFormat(
-        parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: 48000, layout: .stereo)
-
-    /// A stretch of the timeline as plain samples; the tone's phase is zero at frame 0 of the timeline.
-    func buffer(frames range: Range<Int64>) -> SampleBuffer {
-        let samples = range.flatMap { frame -> [Float] in
-            let value = Self.level * Float(sin(2 * Double.pi * Double(rawValue) * Double(frame) / 48000))
-            return [value, value]
-        }
-        let batch = PacketBatch(reservingBytes: samples.count * 4, packets: 16)
-        samples.withUnsafeBytes { bytes in
-            for start in stride(from: Int64(0), to: Int64(range.count), by: 4800) {
-                let end = min(start + 4800, Int64(range.count))
-                batch.append(
-                    UnsafeRawBufferPointer(rebasing: bytes[Int(start * 8)..<Int(end * 8)]),
-                    as: .init(
-                        presentationTime: MediaTime(value: range.lowerBound + start, timescale: 48000),
-                        duration: MediaTime(value: end - start, timescale: 48000)))
-            }
-        }
-        return SampleBuffer(
-            payload: .encodedAudio(Self.format, batch),
-            presentationTime: MediaTime(value: range.lowerBound, timescale: 48000),
-            duration: MediaTime(value: Int64(range.count), timescale: 48000), flags: .sync)
-    }
-}
-
 /// What is heard in a recording, by tones.
-struct ToneRecording {
-    let samples: [Float]
-    let rate: Double
-
-    /// A file of 16-bit samples, the left channel of it.
-    init(_ file: URL) throws {
-        let bytes = [UInt8](try Data(contentsOf: file))
-        func word(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
-        var offset = 12
-        var (channels, rate) = (2, 44100)
-        var samples: [Float] = []
-        while offset + 8 <= bytes.count {
-            let name = String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
-            let size = word(offset + 4) | word(offset + 6) << 16
-            if name == "fmt " { (channels, rate) = (word(offset + 10), word(offset + 12) | word(offset + 14) << 16) }
-            if name == "data" {
-                let end = min(bytes.count, offset + 8 + size) - 1
-                for position in stride(from: offset + 8, to: end, by: channels * 2) {
-                    samples.append(Float(Int16(truncatingIfNeeded: word(position))) / 32768)
-                }
-            }
-            offset += 8 + size + size % 2
-        }
-        self.samples = samples
-        self.rate = Double(rate)
-    }
-
+extension Recording {
     /// How strong a frequency is in a stretch, 1 for a tone of full scale, and its phase in turns at sample 0.
     func look(_ hertz: Int, _ range: Range<Int>) -> (level: Double, turns: Double) {
         var (sine, cosine) = (0.0, 0.0)
@@ -113,5 +53,31 @@ struct ToneRecording {
         let period = 48000 / Double(second.hertz)
         let away = (after - before) / period
         return (away - away.rounded()) * period
+    }
+
+    /// The first sample that is louder than a level.
+    func onset(above level: Float) -> Int? { samples.firstIndex { abs($0) > level } }
+
+    /// By how many samples of 48 kHz a tone lies later behind a moment of the recording than before it, modulo its own
+    /// period: what a joint there has lost or doubled.
+    func shift(of hertz: Int, at seconds: Double) -> Double {
+        func lateness(_ from: Double) -> Double {
+            let range = Int((from * rate).rounded())..<Int(((from + 0.1) * rate).rounded())
+            return -look(hertz, range).turns / Double(hertz) * 48000
+        }
+        let period = 48000 / Double(hertz)
+        let away = (lateness(seconds + 0.03) - lateness(seconds - 0.13)) / period
+        return (away - away.rounded()) * period
+    }
+
+    /// The longest run of quiet samples within a twentieth of a second of a moment of the recording.
+    func longestSilence(around seconds: Double, below level: Float) -> Duration {
+        let range = Int((seconds - 0.05) * rate)..<Int((seconds + 0.05) * rate)
+        var (longest, run) = (0, 0)
+        for index in range where samples.indices.contains(index) {
+            run = abs(samples[index]) < level ? run + 1 : 0
+            longest = max(longest, run)
+        }
+        return .seconds(Double(longest) / rate)
     }
 }

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import RouteTestSupport
+
+/// The renderers' contract on speakers; the bodies are those of virtual time and of the sound card.
+extension SpeakerLabTests {
+    @Suite struct ContractTests {
+        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered])
+        func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route: RouteUnderTest) throws {
+            try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route)
+        }
+
+        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered])
+        func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route: RouteUnderTest) throws {
+            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route)
+        }
+
+        @Test(
+            .timeLimit(.minutes(2)),
+            arguments: [RouteUnderTest.softwareBuffered, .softwareRealtime, .foreignBuffered, .foreignRealtime])
+        func piecesOfManyFormatsAreHeardAsOne(route: RouteUnderTest) throws {
+            try RouteContract.piecesOfManyFormatsAreHeardAsOne(route)
+        }
+    }
+}

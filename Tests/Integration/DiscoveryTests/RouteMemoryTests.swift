@@ -1,0 +1,104 @@
+import AirPlayWire
+import Foundation
+import Glibc
+import MediaCore
+import PTP
+import Testing
+import VirtualSpeaker
+
+/// Where the sound went on other evenings, and the list of places, as a person at a terminal meets them.
+extension SpeakerBrowserTests {
+    /// A speaker on an address of its own, announced to this computer.
+    private func speaker(
+        _ name: String, host: UInt8, admission: PairSetupResponder.Admission = .open
+    ) throws -> SoftwareSpeaker {
+        try SoftwareSpeaker(
+            SpeakerConfiguration(
+                name: name, address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
+                admission: admission, isAnnounced: true))
+    }
+
+    /// What a machine whose only sound card is nobody's has: nothing is heard, and the film plays.
+    private func environment(_ state: Scratch) throws -> [String: String] {
+        let configuration = try state.file(
+            "asound.conf", Data("</usr/share/alsa/alsa.conf>\npcm.!default { type null }\n".utf8))
+        return ["XDG_STATE_HOME": state.folder.path, "ALSA_CONFIG_PATH": configuration]
+    }
+
+    /// The talking clip, over and over, at a terminal.
+    private func evening(_ state: Scratch, _ options: String...) throws -> TerminalProcess {
+        TerminalProcess(
+            ["play", "--no-video", "--log-level", "info", "--loop-file", "inf"] + options
+                + [Program.media("talking.mp4")], environment: try environment(state))
+    }
+
+    private func frames(_ speaker: SoftwareSpeaker) -> Int { speaker.record.spans.reduce(0) { $0 + $1.frames } }
+
+    /// An evening on which the sound went to a speaker that was named.
+    private func firstEvening(_ state: Scratch, _ name: String) throws {
+        let result = try Program.run(
+            Program.talkie,
+            ["play", "--no-video", "--really-quiet", "--end", "1", "--speaker", name, Program.media("talking.mp4")],
+            environment: try environment(state).mapValues(Optional.some), atMost: 40)
+        try #require(result.status == 0, "\(result.errors)")
+    }
+
+    @Test func onAnotherEveningTheSamePlaceIsOfferedAndIsTwoKeysAway() throws {
+        let hall = try speaker("Hall", host: 21)
+        defer { hall.stop() }
+        let state = try Scratch()
+        try firstEvening(state, "Hall")
+        let before = frames(hall)
+        let second = try evening(state)
+        #expect(second.see("sound on Hall, as before? Press s, then Enter"), "\(second.output)")
+        // Nothing happens by itself.
+        #expect(frames(hall) == before)
+        second.type("s")
+        #expect(second.see(">[ ] Hall 100%<"), "\(second.output)")
+        second.type("\r")
+        #expect(second.see("Sound: Hall"), "\(second.output)")
+        #expect(hall.record.wait(until: .now.advanced(by: .seconds(10))) { _ in self.frames(hall) > before + 44100 })
+        second.type("q")
+        #expect(second.wait() == .status(0))
+
+        // Who wants it so is taken there without a word of theirs, and who wants none of it is left alone.
+        let third = try evening(state, "--route-memory", "always")
+        #expect(third.see("Sound: Hall"), "\(third.output)")
+        third.type("q")
+        #expect(third.wait() == .status(0))
+        let heard = frames(hall)
+        let fourth = try evening(state, "--route-memory", "never")
+        #expect(fourth.see("A: 00:00:03"), "\(fourth.output)")
+        fourth.type("q")
+        #expect(fourth.wait() == .status(0))
+        #expect(!fourth.output.contains("Hall"))
+        #expect(frames(hall) == heard)
+    }
+
+    @Test(arguments: [
+        (PairSetupResponder.Admission.pin("2468"), "run 'talkie pair"),
+        (.password("sesame"), "--password PW"),
+    ])
+    func aSpeakerThatMustBePairedFirstSaysSoInTheListAndTheSoundStays(
+        admission: PairSetupResponder.Admission, words: String
+    ) throws {
+        let safe = try speaker("Safe", host: 22, admission: admission)
+        defer { safe.stop() }
+        let state = try Scratch()
+        let film = try evening(state)
+        #expect(film.see("A: 00:00:0"), "\(film.output)")
+        film.type("s")
+        #expect(film.see("[ ] Safe"), "\(film.output)")
+        film.type("\u{1B}[F")
+        #expect(film.see(">[ ] Safe"), "\(film.output)")
+        film.type("\r")
+        #expect(film.see("Safe: "), "\(film.output)")
+        #expect(film.see(words), "\(film.output)")
+        film.type("s")
+        film.look()
+        #expect(film.see("A: 00:00:"), "the film goes on: \(film.output)")
+        film.type("q")
+        #expect(film.wait() == .status(0))
+        #expect(frames(safe) == 0)
+    }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+@testable import RouteTestSupport
+
+extension SoundCardTests {
+    /// The renderers' contract on ALSA into a recorded null sink; the bodies are those of virtual time and of speakers.
+    @Suite(
+        .serialized, .timeLimit(.minutes(2)),
+        .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
+    struct ContractTests {
+        @Test func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold() throws {
+            try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(.soundCard)
+        }
+
+        @Test func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays() throws {
+            try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(.soundCard)
+        }
+
+        @Test func whatIsTakenBackIsNotHeardAndWhatFollowsJoins() throws {
+            try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(.soundCard)
+        }
+
+        @Test func tooCloseNothingChangesAndTheLeadIsNamed() throws {
+            try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(.soundCard)
+        }
+
+        @Test func piecesOfManyFormatsAreHeardAsOne() throws {
+            try RouteContract.piecesOfManyFormatsAreHeardAsOne(.soundCard)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import MediaCore
+
+/// What an output played, and at which host instants.
+struct Recording {
+    /// The first channel, full scale ±1.
+    let samples: [Float]
+    let rate: Double
+    private let times: Times
+
+    /// How far the recorder's anchors lie from a line, in milliseconds.
+    var residual: Double { times.residual }
+
+    /// Host nanoseconds of frame 0 relative to `base`, and per frame.
+    private struct Times {
+        var base: Double
+        var origin = 0.0
+        var perFrame: Double
+        var residual = 0.0
+    }
+
+    private struct Sidecar: Decodable {
+        struct Anchor: Decodable {
+            var frame: Double
+            var monotonicNanoseconds: Double
+
+            enum CodingKeys: String, CodingKey {
+                case frame
+                case monotonicNanoseconds = "monotonic_ns"
+            }
+        }
+        var anchors: [Anchor]
+    }
+
+    /// - Parameter file: 16-bit samples; what a recorder says about the times lies beside it, else they count from 0.
+    init(file: URL) throws {
+        (samples, rate) = Self.sound(in: [UInt8](try Data(contentsOf: file)))
+        let sidecar = file.appendingPathExtension("json")
+        var anchors: [Sidecar.Anchor] = []
+        if FileManager.default.fileExists(atPath: sidecar.path) {
+            anchors = try JSONDecoder().decode(Sidecar.self, from: Data(contentsOf: sidecar)).anchors
+        }
+        times = Self.line(through: anchors, nominal: 1e9 / rate)
+    }
+
+    /// - Parameter start: when the first sample was heard.
+    init(samples: [Float], rate: Double, start: HostInstant) {
+        self.samples = samples
+        self.rate = rate
+        times = Times(base: Double(start.nanoseconds), perFrame: 1e9 / rate)
+    }
+
+    /// This recording and a later one of the same rate on one line, with the silence between them.
+    func followed(by later: Recording) -> Recording {
+        let gap = (later.instant(of: 0) - instant(of: Double(samples.count))) / times.perFrame
+        let start = HostInstant(nanoseconds: Int64(instant(of: 0)))
+        let silence = [Float](repeating: 0, count: max(0, Int(gap.rounded())))
+        return Recording(samples: samples + silence + later.samples, rate: rate, start: start)
+    }
+
+    private static func sound(in bytes: [UInt8]) -> (samples: [Float], rate: Double) {
+        func word(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
+        var offset = 12
+        var (channels, rate) = (2, 48000)
+        var samples: [Float] = []
+        while offset + 8 <= bytes.count {
+            let name = String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
+            let size = word(offset + 4) | word(offset + 6) << 16
+            if name == "fmt " { (channels, rate) = (word(offset + 10), word(offset + 12) | word(offset + 14) << 16) }
+            if name == "data" {
+                let end = min(bytes.count, offset + 8 + size) - 1
+                for position in stride(from: offset + 8, to: end, by: channels * 2) {
+                    samples.append(Float(Int16(truncatingIfNeeded: word(position))) / 32768)
+                }
+            }
+            offset += 8 + size + size % 2
+        }
+        return (samples, Double(rate))
+    }
+
+    private static func line(through anchors: [Sidecar.Anchor], nominal: Double) -> Times {
+        let base = anchors.first?.monotonicNanoseconds ?? 0
+        var times = Times(base: base, perFrame: nominal)
+        var points = anchors.map { (x: $0.frame, y: $0.monotonicNanoseconds - base) }
+        for _ in 0..<4 where !points.isEmpty {
+            let n = Double(points.count)
+            let (mx, my) = (points.reduce(0) { $0 + $1.x } / n, points.reduce(0) { $0 + $1.y } / n)
+            let sxx = points.reduce(0) { $0 + ($1.x - mx) * ($1.x - mx) }
+            let slope = points.count > 1 ? points.reduce(0) { $0 + ($1.x - mx) * ($1.y - my) } / max(1, sxx) : nominal
+            let origin = my - slope * mx
+            let residuals = points.map { abs($0.y - origin - slope * $0.x) }.sorted()
+            let spread = residuals[residuals.count / 2]
+            (times.perFrame, times.origin, times.residual) = (slope, origin, spread / 1e6)
+            points = points.filter { abs($0.y - origin - slope * $0.x) < 3 * spread + 10_000 }
+        }
+        return times
+    }
+
+    /// When a frame was heard, as nanoseconds of the host clock.
+    func instant(of frame: Double) -> Double { times.base + times.origin + times.perFrame * frame }
+
+    /// Centres of the pulses in it, as host nanoseconds, with their peaks.
+    func pulses(above level: Float) -> [(at: Double, peak: Float)] {
+        var found: [(Double, Float)] = []
+        var index = 0
+        while index < samples.count {
+            guard samples[index] > level else {
+                index += 1
+                continue
+            }
+            // The centre of gravity of what stands out around here.
+            var (weight, moment, peak) = (0.0, 0.0, Float(0))
+            let end = min(samples.count, index + 200)
+            for at in max(0, index - 100)..<end where samples[at] > level / 4 {
+                weight += Double(samples[at])
+                moment += Double(samples[at]) * Double(at)
+                peak = max(peak, samples[at])
+            }
+            found.append((instant(of: moment / weight), peak))
+            index = end
+        }
+        return found
+    }
+
+    /// The longest run of frames in a stretch that are all below a level.
+    func longestSilence(from: Double, to: Double, below level: Float) -> Int {
+        var (longest, run) = (0, 0)
+        for (index, sample) in samples.enumerated() {
+            let at = instant(of: Double(index))
+            if at < from || at > to { continue }
+            run = abs(sample) < level ? run + 1 : 0
+            longest = max(longest, run)
+        }
+        return longest
+    }
+}

@@ -1,0 +1,88 @@
+import MediaCore
+import MediaFiles
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+/// Pieces that a renderer asks for, one after the other, as a queue would give them.
+final class RequestedPieces: Sendable {
+    private let state = Lock((calls: 0, next: 0, isOver: false))
+
+    /// How often the renderer has asked.
+    var calls: Int { state.withLock { $0.calls } }
+    /// Everything was given.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Begins to be asked, by a renderer, on a queue.
+    init(_ pieces: [SinePieces.Piece], for renderer: AudioRenderer, on queue: any MediaRequestQueue) throws {
+        var sources: [(source: any SampleSource, offset: MediaTime)] = []
+        var offset = MediaTime.zero
+        for piece in pieces {
+            let file = try MediaFile.open(try SinePieces.file(piece, from: offset))
+            sources.append((try file.reader(for: try #require(file.summary.track(.audio))), offset))
+            offset += MediaTime(value: Int64(piece.frames), timescale: Int32(piece.rate))
+        }
+        let list = sources
+        let state = state
+        renderer.requestMediaDataWhenReady(on: queue) {
+            state.withLock { $0.calls += 1 }
+            while renderer.isReadyForMoreMediaData {
+                let index = state.withLock { $0.next }
+                guard index < list.count else {
+                    state.withLock { $0.isOver = true }
+                    return renderer.stopRequestingMediaData()
+                }
+                if let buffer = try? list[index].source.read() {
+                    renderer.enqueue(SinePieces.moved(buffer, by: list[index].offset))
+                } else {
+                    state.withLock { $0.next += 1 }
+                }
+            }
+        }
+    }
+}
+
+extension RouteContract {
+    /// A renderer asks for as much as its route wants, asks again while it plays, and not after it was told to stop;
+    /// what it has been given by then is heard to its end.
+    static func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(_ kind: RouteUnderTest) throws {
+        let route = try kind.open(seconds: 6)
+        let (renderer, synchronizer) = (route.renderer, route.synchronizer)
+        // More than a shallow route asks for at once, and as much as a deep one must ask for.
+        let isDeep = route.promises.depth.lowerBound > 10
+        let requests = try RequestedPieces(
+            [.aac(48000, (isDeep ? 60 : 20) * 48000)], for: renderer, on: route.queue)
+        #expect(route.wait(atMost: .seconds(20)) { !renderer.isReadyForMoreMediaData || requests.isOver })
+        let ahead = try #require(renderer.status.enqueuedUntil).seconds
+        print("\(route.name): asked for \(rounded(ahead)) s before the start, in \(requests.calls) calls")
+        #expect(route.promises.depth.contains(ahead), "\(route.name)")
+        let start = try start(route)
+        let before = requests.calls
+        route.run(untilHeard: moment(2))
+        if !isDeep {
+            #expect(requests.calls > before, "\(route.name): it was not asked while it played")
+            let reached = try #require(renderer.status.enqueuedUntil).seconds
+            #expect(route.promises.depth.contains(reached - synchronizer.currentTime.seconds + 0.5))
+        }
+        renderer.stopRequestingMediaData()
+        let last = requests.calls
+        var end = 2.0
+        if isDeep {
+            synchronizer.setRate(0)
+            route.run(for: .milliseconds(300))
+        } else {
+            end = try #require(renderer.status.enqueuedUntil).seconds
+            route.run(until: start.advanced(by: .milliseconds(Int64(end * 1000) + 400)))
+            #expect(renderer.isReadyForMoreMediaData, "\(route.name): at the end of the material it has no room")
+        }
+        // A call that was under way when it was told may have been counted after.
+        #expect(requests.calls <= last + 1, "\(route.name): it was asked after the stop")
+        let recording = try route.finish()
+        try checkStart(recording, due: start, on: route)
+        let heard = recording.stretches(of: [Int(SinePieces.frequency)])
+        let length = heard.reduce(0) { $0 + $1.end - $1.start }
+        print("\(route.name): \(heard), due until \(rounded(end))")
+        #expect(length > end - (route.promises.isExact ? 0.06 : 0.8) && length < end + 0.25, "\(heard)")
+        if route.promises.isExact { #expect(heard.count == 1, "\(route.name): holes: \(heard)") }
+    }
+}

@@ -1,0 +1,49 @@
+import MediaCore
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+extension RouteContract {
+    /// One tone, cut at arbitrary samples into plain sound, AAC, MP3 and ALAC of two rates and enqueued back to back, is
+    /// heard as one tone: nothing is lost, doubled or out of place at the joints.
+    static func piecesOfManyFormatsAreHeardAsOne(_ kind: RouteUnderTest) throws {
+        let pieces: [SinePieces.Piece] = [
+            .pcm(48000, 52_001), .aac(44100, 48_511), .mp3(48000, 57_013), .alac(48000, 50_021),
+        ]
+        let route = try kind.open(seconds: 5)
+        // A packet that passes untouched cannot be cut where the next piece begins.
+        route.renderer.allowsPassThrough = false
+        let requests = try RequestedPieces(pieces, for: route.renderer, on: route.queue)
+        let start = try start(route)
+        var seams: [Double] = []
+        var length = 0.0
+        for piece in pieces {
+            length += Double(piece.frames) / Double(piece.rate)
+            seams.append(length)
+        }
+        route.run(until: start.advanced(by: .milliseconds(Int64(length * 1000) + 400)))
+        #expect(requests.isOver, "\(route.name): not everything was asked for")
+        let recording = try route.finish()
+        try checkStart(recording, due: start, on: route)
+        let hertz = Int(SinePieces.frequency)
+        let stretches = recording.stretches(of: [hertz])
+        print("\(route.name): \(stretches)")
+        let heard = stretches.reduce(0) { $0 + $1.end - $1.start }
+        #expect(heard > length - (route.promises.isExact ? 0.06 : 0.8) && heard < length + 0.06, "\(stretches)")
+        // Where the receiver has stumbled, places in the recording are no places of the film.
+        guard route.promises.isExact || stretches.count == 1 else { return }
+        let onset = Double(try #require(recording.onset(above: 0.02))) / recording.rate
+        var errors: [Double] = []
+        for seam in seams.dropLast() {
+            errors.append(recording.shift(of: hertz, at: onset + seam))
+            let hole = recording.longestSilence(around: onset + seam, below: 0.05)
+            if route.promises.isExact {
+                #expect(hole < .milliseconds(2), "\(route.name): a hole of \(hole) at \(seam) s")
+            }
+        }
+        print("\(route.name): joint errors \(errors.map(rounded)) samples of 48 kHz")
+        // A change of rate leaves up to half a sample; a receiver adds and drops single ones while it draws level.
+        #expect(errors.sorted { abs($0) < abs($1) }[errors.count / 2].magnitude < 1.5, "\(route.name): \(errors)")
+        if route.promises.isExact { #expect(errors.allSatisfy { abs($0) < 1.5 }, "\(route.name): \(errors)") }
+    }
+}

@@ -1,0 +1,86 @@
+import MediaCore
+import SyncRendering
+import Testing
+
+extension RouteContract {
+    /// A start at an instant, another speed with the pitch kept, a renderer that is removed when the film gets somewhere,
+    /// and that comes back while film runs: all heard where the timebase says.
+    static func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(_ kind: RouteUnderTest) throws {
+        let route = try kind.open(seconds: 7)
+        let (renderer, synchronizer) = (route.renderer, route.synchronizer)
+        // By the second so that the recording tells which film moment it is; at the wrong pitch it would be none of them.
+        let film: [(hertz: Int, seconds: Range<Double>)] = [(500, 0..<1), (1000, 1..<3), (2000, 3..<5)]
+        for part in film {
+            renderer.enqueue(
+                Tone.buffer(
+                    hertz: part.hertz,
+                    frames: Int64(part.seconds.lowerBound * 48000)..<Int64(part.seconds.upperBound * 48000)))
+        }
+        try #require(
+            route.wait(atMost: .seconds(20)) { renderer.hasSufficientMediaDataForReliablePlaybackStart },
+            "\(route.name): \(renderer.status)")
+        let start = route.now.advanced(by: synchronizer.startLead + .milliseconds(200))
+        let first = synchronizer.setRate(1, time: .zero, atHostTime: start).upcoming
+        route.run(untilHeard: moment(0.5))
+        let asked = route.now
+        let second = synchronizer.setRate(1.5).upcoming
+        #expect(second.hostAnchor - asked <= .milliseconds(600), "\(route.name): a change of speed takes too long")
+        // What was enqueued beyond the removal is not heard.
+        let left = Lock<HostInstant?>(nil)
+        let clock = synchronizer.clock
+        synchronizer.removeRenderer(renderer, at: moment(4)) { isRemoved in
+            if isRemoved { left.withLock { $0 = clock.now } }
+        }
+        let due = try #require(second.hostInstant(of: moment(4)))
+        #expect(route.wait(atMost: .seconds(8)) { left.withLock { $0 } != nil }, "\(route.name) was not removed")
+        #expect(synchronizer.renderers.isEmpty)
+        // Film runs on; who comes back joins it there.
+        renderer.enqueue(Tone.buffer(hertz: 1200, frames: (4 * 48000)..<(9 * 48000)))
+        try route.addAgain()
+        let end = try #require(second.hostInstant(of: moment(9)))
+        route.run(until: end.advanced(by: .milliseconds(400)))
+        let recording = try route.finish()
+        try checkStart(recording, due: start, on: route)
+
+        let all = recording.stretches(of: [500, 750, 1000, 1200, 1500, 1800, 2000, 3000])
+        var stretches: [Recording.Stretch] = []
+        for stretch in all where stretch.end - stretch.start > 0.05 {
+            // A change of speed leaves a hole in a tone.
+            if stretch.hertz == stretches.last?.hertz {
+                stretches[stretches.count - 1].end = stretch.end
+            } else {
+                stretches.append(stretch)
+            }
+        }
+        print("\(route.name): \(stretches)")
+        let isExact = route.promises.isExact
+        if isExact || stretches.count == 4 {
+            #expect(stretches.map(\.hertz) == [500, 1000, 2000, 1200], "\(route.name)")
+        } else {
+            #expect(Set(stretches.map(\.hertz)).isSubset(of: [500, 1000, 2000, 1200]), "\(route.name)")
+        }
+        /// How far from where it belongs the recording's moment is, in milliseconds.
+        func error(_ seconds: Double, _ due: HostInstant) -> Double {
+            (recording.instant(of: seconds * recording.rate) - Double(due.nanoseconds)) / 1e6
+        }
+        let bound = isExact ? 45.0 : 150
+        if let boundary = stretches.first(where: { $0.hertz == 2000 }) {
+            let begins = error(boundary.start, try #require(second.hostInstant(of: moment(3))))
+            let ends = error(boundary.end, due)
+            print(
+                "\(route.name): at speed 1.5 \(rounded(begins)) ms late, silent \(rounded(ends)) ms after the removal")
+            #expect(abs(begins) < bound)
+            // A removal happens when the film has got there; what an output holds beyond is cut off then.
+            #expect(ends > -bound && ends < 250, "\(route.name)")
+        } else {
+            Issue.record("\(route.name): nothing was heard between change and removal: \(stretches)")
+        }
+        let back = try #require(stretches.last { $0.hertz == 1200 }, "\(route.name) did not come back: \(stretches)")
+        let late = error(back.end, end)
+        let took = error(back.start, due)
+        print("\(route.name): back \(rounded(took)) ms after the removal, ends \(rounded(late)) ms from its instant")
+        #expect(abs(late) < bound)
+        // The first stretch ran at speed 1.
+        #expect(first.rate == 1 && second.rate == 1.5)
+    }
+}

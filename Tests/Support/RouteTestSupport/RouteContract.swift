@@ -1,0 +1,43 @@
+import MediaCore
+import SyncRendering
+import Testing
+
+/// What the renderers promise, as bodies of tests that run on every route: each opens the route, plays something whose
+/// every moment is known, and listens to what came out.
+///
+/// Where a receiver or a machine with other work may stumble, sizes are tolerant and shares count; in virtual time, and
+/// with `TALKIE_TIGHT_BOUNDS=1`, they are exact.
+enum RouteContract {
+    /// Starts at film time 0 as soon as the route has enough; the instant at which that is heard.
+    static func start(_ route: any RecordedRoute) throws -> HostInstant {
+        let synchronizer = route.synchronizer
+        synchronizer.setRate(1, time: .zero)
+        try #require(
+            route.wait(atMost: .seconds(20)) { synchronizer.pendingRate == nil },
+            "\(route.name) never has enough for a start: \(route.renderer.status)")
+        return synchronizer.timebase.snapshot.upcoming.hostAnchor
+    }
+
+    /// Seconds of a tone, enqueued one by one.
+    static func enqueue(_ tone: Tone, _ seconds: Range<Double>, on route: any RecordedRoute) {
+        let (first, last) = (Int64(seconds.lowerBound * 48000), Int64(seconds.upperBound * 48000))
+        for start in stride(from: first, to: last, by: 48000) {
+            route.renderer.enqueue(tone.buffer(frames: start..<min(start + 48000, last)))
+        }
+    }
+
+    /// How late the first sound came, in milliseconds.
+    static func checkStart(_ recording: Recording, due: HostInstant, on route: any RecordedRoute) throws {
+        let first = try #require(recording.onset(above: 0.02), "nothing was heard of \(route.name)")
+        let late = (recording.instant(of: Double(first)) - Double(due.nanoseconds)) / 1e6
+        print("\(route.name): begins \(rounded(late)) ms after its instant")
+        #expect(abs(late) < (route.promises.isExact ? route.promises.startError : 60), "\(route.name)")
+    }
+
+    static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+
+    /// A film moment in seconds.
+    static func moment(_ seconds: Double) -> MediaTime {
+        MediaTime(value: Int64((seconds * 1000).rounded()), timescale: 1000)
+    }
+}

@@ -1,0 +1,79 @@
+import MediaCodecs
+import MediaCore
+import TalkieTestKit
+
+@testable import SyncRendering
+
+/// A card of numbers on a clock that the test turns: what is heard is exact, and takes no time.
+final class VirtualRoute: RecordedRoute {
+    let name = "virtual card"
+    let synchronizer: RenderSynchronizer
+    let renderer: AudioRenderer
+    let queue: any MediaRequestQueue
+    let promises = RoutePromises(
+        flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 0.3...3, isExact: true, startError: 2)
+    private let clock = ManualClock()
+    private let hand: ManualQueue
+    private let card: VirtualSoundCard
+    private var feeder: AudioFeeder
+    private let ears = Ears()
+
+    /// What left the card, in order.
+    private final class Ears {
+        var samples: [Float] = []
+        var start: HostInstant?
+    }
+
+    static let rate = 48000
+
+    init() throws {
+        hand = ManualQueue(clock: clock)
+        queue = hand
+        let events = EventLog(clock: clock)
+        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
+        let device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo))
+        card = VirtualSoundCard(clock: clock, device: device)
+        let ears = ears
+        device.listener = { frame, at in
+            let start = ears.start ?? at
+            ears.start = start
+            // A queue that was thrown away leaves a hole.
+            let place = Int(((at - start).inSeconds * Double(Self.rate)).rounded())
+            while ears.samples.count < place { ears.samples.append(0) }
+            ears.samples.append(frame[0])
+        }
+        try synchronizer.addRenderer(renderer)
+        feeder = renderer.startWithoutThread { _ in }
+        renderer.setOutput(card)
+    }
+
+    private func settle() {
+        for _ in 0..<100 {
+            let moved = hand.turn()
+            feeder.settle()
+            synchronizer.settle()
+            if moved == 0, hand.turn() == 0 { return }
+        }
+    }
+
+    func run(until instant: HostInstant) {
+        while clock.now < instant {
+            settle()
+            card.run(until: min(instant, clock.now.advanced(by: .milliseconds(2))))
+        }
+        settle()
+    }
+
+    func addAgain() throws {
+        try synchronizer.addRenderer(renderer)
+        // The feeder of the use before has ended, and in virtual time nobody starts another.
+        feeder = renderer.startWithoutThread { _ in }
+    }
+
+    func finish() throws -> Recording {
+        renderer.invalidate()
+        return Recording(
+            samples: ears.samples, rate: Double(Self.rate), start: ears.start ?? HostInstant(nanoseconds: 0))
+    }
+}
