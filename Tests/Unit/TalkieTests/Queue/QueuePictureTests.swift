@@ -77,9 +77,16 @@ import Testing
         #expect(queue.strangers(every: Self.film) == [])
     }
 
-    @Test func theNextItemsPicturesAreThereBeforeThePlayhead() {
-        let queue = queue(items(["1/16000/25:1/50", "2/16000/25:1/50"]))
-        run(queue, to: 1.9)
+    /// Also behind an output that wants little and is full until shortly before the joint.
+    @Test(arguments: [300, 60])
+    func theNextItemsPicturesAreThereBeforeThePlayhead(depth: Int) {
+        var options = QueueOptions()
+        options.bufferLength = .seconds(2)
+        let queue = VirtualQueue(options)
+        queue.card.desiredDepth = .milliseconds(depth)
+        queue.core.apply(.append(items(["1/16000/25:1/50", "2/16000/25:1/50"])), done: nil)
+        queue.core.play()
+        run(queue, to: 1.7)
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
     }
 
@@ -276,6 +283,18 @@ import Testing
     }
 
     // MARK: Transport
+
+    @Test func aStartIsHeldUntilItsFirstPictureIsThere() {
+        let queue = queue(items(["1/16000/25:1/50"]))
+        queue.picturesMove = false
+        queue.run(for: .seconds(1))
+        #expect(queue.core.state.phase == .buffering)
+        #expect(queue.heard.isEmpty)
+        queue.picturesMove = true
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
+        #expect(queue.pictureRuns == ["1:0...49"])
+        #expect(queue.strangers(every: Self.film) == [])
+    }
 
     @Test func aStartWaitsForTheFirstPictureAndAJumpShowsTheVeryPicture() throws {
         let all = items(["1/80000/25:1/250", "2/80000/24000:1001/240"])

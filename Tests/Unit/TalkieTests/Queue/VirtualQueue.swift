@@ -63,6 +63,8 @@ final class VirtualQueue {
     let screen: VirtualScreen
     private let presenter: FramePresenter
     private let pictures: PictureReader?
+    /// False lets the pictures' threads wait, as for a slow disk.
+    var picturesMove = true
     private let events: EventLog
 
     init(_ options: QueueOptions = QueueOptions()) {
@@ -112,7 +114,7 @@ final class VirtualQueue {
             var moved = false
             while case .again = reader.turn() { moved = true }
             for number in 0..<PictureReader.threadCount {
-                while let pictures, case .again = pictures.turn(number) { moved = true }
+                while picturesMove, let pictures, case .again = pictures.turn(number) { moved = true }
             }
             let before = renderer.status.enqueuedUntil
             feeder.settle()
