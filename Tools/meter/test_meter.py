@@ -3,12 +3,14 @@ import os
 import tempfile
 import unittest
 import wave
+from fractions import Fraction
 
 import numpy as np
 
 import analysis
 import chirps
 import compare
+import cuts
 import statistics_of
 import strip
 
@@ -131,6 +133,13 @@ class WholeRun(unittest.TestCase):
         action, = result["actions"]
         self.assertEqual(action["frame"], 297 + 60)
         self.assertAlmostEqual(action["latency_ms"], (100.5 + action["shown_frame"] / 60 - 105.45) * 1000, delta=0.01)
+
+
+class Cuts(unittest.TestCase):
+    def test_every_cut_lies_on_a_sample(self):
+        self.assertEqual(cuts.places(239, Fraction(24000, 1001), 48000, 3), [0, 80, 159, 239])
+        # 1601.6 samples a picture: whole ones every five.
+        self.assertEqual(cuts.places(100, Fraction(30000, 1001), 48000, 3), [0, 35, 65, 100])
 
 
 class Players(unittest.TestCase):

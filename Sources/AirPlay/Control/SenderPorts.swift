@@ -1,3 +1,4 @@
+internal import MediaCore
 public import PTP
 
 /// The UDP ports at which speakers reach this computer, besides those of PTP: requests for lost packets, and questions

@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import CAvahi
 internal import Glibc
+internal import MediaCore
 
 /// Browses both kinds of service through the system's avahi-daemon, for as long as it exists, and tells what it hears.
 ///

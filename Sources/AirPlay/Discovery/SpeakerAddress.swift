@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     /// What AirPlay 2 receivers listen on unless their announcement says otherwise.

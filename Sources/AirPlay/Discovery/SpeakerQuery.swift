@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// How a person names a speaker on the command line: by name, by id, by address, or `local`.
 public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
     /// This computer's own sound card.

@@ -1,4 +1,5 @@
 public import AirPlayWire
+internal import MediaCore
 internal import PTP
 
 /// Who this installation is to every speaker: one number and one signing key, kept for good in `identity`.

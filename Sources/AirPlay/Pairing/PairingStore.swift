@@ -1,4 +1,5 @@
 public import AirPlayWire
+public import MediaCore
 
 /// What opens a speaker.
 public struct SpeakerCredentials: Hashable, Sendable {

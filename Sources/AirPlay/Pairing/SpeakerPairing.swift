@@ -1,5 +1,5 @@
 internal import AirPlayWire
-internal import MediaCore
+public import MediaCore
 
 /// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
 ///

@@ -1,4 +1,5 @@
 internal import Glibc
+public import MediaCore
 
 /// The folder where Talkie keeps what it must remember: small files that only their owner can read, each replaced
 /// whole or not at all.

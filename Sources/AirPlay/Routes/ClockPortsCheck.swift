@@ -1,5 +1,6 @@
 internal import CSockets
 internal import Glibc
+internal import MediaCore
 public import PTP
 
 extension RouteConditions.ClockPorts {

@@ -1,4 +1,5 @@
 internal import Glibc
+public import MediaCore
 
 /// Where sound went lately, so that the likely place can be offered: a small file, the newest 64 evenings. Folders of films
 /// are kept as a number that tells only whether two are the same.

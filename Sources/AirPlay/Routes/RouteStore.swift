@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// What playing to each speaker has taught, one file each in `routes/`. Losing it costs a second at the next start, so
 /// every failure to read it is silent and counts as knowing nothing.
 public struct RouteStore: Sendable {

@@ -1,5 +1,6 @@
 internal import CALSA
 internal import Glibc
+internal import MediaCore
 internal import SyncRendering
 
 extension OutputError {

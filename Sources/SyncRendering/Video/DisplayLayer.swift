@@ -124,8 +124,44 @@ public final class DisplayLayer: Sendable {
         arrival.raise()
     }
 
+    /// Drops the waiting pictures that begin at a film time or later; those before it are still shown, the last of them
+    /// up to that time at most. What replaces them may be enqueued at once.
+    ///
+    /// Unlike sound, which an output may hold already, a picture that nobody has taken cannot be seen any more: this
+    /// happens before it returns and never fails. A picture that was taken stays on screen until the next one is taken,
+    /// also when it began at that time or later. Any thread.
+    ///
+    /// - Returns: how many were dropped.
+    @discardableResult
+    public func flush(fromSourceTime time: MediaTime) -> Int {
+        let (dropped, ready, hasRoom) = state.withLock { state -> (Int, ReadyHandler?, Bool) in
+            let kept = state.queue.firstIndex { $0.presentationTime.map { $0 >= time } ?? false } ?? state.queue.count
+            let dropped = state.queue.count - kept
+            state.queue.removeSubrange(kept...)
+            if let last = state.queue.indices.last, let start = state.queue[last].presentationTime,
+                let end = state.queue[last].end, end > time
+            {
+                state.queue[last].duration = time - start
+            } else if state.queue.isEmpty, let end = state.shownEnd, end > time {
+                state.shownEnd = max(time, state.shownTime ?? time)
+            }
+            state.finished = false
+            state.isEnding = false
+            let hasRoom = state.wasFull && state.queue.count < state.depth
+            if hasRoom { state.wasFull = false }
+            return (dropped, hasRoom ? state.onReady : nil, hasRoom)
+        }
+        ready?.call()
+        if hasRoom { demand.offer() }
+        if dropped > 0 { arrival.raise() }
+        return dropped
+    }
+
     /// Film time of the next picture, without taking it.
     public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
+
+    /// Film times of the pictures that wait, for tests.
+    package var waitingTimes: [MediaTime] { state.withLock { $0.queue.compactMap(\.presentationTime) } }
 
     /// Whether nothing was taken since the last flush: the next picture is then due at once, whatever its time, so
     /// that a seek or a start shows its first picture while time still stands.

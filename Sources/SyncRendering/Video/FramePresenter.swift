@@ -19,7 +19,8 @@ public final class FramePresenter {
     private let timebase: Timebase
     private let output: any VideoOutput
     private let events: EventLog
-    private var preparedTime: MediaTime?
+    /// By itself and not by its time: a flush may have put another one in its place.
+    private var prepared: (any Picture)?
 
     /// Pictures shown and passed over since the start.
     public private(set) var shownCount = 0
@@ -59,12 +60,14 @@ public final class FramePresenter {
     // MARK: No refresh known
 
     private func stepUnpaced(now: HostInstant, snapshot: TimebaseSnapshot) -> Next {
-        guard let next = layer.peek(), let pts = next.presentationTime else { return .whenSomethingArrives }
+        guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.picture else {
+            return .whenSomethingArrives
+        }
         guard let due = dueInstant(of: pts, snapshot: snapshot, now: now) else { return .whenSomethingArrives }
         let cost = output.presentCost
         let delay = output.latency.delay
         let callAt = due.advanced(by: .zero - delay - cost)
-        if preparedTime != pts {
+        if prepared !== picture {
             // Convert while there is time; one picture ahead is enough.
             if callAt.duration(to: now) < .zero, callAt - now > .milliseconds(40) {
                 return .at(callAt.advanced(by: .milliseconds(-35)))
@@ -72,8 +75,8 @@ public final class FramePresenter {
             // Late already? Then the newest picture that is due is the one worth converting.
             let horizon = snapshot.segment(at: now).mediaTime(at: now.advanced(by: delay + cost))
             if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
-            output.prepare(next.picture!)
-            preparedTime = pts
+            output.prepare(picture)
+            prepared = picture
             let after = timebase.clock.now
             if callAt > after { return .at(callAt) }
         } else if callAt > now {
@@ -135,8 +138,8 @@ public final class FramePresenter {
 
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
         guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
-        if preparedTime != pts { output.prepare(picture) }
-        preparedTime = nil
+        if prepared !== picture { output.prepare(picture) }
+        prepared = nil
         let visible = output.present()
         onScreen = buffer
         shownCount += 1
@@ -153,13 +156,13 @@ public final class FramePresenter {
     /// Draws the picture on screen again: after a resize, an exposure, a message over it.
     public func repaint() {
         guard let picture = onScreen?.picture else { return }
-        preparedTime = nil
+        prepared = nil
         output.prepare(picture)
         _ = output.present()
     }
 
-    /// Forgets what was prepared; call after a flush of the layer.
-    public func invalidate() { preparedTime = nil }
+    /// Forgets what was prepared: it is drawn again before it is shown.
+    public func invalidate() { prepared = nil }
 }
 
 extension SampleBuffer {

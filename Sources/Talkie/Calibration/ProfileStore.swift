@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import MediaCore
 
 /// The calibrated numbers, one file each in `profiles/` of the state folder.
 ///

@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import Glibc
+internal import MediaCore
 internal import PTP
 
 /// May this program keep time with speakers? PTP lives on two privileged ports (IEEE 1588-2008, Annex D.2).

@@ -98,6 +98,8 @@ extension QueueCore {
 
     private func finish(_ cut: Cut, at frame: Int64) {
         self.cut = nil
+        // The renderer expects more again, also where nothing comes.
+        hasFinished = false
         guard let index = index(of: cut.serial) else { return }
         if cut.isLate {
             let heard = time(frame) - max(time(timeline.entries[index].start ?? 0), synchronizer.currentTime)

@@ -5,7 +5,7 @@ internal import SyncRendering
 ///
 /// It lays the list out on the timeline, hands decoded sound to the renderer as it asks for it, and follows edits: what has
 /// been handed over and is not wanted any more is taken back with a flush from the place where the list parts from what was
-/// laid out.
+/// laid out. Pictures follow what is laid out (`followPictures`).
 final class QueueCore {
     /// A flush that the renderer decides about.
     struct Cut {
@@ -22,12 +22,19 @@ final class QueueCore {
     let synchronizer: RenderSynchronizer
     let renderer: AudioRenderer
     let reader: QueueReader
+    let layer: DisplayLayer
+    /// Nil where pictures are left out.
+    let pictures: PictureReader?
     let mailbox: QueueMailbox
     private let published: Lock<QueueState>
     private let news: @Sendable (QueueNews) -> Void
     let rate: Int32
 
     var timeline = QueueTimeline()
+    /// What is known of the entries, by their serial numbers.
+    var opened: [Int: OpenedItem] = [:]
+    /// There is a picture on the screen, so that items without one need black.
+    var isScreenLit = false
     var state = QueueState()
     var wantsPlay = false
     /// A start or a jump collects what it needs.
@@ -37,13 +44,15 @@ final class QueueCore {
     /// What callers that wait are told when the list and the sound agree again.
     var waiting: [@Sendable (QueueEditOutcome) -> Void] = []
     var outcome = QueueEditOutcome.seamless
-    private var hasFinished = false
+    /// The renderer was told that nothing follows.
+    var hasFinished = false
     private var announced: Int?
     private var isRunning = true
 
     init(
         parts: QueuePlayer.Parts, options: QueueOptions, synchronizer: RenderSynchronizer, renderer: AudioRenderer,
-        reader: QueueReader, mailbox: QueueMailbox, published: Lock<QueueState>,
+        reader: QueueReader, layer: DisplayLayer = DisplayLayer(), pictures: PictureReader? = nil,
+        mailbox: QueueMailbox, published: Lock<QueueState>,
         news: @escaping @Sendable (QueueNews) -> Void
     ) {
         self.parts = parts
@@ -51,6 +60,8 @@ final class QueueCore {
         self.synchronizer = synchronizer
         self.renderer = renderer
         self.reader = reader
+        self.layer = layer
+        self.pictures = pictures
         self.mailbox = mailbox
         self.published = published
         self.news = news
@@ -82,6 +93,7 @@ final class QueueCore {
         // Settled before more is handed over, so that nothing is laid out that the list does not say.
         if cut == nil { reconcile() }
         while handOver() {}
+        followPictures()
         if isStarting { startIfReady() } else { keepStart() }
         finishIfOver()
         publish()
@@ -117,6 +129,8 @@ final class QueueCore {
         for command in mailbox.close() { command(self) }
         synchronizer.setRate(0)
         reader.stop()
+        pictures?.stop()
+        layer.flush()
         renderer.invalidate()
     }
 
@@ -135,6 +149,7 @@ final class QueueCore {
         state.current = entry?.item
         state.start = entry.map { time(($0.start ?? 0) - $0.offset) } ?? .zero
         state.position = max(.zero, synchronizer.currentTime - state.start)
+        describePictures(of: entry)
         state.handedUntil = renderer.status.enqueuedUntil
         published.withLock { $0 = state }
     }
@@ -153,14 +168,15 @@ final class QueueCore {
     /// One piece from the reader to the renderer; false when there is none, or no room.
     private func handOver() -> Bool {
         guard cut == nil, !timeline.entries.isEmpty, state.phase != .failed else { return false }
-        guard renderer.isReadyForMoreMediaData, let piece = reader.take() else { return false }
+        // That an item is over is taken at once: its pictures end there, and the next one's begin.
+        guard let piece = reader.take(hasRoom: renderer.isReadyForMoreMediaData) else { return false }
         guard let index = timeline.entries.firstIndex(where: { $0.serial == piece.serial }),
             let start = timeline.entries[index].start
         else { return true }
         switch piece {
         case .sound(_, let block):
             let frame = start + timeline.entries[index].written
-            renderer.enqueue(Self.buffer(block, at: frame))
+            renderer.enqueue(SampleBuffer(plain: block, at: frame))
             timeline.entries[index].written += Int64(block.frames)
             hasFinished = false
         case .ended: complete(index)
@@ -183,32 +199,6 @@ final class QueueCore {
         timeline.drop(from: index)
         _ = timeline.extend()
         if let last = timeline.entries.indices.last, last == index { timeline.entries[last].start = start }
-    }
-
-    /// Packets of plain samples: what the renderer's converters read like any other sound.
-    private static func buffer(_ block: PCMBlock, at frame: Int64) -> SampleBuffer {
-        let rate = Int32(clamping: block.format.sampleRate)
-        let packetFrames = 4800
-        let stride = block.format.channels * MemoryLayout<Float>.size
-        let batch = PacketBatch(
-            reservingBytes: block.frames * stride, packets: block.frames / packetFrames + 1)
-        let bytes = UnsafeRawBufferPointer(start: block.samples, count: block.frames * stride)
-        var first = 0
-        while first < block.frames {
-            let count = min(packetFrames, block.frames - first)
-            batch.append(
-                UnsafeRawBufferPointer(rebasing: bytes[(first * stride)..<((first + count) * stride)]),
-                as: PacketBatch.Packet(
-                    presentationTime: MediaTime(value: frame + Int64(first), timescale: rate),
-                    duration: MediaTime(value: Int64(count), timescale: rate)))
-            first += count
-        }
-        let format = AudioFormat(
-            parameters: CodecParameters(codec: "pcm_f32le"), sampleRate: block.format.sampleRate,
-            layout: block.format.layout)
-        return SampleBuffer(
-            payload: .encodedAudio(format, batch), presentationTime: MediaTime(value: frame, timescale: rate),
-            duration: MediaTime(value: Int64(block.frames), timescale: rate), flags: .sync)
     }
 
     /// Tells the reader what comes: everything laid out that is not complete, and one entry more, so that it is open and
@@ -248,6 +238,7 @@ final class QueueCore {
             // Nothing comes at all.
             guard entry.isComplete, status.isDrained else { return }
         }
+        guard isPictureReady(for: entry) else { return }
         isStarting = false
         guard wantsPlay else { return enter(.paused) }
         runTime()
@@ -282,6 +273,7 @@ final class QueueCore {
         guard timeline.begin(with: id, at: offset) else { return false }
         cut = nil
         renderer.flush()
+        pictures?.clear()
         hasFinished = false
         synchronizer.setRate(0, time: time(offset))
         isStarting = true
@@ -307,6 +299,7 @@ final class QueueCore {
         cut = nil
         reader.plan([])
         renderer.flush()
+        pictures?.clear()
         synchronizer.setRate(0)
         isStarting = false
         if state.phase != .idle { enter(.ended) }

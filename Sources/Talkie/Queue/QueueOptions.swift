@@ -13,6 +13,9 @@ public struct QueueOptions: Sendable {
     /// How much is decoded beyond what the renderer has taken, so that the next item may take its time to open.
     public var readAhead: Duration = .seconds(4)
     public var tap: Tap?
+    /// Whether films show their pictures, in `QueuePlayer.layer`. An item then lasts until both its sound and its pictures have
+    /// ended, and an item without sound is shown in silence; without, it is passed over.
+    public var showsPictures = true
     public var loopItem = PlayerOptions.Loop.times(0)
     public var loopQueue = PlayerOptions.Loop.times(0)
     /// 0…100 on the perceptual curve; nil leaves an output as its owner left it.
@@ -45,6 +48,12 @@ public struct QueueState: Sendable {
     public var position: MediaTime = .zero
     /// Where on the queue's own timeline it began.
     public var start: MediaTime = .zero
+    /// How long it lasts, where that is known: as its container says, and exactly once all of it has been decoded.
+    public var duration: MediaTime?
+    /// It has moving pictures; false while that is not known.
+    public var hasPictures = false
+    /// What is shown with it: its pictures, or the picture that came along with a recording; nil shows nothing.
+    public var pictureFormat: VideoFormat?
     /// How far the queue has been handed to the output, on its own timeline.
     public var handedUntil: MediaTime?
     public var failure: PlayerFailure?

@@ -1,11 +1,18 @@
 public import MediaCore
 public import SyncRendering
 
-/// Plays items one after the other on one continuous timeline: joints exact to the sample, and a list that may be changed
-/// while it plays, even where the changed item is in the speaker's buffer already.
+/// Plays items one after the other on one continuous timeline: joints exact to the sample and to the picture, and a list that
+/// may be changed while it plays, even where the changed item is in the speaker's buffer already.
 ///
 /// The sound of every item is decoded some seconds ahead and brought to one format (`QueueOptions.format`); items of
-/// different rates, layouts and codecs follow one another without a gap. Pictures are left out: films play in `Player`.
+/// different rates, layouts and codecs follow one another without a gap.
+///
+/// Pictures come into `layer`, each in its item's place on the timeline; give it to a screen (`PlayerWindow`). An item lasts
+/// as long as the longer of its sound and its pictures: silence follows sound that ends first, the last picture stays on when
+/// pictures end first, and what a container holds behind that is left out. An item without pictures shows the picture that
+/// came along with the recording, and black where there is none (nothing at all before the first item with pictures). Where
+/// an item's first picture comes later than a quarter of a second, black comes before it. Sound is handed over as far ahead as
+/// the output wants, pictures a few at a time near the playhead; both change together when the list does.
 ///
 /// Every method may be called from any thread and returns at once; commands are carried out in order on the player's own
 /// thread ("queue"). What they lead to is seen in `state` and heard in the news.
@@ -16,20 +23,28 @@ public final class QueuePlayer: Sendable {
         public var open: @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource
         public var codecs: any AudioCodecs
         public var output: any AudioOutput
+        /// Nil plays sound only.
+        public var makeDecoder: (@Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder)?
         public var clock: any HostClock
 
         public init(
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
-            codecs: any AudioCodecs, output: any AudioOutput, clock: any HostClock = MonotonicClock()
+            codecs: any AudioCodecs, output: any AudioOutput,
+            makeDecoder: (@Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder)? = nil,
+            clock: any HostClock = MonotonicClock()
         ) {
             self.open = open
             self.codecs = codecs
             self.output = output
+            self.makeDecoder = makeDecoder
             self.clock = clock
         }
     }
 
     public let synchronizer: RenderSynchronizer
+    /// Where the pictures come: give it to a screen. Stays empty without `QueueOptions.showsPictures`. Where no screen takes
+    /// them, a few wait here and the sound plays alone.
+    public let layer = DisplayLayer()
     public let events: EventLog
     let renderer: AudioRenderer
     private let mailbox = QueueMailbox()
@@ -44,7 +59,9 @@ public final class QueuePlayer: Sendable {
         news: @escaping @Sendable (QueueNews) -> Void = { _ in }
     ) {
         let film = Player.Parts.film(audioOutput: output)
-        self.init(parts: Parts(open: film.open, codecs: film.codecs, output: output), options: options, news: news)
+        self.init(
+            parts: Parts(open: film.open, codecs: film.codecs, output: output, makeDecoder: film.makeDecoder),
+            options: options, news: news)
     }
 
     /// Puts a queue player together and starts its threads. It plays nothing before `play`.
@@ -58,13 +75,19 @@ public final class QueuePlayer: Sendable {
         let published = published
         let reader = QueueReader(QueueReader.Setup(parts, options), news: mailbox.signal)
         (self.events, self.synchronizer, self.renderer) = (events, synchronizer, renderer)
+        let layer = layer
+        let pictures = PictureReader.Setup(parts, options, layer, synchronizer.timebase, events).map {
+            PictureReader($0, news: mailbox.signal)
+        }
+        synchronizer.add(layer)
         reader.start()
+        pictures?.start()
         renderer.setOutput(parts.output)
         renderer.start { news in QueuePlayer.pass(news, to: mailbox) }
         let worker = WorkerThread.start(name: "queue") {
             QueueCore(
                 parts: parts, options: options, synchronizer: synchronizer, renderer: renderer, reader: reader,
-                mailbox: mailbox, published: published, news: news
+                layer: layer, pictures: pictures, mailbox: mailbox, published: published, news: news
             ).run()
         }
         thread.withLock { $0 = worker }
@@ -145,7 +168,19 @@ extension QueueReader.Setup {
         self.init(
             open: parts.open, codecs: parts.codecs, format: options.format,
             pieceFrames: max(1024, min(1 << 20, Int(options.bufferLength.inSeconds * rate))),
-            readyFrames: max(1, min(1 << 24, Int(options.readAhead.inSeconds * rate))), tap: options.tap)
+            readyFrames: max(1, min(1 << 24, Int(options.readAhead.inSeconds * rate))), tap: options.tap,
+            showsPictures: options.showsPictures && parts.makeDecoder != nil)
+    }
+}
+
+extension PictureReader.Setup {
+    /// Nil where pictures are left out.
+    init?(
+        _ parts: QueuePlayer.Parts, _ options: QueueOptions, _ layer: DisplayLayer, _ timebase: Timebase,
+        _ events: EventLog
+    ) {
+        guard options.showsPictures, let makeDecoder = parts.makeDecoder else { return nil }
+        self.init(open: parts.open, makeDecoder: makeDecoder, layer: layer, timebase: timebase, events: events)
     }
 }
 

@@ -35,12 +35,16 @@ final class QueueReader: @unchecked Sendable {
         var pieceFrames: Int
         var readyFrames: Int
         var tap: QueueOptions.Tap?
+        /// Whether items last as long as their pictures do.
+        var showsPictures = false
     }
 
     private struct State {
         var jobs: [Job] = []
         var pieces: [Piece] = []
         var readyFrames = 0
+        /// Items opened and not yet told.
+        var opened: [OpenedItem] = []
         /// What the thread is at, and how to end it.
         var active: (serial: Int, cancellation: OpenCancellation)?
         var isStopping = false
@@ -52,6 +56,8 @@ final class QueueReader: @unchecked Sendable {
     private let news: Signal
     private let thread = Lock<WorkerThread?>(nil)
     private var current: (job: Job, decoder: ItemDecoder)?
+    /// Its pictures come from the same input.
+    private var sharesInput = false
 
     /// - Parameter news: raised when a piece is ready.
     init(_ setup: Setup, news: Signal) {
@@ -96,15 +102,25 @@ final class QueueReader: @unchecked Sendable {
     }
 
     /// Oldest piece that is ready.
-    func take() -> Piece? {
+    ///
+    /// - Parameter hasRoom: false leaves sound where it is, and takes only the news that an item is over.
+    func take(hasRoom: Bool) -> Piece? {
         let piece = state.withLock { state -> Piece? in
-            guard !state.pieces.isEmpty else { return nil }
+            guard let first = state.pieces.first, hasRoom || first.frames == 0 else { return nil }
             let piece = state.pieces.removeFirst()
             state.readyFrames -= piece.frames
             return piece
         }
         if piece != nil { signal.raise() }
         return piece
+    }
+
+    /// What was opened since the last call, in order.
+    func takeOpened() -> [OpenedItem] {
+        state.withLock { state in
+            defer { state.opened = [] }
+            return state.opened
+        }
     }
 
     // MARK: The thread
@@ -150,7 +166,13 @@ final class QueueReader: @unchecked Sendable {
         guard isWanted else { return }
         do throws(MediaError) {
             let media = try setup.open(job.item.address, cancellation)
-            current = (job, try ItemDecoder(media, codecs: setup.codecs, format: setup.format, from: job.from))
+            let item = try OpenedItem(job.serial, media, showsPictures: setup.showsPictures)
+            let decoder = try ItemDecoder(
+                media, codecs: setup.codecs, format: setup.format, from: job.from, showsPictures: setup.showsPictures)
+            current = (job, decoder)
+            sharesInput = item.source != nil
+            state.withLock { $0.opened.append(item) }
+            news.raise()
         } catch {
             done = job.serial
             give(.failed(serial: job.serial, error))
@@ -175,6 +197,8 @@ final class QueueReader: @unchecked Sendable {
     private func end(_ job: Job, _ piece: Piece) {
         done = job.serial
         current = nil
+        // Its pictures are read on when its sound is over.
+        if sharesInput { state.withLock { $0.active = nil } }
         give(piece)
     }
 

@@ -14,6 +14,8 @@ struct ClaimedOffset {
 
     private var waiting: [Shown] = []
     private var last: (seconds: Double, error: Double)?
+    /// The last word was a speaker's line, which holds until there is another.
+    private var isHeld = false
     private(set) var quantities = QuantileSketch()
     private(set) var trend = TrendLine()
     private(set) var series = DecimatedSeries()
@@ -26,7 +28,10 @@ struct ClaimedOffset {
     }
 
     /// Sound was this late (ms) at this moment.
-    mutating func heard(error: Double, at seconds: Double) {
+    ///
+    /// - Parameter holds: it is told once and stays so until sound begins anew: a speaker's line, not a reading.
+    mutating func heard(error: Double, at seconds: Double, holds: Bool = false) {
+        isHeld = holds
         var rest = 0
         for picture in waiting {
             guard picture.seconds <= seconds else {
@@ -49,7 +54,7 @@ struct ClaimedOffset {
     /// Nothing more will be said about the pictures that wait: the last word counts while it is fresh.
     mutating func settle() {
         for picture in waiting {
-            if let last, picture.seconds - last.seconds <= Self.belief {
+            if let last, isHeld || picture.seconds - last.seconds <= Self.belief {
                 compare(picture, with: last.error)
             } else {
                 unmatched += 1

@@ -27,8 +27,8 @@ public struct TimelineReport {
 
         func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
 
-        mutating func heard(error milliseconds: Double, at seconds: Double) {
-            offset.heard(error: milliseconds, at: seconds)
+        mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
+            offset.heard(error: milliseconds, at: seconds, holds: holds)
             error.add(milliseconds)
             errorSeries.add(milliseconds, at: seconds)
         }
@@ -248,7 +248,10 @@ public struct TimelineReport {
             guard !overflow, heard.magnitude < 1e8 else { return false }
             // An output places its sound where it is wanted, so the delay that was asked for is in here.
             let error = Double(late) / 1e6 - delayWanted * 1000
-            return with(route: key) { $0.heard(error: error - $0.calibration * 1000, at: heard) }
+            // With a clock's name it is the line that a speaker was told, and plays on by itself.
+            return with(route: key) {
+                $0.heard(error: error - $0.calibration * 1000, at: heard, holds: clock != nil)
+            }
         case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
         case .calibrated(let delay, let key):
             guard delay.magnitude < 1e6 else { return false }

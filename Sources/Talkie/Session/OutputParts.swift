@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import MediaCore
 internal import SyncRendering
 
 extension AudioOutput {

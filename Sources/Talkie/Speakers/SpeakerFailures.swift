@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import MediaCore
 
 // What went wrong with a speaker, as the program's exit status and sentence.
 

@@ -1,6 +1,6 @@
 internal import AirPlayWire
 internal import MediaCodecs
-internal import MediaCore
+public import MediaCore
 internal import PTP
 public import SyncRendering
 

@@ -1,4 +1,5 @@
 public import AirPlayWire
+public import MediaCore
 public import PTP
 
 /// A configuration as a person writes it.

@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Manners of real speakers, networks and bad days, each switched on by itself. All are off in `SpeakerQuirks()`.
 public struct SpeakerQuirks: Sendable {
     /// How a reply goes wrong.

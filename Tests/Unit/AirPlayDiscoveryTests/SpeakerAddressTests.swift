@@ -1,4 +1,5 @@
 import AirPlay
+import MediaCore
 import Testing
 
 @Suite struct SpeakerNamingTests {

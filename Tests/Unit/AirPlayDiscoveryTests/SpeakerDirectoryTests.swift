@@ -1,5 +1,6 @@
 import AirPlay
 import AirPlayWire
+import MediaCore
 import Testing
 
 @Suite struct SpeakerDirectoryTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Talkie
 
-/// Plays until the queue is over or a person types `quit`; returns the exit status by ending the process.
+/// Plays until the queue is over, a person closes the window or types `quit`; returns the exit status by ending the process.
 func runPlayer(_ words: [String]) -> Never {
     guard let arguments = Arguments(words) else {
         say("usage: Player [--speaker NAME]... FILE...")
@@ -28,17 +28,24 @@ func runPlayer(_ words: [String]) -> Never {
         player.append(items)
         player.play()
 
-        // Step 4: changes of the list, one a line, while it plays.
-        let editor = Editor(player)
-        let reader = Thread {
-            while let line = readLine() { editor.carryOut(line) }
+        // Step 4: a window for the pictures. It opens with the first one.
+        let window = PlayerWindow(title: "Player") { key in
+            if key == "SPACE" { player.state.phase == .playing ? player.pause() : player.play() }
         }
-        reader.start()
+        window.show(player)
 
-        // Step 5: until it is over.
-        while !editor.isQuit, player.state.phase != .ended, player.state.phase != .failed {
-            Thread.sleep(forTimeInterval: 0.1)
-        }
+        // Step 5: changes of the list, one a line, while it plays.
+        let editor = Editor(player)
+        Thread { while let line = readLine() { editor.carryOut(line) } }.start()
+
+        // Step 6: until it is over. The window wants the main thread, so another one looks.
+        Thread {
+            while !editor.isQuit, player.state.phase != .ended, player.state.phase != .failed {
+                Thread.sleep(forTimeInterval: 0.1)
+            }
+            window.close()
+        }.start()
+        window.run()
         let failure = player.state.failure
         player.shutDown()
         destination.remember()

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCodecs
 import MediaCore
+import SyncRendering
 import Testing
 
 @testable import Talkie
@@ -24,11 +25,12 @@ import Testing
         ("h.ogg", "-c:a libvorbis -q:a 6", 44100),
     ]
 
-    private func decode(_ path: String) throws -> [Float] {
+    private func decode(_ path: String, showsPictures: Bool = false) throws -> [Float] {
         let film = Player.Parts.film(audioOutput: nil)
         let media = try film.open(path, OpenCancellation())
         let format = PCMFormat(sampleRate: 48000, layout: .stereo)
-        let decoder = try ItemDecoder(media, codecs: FilmAudioCodecs(), format: format, from: 0)
+        let decoder = try ItemDecoder(
+            media, codecs: FilmAudioCodecs(), format: format, from: 0, showsPictures: showsPictures)
         var samples: [Float] = []
         while true {
             let block = PCMBlock(format: format, capacity: 48000)
@@ -63,5 +65,66 @@ import Testing
         let picture = try TestClips.make(
             "silent.mp4", TestClips.words("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
         #expect(throws: MediaError.self) { try decode(picture) }
+    }
+
+    /// Containers that say how long their pictures last, and those that do not.
+    @Test(arguments: ["mp4", "mov", "mkv", "webm", "ts", "avi", "mpg"])
+    func anItemLastsUntilItsLastPictureEnds(ending: String) throws {
+        let codecs: [String: String] = [
+            "webm": "-c:v libvpx -c:a libopus", "mpg": "-c:v mpeg2video -c:a mp2", "avi": "-c:v mpeg4 -c:a libmp3lame",
+        ]
+        let film = try TestClips.make(
+            "longer.\(ending)",
+            TestClips.words(
+                "-f lavfi -i testsrc=s=160x120:r=25:d=2 -f lavfi -i sine=r=48000:d=1.5 "
+                    + (codecs[ending] ?? "-c:v libx264 -bf 2 -c:a aac")))
+        let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
+        let track = try #require(media.summary.track(.video))
+        let format = try #require(track.videoFormat)
+        let pictures = try ItemPictures(
+            media.source(for: track), VideoDecoder(format: format), isStill: false, from: .zero)
+        var (count, end) = (0, MediaTime.zero)
+        while !pictures.hasEnded || !pictures.waiting.isEmpty {
+            if let picture = pictures.waiting.first {
+                if picture.picture !== BlankPicture.shared { count += 1 }
+                end = max(end, picture.end ?? .zero)
+                pictures.removeFirst()
+            } else {
+                pictures.step()
+            }
+        }
+        let frames = try decode(film, showsPictures: true).count
+        print("item \(ending): \(count) pictures to \(end), \(Int64(frames) - end.rescaled(to: 48000)) frames longer")
+        #expect(count == 50)
+        #expect(abs(Int64(frames) - end.rescaled(to: 48000)) <= 1)
+        #expect(try decode(film).count < 48000 * 7 / 4)
+    }
+
+    @Test func aFilmWithoutSoundIsSilence() throws {
+        let film = try TestClips.make(
+            "silent.mp4", TestClips.words("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
+        let samples = try decode(film, showsPictures: true)
+        #expect(samples.count == 48000)
+        #expect(samples.allSatisfy { $0 == 0 })
+    }
+
+    @Test func thePictureOfARecordIsShownAndDoesNotLengthenIt() throws {
+        let cover = try TestClips.make(
+            "cover.png", TestClips.words("-f lavfi -i color=c=red:s=64x64 -frames:v 1 -c:v png"))
+        let song = try TestClips.make(
+            "song.mp3",
+            TestClips.words(
+                "-f lavfi -i sine=r=48000:d=1 -i \(cover) -map 0 -map 1 -c:a libmp3lame -c:v copy "
+                    + "-disposition:v attached_pic"))
+        #expect(try decode(song, showsPictures: true).count == 48000)
+        let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
+        let track = try #require(OpenedItem(1, media, showsPictures: true).pictures)
+        #expect(track.isCoverArt)
+        let pictures = try ItemPictures(
+            media.source(for: track), VideoDecoder(format: try #require(track.videoFormat)), isStill: true,
+            from: .zero)
+        for _ in 0..<100 where pictures.waiting.isEmpty { pictures.step() }
+        #expect(pictures.waiting.first?.presentationTime == .zero)
+        #expect(pictures.waiting.first?.picture?.size == PixelSize(width: 64, height: 64))
     }
 }

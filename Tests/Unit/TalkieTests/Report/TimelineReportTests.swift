@@ -109,6 +109,21 @@ import Testing
         #expect(report.text.contains("1 picture had no sound near"))
     }
 
+    @Test func aSpeakersLineHoldsUntilItsSoundBeginsAnew() throws {
+        var timeline = SyntheticTimeline()
+        timeline.start(at: 0)
+        let told = timeline.instant(0)
+        timeline.add("anchor", at: 0, "\"film\":0,\"anchor_ns\":\(told),\"ptp_ns\":\(told),\"route\":0")
+        // More pictures than may wait for another word.
+        for index in 0..<15_000 { timeline.frame(due: 1 + Double(index) / 25, lateMs: 2) }
+        timeline.add("route", at: 602, "\"route\":0,\"state\":\"lost\"")
+        timeline.frame(due: 603, lateMs: 0)
+        let report = try TimelineReport(text: timeline.text)
+        let offset = try #require(report.routes.first?.offset)
+        #expect(offset.quantities.count == 15_000 && offset.unmatched == 1)
+        #expect(offset.quantities.quantiles([0.5]) == [-2])
+    }
+
     @Test func everyOutputIsComparedForItself() throws {
         var timeline = SyntheticTimeline()
         timeline.add("route", at: 0, "\"route\":0,\"state\":\"opened\",\"name\":\"card\",\"kind\":\"soundCard\"")

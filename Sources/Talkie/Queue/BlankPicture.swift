@@ -1,0 +1,40 @@
+internal import MediaCore
+
+/// Black, for items that have nothing to show and for the time before an item's first picture.
+///
+/// `@unchecked Sendable`: its memory is written once, before anybody else sees it.
+final class BlankPicture: Picture, @unchecked Sendable {
+    let size = PixelSize(width: 64, height: 36)
+    let pixelFormat = PixelFormat.yuv420p
+    let pixelAspect = Ratio.one
+    let rotation = 0
+    let color = ColorDescription()
+    let bitDepth = 8
+    private let pixels: UnsafeMutablePointer<UInt8>
+
+    static let shared = BlankPicture()
+
+    private init() {
+        let luma = size.width * size.height
+        pixels = .allocate(capacity: luma * 3 / 2)
+        // ITU-R BT.601, 2.5.3: black is 16, no colour is 128.
+        pixels.initialize(repeating: 16, count: luma)
+        (pixels + luma).initialize(repeating: 128, count: luma / 2)
+    }
+
+    deinit { pixels.deallocate() }
+
+    func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
+        let (luma, chroma) = (size.width * size.height, size.width * size.height / 4)
+        let planes = UnsafePointer(pixels)
+        return body(
+            PicturePlanes(
+                bases: (planes, planes + luma, planes + luma + chroma, nil),
+                strides: (size.width, size.width / 2, size.width / 2, 0)))
+    }
+
+    /// As a picture that begins at a moment and lasts until the next one.
+    static func buffer(at time: MediaTime) -> SampleBuffer {
+        SampleBuffer(payload: .picture(shared), presentationTime: time, flags: [.sync, .discontinuity])
+    }
+}

@@ -1,0 +1,94 @@
+public import LocalOutput
+internal import MediaCodecs
+internal import MediaCore
+internal import SyncRendering
+
+/// A window for a player's pictures, for applications that have none of their own.
+///
+///     let window = PlayerWindow(title: "Player") { key in print(key) }
+///     window.show(player)
+///     window.run()
+///
+/// The window opens with the first picture, so that sound alone shows none, and keeps the screen saver away while time runs.
+/// `f` and a double click fill the screen or leave it; `q` and the window's own button end `run`. Where no display can be
+/// reached pictures are taken and dropped, the film goes on, and `failure` says why.
+///
+/// Made anywhere; `run` belongs to the process's main thread, as the window system wants, and everything else to any thread.
+public final class PlayerWindow: Sendable {
+    private let screen: ScreenControl
+    private let loop: MainThreadLoop
+    private let lost = Lock<OutputError?>(nil)
+    private let onKey: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - title: what the window is called.
+    ///   - options: how the screen is wanted; its title is replaced.
+    ///   - onKey: told what a person presses, by mpv's names (`"SPACE"`, `"Shift+RIGHT"`, `"WHEEL_UP"`), on some thread.
+    public init(
+        title: String, options: ScreenOptions = ScreenOptions(), onKey: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        var options = options
+        options.title = title
+        loop = MainThreadLoop(ScreenLoop(options: options, converter: SoftwarePictureConverter()))
+        screen = loop.control
+        self.onKey = onKey
+    }
+
+    /// Shows this player's pictures from now on, in place of another's.
+    public func show(_ player: QueuePlayer) {
+        screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
+    }
+
+    /// The same for a player of films.
+    public func show(_ player: Player) {
+        screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
+    }
+
+    /// Serves the window until it is closed. On the process's main thread; once, or it traps.
+    public func run() {
+        let inputs = screen.inputs
+        Task.detached { [self] in for await input in inputs { take(input) } }
+        loop.run()
+    }
+
+    /// Ends `run` and closes the window.
+    public func close() { screen.stop() }
+
+    /// Why there is no window, or no longer one; nil while all is well.
+    public var failure: String? { lost.withLock { $0?.message } }
+
+    /// What the window is doing: its size, how many pictures were shown and passed over.
+    public var status: ScreenControl.Status { screen.status }
+
+    private func take(_ input: ScreenInput) {
+        switch input {
+        case .close, .key("q", _): close()
+        case .key("f", _), .key("MBTN_LEFT_DBL", _): screen.setFullScreen(nil)
+        case .key(let name, _): onKey(name)
+        case .lost(let error): lost.withLock { $0 = error }
+        case .panel, .besidePanel, .resized, .fullScreen, .visible, .notice: break
+        }
+    }
+}
+
+/// The one object of a window that belongs to the main thread.
+///
+/// `@unchecked Sendable`: the loop leaves the lock once, for the thread that runs it; its control may be used from everywhere.
+private final class MainThreadLoop: @unchecked Sendable {
+    let control: ScreenControl
+    private let loop: Lock<ScreenLoop?>
+
+    init(_ loop: ScreenLoop) {
+        self.loop = Lock(loop)
+        control = loop.control
+    }
+
+    func run() {
+        let taken = loop.withLock { loop in
+            defer { loop = nil }
+            return loop
+        }
+        guard let taken else { preconditionFailure("a window is served once") }
+        taken.run()
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+/// The tutorial's player shows a film that was cut into items, seen and heard from outside.
+@Suite(.serialized) struct QueueTests {
+    /// Built beside the test bundle (`make test` does so).
+    private static let player = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "Player").path
+
+    @Test(.timeLimit(.minutes(4))) func aFilmCutIntoItemsIsSeenAndHeardAsIfItHadNotBeenCut() throws {
+        try #require(
+            FileManager.default.isExecutableFile(atPath: Self.player),
+            "build it: swift build --package-path Examples/Player --scratch-path .build")
+        let scratch = try Scratch()
+        let clip = Program.media("flash-and-beep.mp4")
+        let meter = Program.root.appending(path: "Tools/meter/meter").path
+        let cut = try Program.run(meter, ["cut", clip, "3", scratch.path("items")], atMost: 60)
+        try #require(cut.status == 0, "\(cut.errors)")
+        let items = cut.output.split(separator: "\n").map(String.init)
+        let report = scratch.path("report.json")
+        let result = try Program.run(
+            meter,
+            ["run", "--clip", clip, "--json", report, "--", Self.player] + items, atMost: 120)
+        print(result.output)
+        try #require(result.status == 0, "\(result.output)\(result.errors)")
+        let measured = try FilmTests.Measurement(report)
+        // Wide enough for a busy machine and a build without optimisation; docs/performance.md has the real figures.
+        let median = try #require(measured.number("offset_ms", "median"))
+        #expect(abs(median) < 15)
+        #expect(try #require(measured.number("events", "heard")) >= 6)
+        #expect(try #require(measured.number("frames", "shown")) >= 225)
+        #expect(measured.number("frames", "backward") == 0)
+    }
+
+    @Test func withoutADisplayTheSoundPlaysToItsEnd() throws {
+        try #require(FileManager.default.isExecutableFile(atPath: Self.player))
+        let scratch = try Scratch()
+        let film = scratch.path("film.mp4")
+        let made = try Program.run(
+            "/usr/bin/ffmpeg",
+            ["-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x64:r=25:d=1", "-f", "lavfi", "-i", "sine=d=1", film])
+        try #require(made.status == 0, "\(made.errors)")
+        // A sound card that hears nothing, as alsa-lib's own configuration language has it.
+        let card = try scratch.file("asound.conf", Data("pcm.!default { type null }\n".utf8))
+        let result = try Program.run(
+            Self.player, [film, film],
+            environment: [
+                "DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SDL_VIDEODRIVER": "none-such", "ALSA_CONFIG_PATH": card,
+            ], atMost: 20)
+        #expect(result.status == 0, "\(result.output)\(result.errors)")
+        #expect(result.output.components(separatedBy: "playing \(film)").count == 3)
+    }
+}

@@ -1,0 +1,67 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+@Suite struct DisplayLayerTests {
+    private static let frame = MediaTime(value: 1, timescale: 25)
+
+    private func layer(_ numbers: Range<Int>, depth: Int = 8) -> DisplayLayer {
+        let layer = DisplayLayer(depth: depth)
+        for number in numbers { layer.enqueue(NumberedPicture.buffer(number, every: Self.frame)) }
+        return layer
+    }
+
+    @Test func aFlushFromATimeTakesWhatBeginsThereAndKeepsWhatComesBefore() {
+        let layer = layer(0..<8)
+        #expect(layer.flush(fromSourceTime: Self.frame * 5) == 3)
+        #expect(layer.waitingTimes == (0..<5).map { Self.frame * Int64($0) })
+        // In the middle of a picture: that one is shown, up to there.
+        #expect(layer.flush(fromSourceTime: MediaTime(value: 7, timescale: 50)) == 1)
+        #expect(layer.waitingTimes == (0..<4).map { Self.frame * Int64($0) })
+        var last: SampleBuffer?
+        while let picture = layer.take(upTo: Self.frame * 9).picture { last = picture }
+        #expect(last?.end == MediaTime(value: 7, timescale: 50))
+        #expect(layer.flush(fromSourceTime: .zero) == 0)
+    }
+
+    @Test func aFlushFromATimeMakesRoomAndSaysSo() {
+        let layer = layer(0..<8)
+        let told = Lock(0)
+        layer.onReadyForMoreMediaData { told.withLock { $0 += 1 } }
+        #expect(!layer.isReadyForMoreMediaData)
+        layer.finish()
+        layer.flush(fromSourceTime: Self.frame * 6)
+        #expect(told.withLock { $0 } == 1)
+        #expect(layer.isReadyForMoreMediaData)
+        // What was to be the end is not it any more.
+        _ = layer.take(upTo: Self.frame * 9)
+        #expect(!layer.isDrained)
+        layer.flush(fromSourceTime: Self.frame * 5)
+        #expect(told.withLock { $0 } == 1)
+    }
+
+    @Test func aPictureThatTakesThePlaceOfAPreparedOneIsTheOneThatIsShown() {
+        let clock = ManualClock()
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = layer(0..<2)
+        synchronizer.add(layer)
+        let screen = VirtualScreen(clock: clock)
+        let presenter = FramePresenter(
+            layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
+        _ = presenter.step()
+        synchronizer.setRate(1, time: .zero)
+        // The second picture has been converted and waits for its instant.
+        clock.advance(by: .milliseconds(30))
+        _ = presenter.step()
+        layer.flush(fromSourceTime: Self.frame)
+        layer.enqueue(
+            SampleBuffer(payload: .picture(NumberedPicture(7)), presentationTime: Self.frame, duration: Self.frame))
+        for _ in 0..<20 {
+            clock.advance(by: .milliseconds(1))
+            _ = presenter.step()
+        }
+        #expect(screen.shown.map(\.number) == [0, 7])
+    }
+}

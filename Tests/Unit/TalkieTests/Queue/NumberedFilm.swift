@@ -1,0 +1,112 @@
+import MediaCore
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Items whose pictures, too, say which item and which picture they are. The address is
+/// "item/frames/rate/pictures[/word…]": frames of sound or "none", pictures a second as "24000:1001", and as words "stated"
+/// (the container says how long the pictures last), "once" (the input cannot be opened twice) and "late" (its pictures begin
+/// a second after its sound). "item/frames/cover" has the picture of a record.
+final class NumberedFilm: MediaSource {
+    let summary: MediaSummary
+    let item: Int
+    let frame: MediaTime
+    let count: Int64
+    let first: MediaTime
+    private let sound: NumberedSound?
+
+    static let audioID = 0
+    static let videoID = 1
+    /// Pictures of one item have numbers below this.
+    static let spread = 10_000
+
+    init(_ address: String, rate: Int) throws(MediaError) {
+        let words = address.split(separator: "/").map(String.init)
+        guard words.count > 2, let item = Int(words[0]) else {
+            throw MediaError(.cannotOpen, "there is no '\(address)'")
+        }
+        self.item = item
+        sound = words[1] == "none" ? nil : try NumberedSound("\(words[0])/\(words[1])", rate: rate)
+        let isCover = words[2] == "cover"
+        let parts = words[2].split(separator: ":").compactMap { Int32($0) }
+        frame = isCover ? MediaTime(value: 1, timescale: 25) : MediaTime(value: Int64(parts[1]), timescale: parts[0])
+        count = isCover ? 1 : Int64(words[3]) ?? 0
+        first = words.contains("late") ? MediaTime(value: 1, timescale: 1) : .zero
+        let format = VideoFormat(
+            parameters: CodecParameters(codec: "numbers \(item) \(frame.value) \(frame.timescale)"),
+            size: PixelSize(width: 16, height: 16))
+        let video = Track(
+            id: Self.videoID, number: 1, format: .video(format), isCoverArt: isCover, start: first,
+            duration: words.contains("stated") ? frame * count : nil)
+        var tracks = [video]
+        if let sound { tracks.append(sound.track) }
+        summary = MediaSummary(
+            container: "numbers", tracks: tracks, duration: first + frame * count,
+            sharesReader: words.contains("once"))
+    }
+
+    func source(for track: Track) -> any SampleSource {
+        if track.kind == .audio, let sound { return sound }
+        return NumberedPictures(self, track)
+    }
+}
+
+/// One packet a picture; every twelfth is a sync picture.
+///
+/// `@unchecked Sendable`: one thread of a test uses it.
+final class NumberedPictures: SampleSource, @unchecked Sendable {
+    let track: Track
+    private let film: NumberedFilm
+    private var next: Int64 = 0
+
+    init(_ film: NumberedFilm, _ track: Track) { (self.film, self.track) = (film, track) }
+
+    func read() -> SampleBuffer? {
+        guard next < film.count, let format = track.videoFormat else { return nil }
+        defer { next += 1 }
+        let time = film.first + film.frame * next
+        let batch = PacketBatch(reservingBytes: 256, packets: 1)
+        batch.append(
+            UnsafeRawBufferPointer(start: nil, count: 0),
+            as: PacketBatch.Packet(presentationTime: time, duration: film.frame))
+        return SampleBuffer(payload: .encodedVideo(format, batch), presentationTime: time, duration: film.frame)
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) -> MediaTime? {
+        next = max(0, Int64((time - film.first).seconds / film.frame.seconds + 1e-9)) / 12 * 12
+        return nil
+    }
+
+    func cancel() {}
+}
+
+/// Makes pictures of the packets' times.
+final class NumberedPictureDecoder: PictureDecoder {
+    private let item: Int
+    private let frame: MediaTime
+    private var waiting: [SampleBuffer] = []
+    private var discardsBefore: MediaTime?
+    var effort = DecodingEffort.full
+    let damagedPackets = 0
+
+    init(_ format: VideoFormat) throws(MediaError) {
+        let words = format.parameters.codec.split(separator: " ").map(String.init)
+        guard words.count == 4, let item = Int(words[1]), let value = Int64(words[2]), let scale = Int32(words[3])
+        else { throw MediaError(.unsupported, "there is no decoder for \(format.parameters.codec)") }
+        (self.item, frame) = (item, MediaTime(value: value, timescale: scale))
+    }
+
+    func send(_ buffer: SampleBuffer) {
+        guard let time = buffer.presentationTime else { return }
+        if let limit = discardsBefore, time + frame <= limit { return }
+        let number = Int((time.seconds / frame.seconds).rounded())
+        waiting.append(
+            SampleBuffer(
+                payload: .picture(NumberedPicture(item * NumberedFilm.spread + number)), presentationTime: time,
+                duration: frame))
+    }
+    func finish() {}
+    func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    func flush() { waiting.removeAll() }
+    func discardPictures(before time: MediaTime) { discardsBefore = time }
+}

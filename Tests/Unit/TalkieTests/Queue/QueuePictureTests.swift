@@ -1,0 +1,337 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+@Suite struct QueuePictureTests {
+    private static let film = MediaTime(value: 1, timescale: 25)
+    private static let cinema = MediaTime(value: 1001, timescale: 24000)
+    /// One frame of the virtual card: a joint of sound cannot be measured closer.
+    private static let sample = Duration.microseconds(125)
+
+    private func items(_ addresses: [String]) -> [QueueItem] { addresses.map { QueueItem($0) } }
+
+    private func queue(_ items: [QueueItem], _ options: QueueOptions = QueueOptions()) -> VirtualQueue {
+        let queue = VirtualQueue(options)
+        queue.core.apply(.append(items), done: nil)
+        queue.core.play()
+        return queue
+    }
+
+    private func said(_ queue: VirtualQueue) -> [String] { queue.stretches.map(\.description) }
+
+    /// The queue is at a moment of its timeline.
+    private func run(_ queue: VirtualQueue, to seconds: Double) {
+        for _ in 0..<20_000 where queue.synchronizer.currentTime.seconds < seconds { queue.run(for: .milliseconds(5)) }
+    }
+
+    // MARK: Joints
+
+    @Test(arguments: [100, 1000, 2000])
+    func theFirstPictureOfEachItemIsDueWithItsFirstSample(milliseconds: Int) throws {
+        var options = QueueOptions()
+        options.bufferLength = .milliseconds(milliseconds)
+        let queue = queue(
+            items(["1/16000/25:1/50", "2/16016/24000:1001/48", "3/8008/30000:1001/30", "4/8000/25:1/25"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...47", "3:0...29", "4:0...24"])
+        #expect(queue.dropped == 0)
+        #expect(queue.holes == 0)
+        #expect(queue.worstLateness == .zero)
+        let first = queue.shown.filter { $0.number == 0 }
+        #expect(first.map(\.pts) == queue.beginnings)
+        for (picture, sound) in zip(first, queue.stretches).dropFirst() {
+            #expect(abs((picture.target - sound.at).wholeNanoseconds) <= Self.sample.wholeNanoseconds)
+        }
+    }
+
+    @Test(arguments: ["1/8000/25:1/25", "1/8008/24000:1001/24", "1/7999/25:1/25", "1/8008/24000:1001/24/stated"])
+    func aHundredPassesOfAnItemNeitherDriftNorLoseNorAddAPicture(address: String) throws {
+        var options = QueueOptions()
+        options.loopItem = .times(99)
+        let queue = queue(items([address]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(120)))
+        let count = address.contains("24000") ? 24 : 25
+        #expect(queue.pictureRuns == Array(repeating: "1:0...\(count - 1)", count: 100))
+        #expect(queue.dropped == 0)
+        #expect(queue.worstLateness == .zero)
+        #expect(queue.strangers(every: count == 24 ? Self.cinema : Self.film) == [])
+        #expect(queue.stretches.count == 100)
+        let frames: Int64 = count == 24 ? 8008 : 8000
+        for (pass, picture) in queue.shown.filter({ $0.number == 0 }).enumerated() {
+            #expect(picture.pts == MediaTime(value: frames * Int64(pass), timescale: 8000))
+        }
+    }
+
+    @Test func loopsOfTheQueueShowEveryItemWhole() {
+        var options = QueueOptions()
+        options.loopItem = .times(1)
+        options.loopQueue = .times(2)
+        let queue = queue(items(["1/1600/25:1/5", "2/3203/25:1/10"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let pass = ["1:0...4", "1:0...4", "2:0...9", "2:0...9"]
+        #expect(queue.pictureRuns == pass + pass + pass)
+        #expect(queue.dropped == 0)
+        #expect(queue.strangers(every: Self.film) == [])
+    }
+
+    @Test func theNextItemsPicturesAreThereBeforeThePlayhead() {
+        let queue = queue(items(["1/16000/25:1/50", "2/16000/25:1/50"]))
+        run(queue, to: 1.9)
+        #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
+    }
+
+    @Test func picturesAreReadNearThePlayheadThoughTheSoundIsMinutesAhead() {
+        let queue = VirtualQueue()
+        queue.card.desiredDepth = .seconds(60)
+        let all = items(["1/80000/25:1/250", "2/80000/25:1/250", "3/80000/25:1/250"])
+        queue.core.apply(.append(all), done: nil)
+        queue.core.play()
+        run(queue, to: 3)
+        // Sound of all three; besides, pictures of the first, whose lengths were counted.
+        #expect((queue.core.state.handedUntil?.seconds ?? 0) > 25)
+        #expect(queue.opened.withLock { $0.count { $0 == all[0].address } } == 2)
+        #expect(queue.opened.withLock { $0.count { $0 == all[1].address } } == 1)
+        run(queue, to: 4.5)
+        #expect(queue.opened.withLock { $0.count { $0 == all[1].address } } == 2)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(40)))
+        #expect(queue.pictureRuns == ["1:0...249", "2:0...249", "3:0...249"])
+        #expect(queue.strangers(every: Self.film) == [])
+    }
+
+    @Test func anInputThatCannotBeOpenedTwiceIsOpenedOnce() {
+        let queue = queue(items(["1/16000/25:1/50/once", "2/16000/25:1/50"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.opened.withLock { $0.count { $0.hasSuffix("once") } } == 1)
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49"])
+        #expect(queue.strangers(every: Self.film) == [])
+    }
+
+    // MARK: Edits
+
+    @Test func anItemThatIsRemovedWhileItsFirstPictureWaitsIsNotSeen() throws {
+        let all = items(["1/16000/25:1/50", "2/16000/25:1/50", "3/16000/25:1/50"])
+        let queue = queue(all)
+        run(queue, to: 1.76)
+        #expect(try #require(queue.core.state.handedUntil).seconds > 2)
+        #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
+        #expect(queue.edit(.remove(all[1].id)) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(said(queue) == ["1:0..<16000", "3:0..<16000"])
+        #expect(queue.pictureRuns == ["1:0...49", "3:0...49"])
+        #expect(queue.strangers(every: Self.film) == [])
+        #expect(queue.dropped == 0)
+    }
+
+    @Test func movedInsertedAndReplacedItemsAreSeenInTheNewOrder() {
+        let all = items(["1/16000/25:1/50", "2/8000/25:1/25", "3/8000/25:1/25", "4/8000/25:1/25"])
+        let queue = queue(all)
+        run(queue, to: 1.7)
+        #expect(queue.edit(.insert(items(["5/4000/25:1/13"]), after: all[0].id)) == .seamless)
+        #expect(queue.edit(.move(all[3].id, after: all[0].id)) == .seamless)
+        #expect(queue.edit(.replace(all[1].id, with: QueueItem("6/4800/25:1/15"))) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "4:0...24", "5:0...12", "6:0...14", "3:0...24"])
+        #expect(queue.strangers(every: Self.film) == [])
+        #expect(queue.dropped == 0)
+    }
+
+    @Test func anItemThatEndsEarlyTakesItsPicturesWithIt() {
+        let all = items(["1/80000/25:1/250", "2/16000/25:1/50"])
+        let queue = queue(all)
+        run(queue, to: 3)
+        guard case .late = queue.edit(.remove(all[0].id)) else {
+            Issue.record("it is heard already")
+            return
+        }
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 2])
+        #expect(queue.pictureRuns.count == 2)
+        #expect(queue.pictureRuns.last == "2:0...49")
+        #expect(queue.strangers(every: Self.film) == [])
+        #expect(queue.dropped == 0)
+    }
+
+    @Test func aLoopMayBeginAndEndWhileTheNextPassIsInTheLayer() {
+        let all = items(["1/8000/25:1/25", "2/8000/25:1/25"])
+        let queue = queue(all)
+        run(queue, to: 0.7)
+        #expect(queue.edit(.loop(item: .forever, queue: .times(0))) == .seamless)
+        run(queue, to: 2.7)
+        #expect(queue.edit(.loop(item: .times(0), queue: .times(0))) == .seamless)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "1:0...24", "1:0...24", "2:0...24"])
+        #expect(queue.strangers(every: Self.film) == [])
+    }
+
+    @Test func theQueueEndsWhereItsLastItemIsCutThoughAllOfItWasHandedOver() {
+        let all = items(["1/8000/25:1/25", "2/12000/25:1/38"])
+        let queue = queue(all)
+        run(queue, to: 1.6)
+        guard case .late = queue.edit(.remove(all[1].id)) else {
+            Issue.record("it is heard already")
+            return
+        }
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(3)))
+    }
+
+    @Test(arguments: 0..<6 as Range<UInt64>)
+    func editsInAnyOrderNeverShowAPictureBesideAnotherItemsSound(seed: UInt64) {
+        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func next(_ count: Int) -> Int {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return Int(random >> 33) % max(1, count)
+        }
+        func fresh() -> QueueItem {
+            let pictures = 12 + next(40)
+            return QueueItem("\(1 + next(7))/\(pictures * 320)/25:1/\(pictures)")
+        }
+        let queue = queue([fresh(), fresh(), fresh()])
+        queue.run(for: .milliseconds(500))
+        for _ in 0..<12 {
+            let all = queue.core.timeline.items
+            let one = all.isEmpty ? nil : all[next(all.count)].id
+            let other = all.isEmpty ? nil : all[next(all.count)].id
+            let outcome: QueueEditOutcome?
+            switch next(4) {
+            case 0 where all.count > 2: outcome = queue.edit(.remove(one!))
+            case 1 where one != nil && one != other: outcome = queue.edit(.move(one!, after: other))
+            case 2 where one != nil: outcome = queue.edit(.replace(one!, with: fresh()))
+            default: outcome = queue.edit(.insert([fresh()], after: other))
+            }
+            #expect(outcome != nil && outcome != .interrupted, "\(String(describing: outcome))")
+            queue.run(for: .milliseconds(100 + next(700)))
+        }
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(60)))
+        #expect(queue.strangers(every: Self.film) == [])
+        #expect(queue.dropped == 0)
+        #expect(queue.worstLateness == .zero)
+    }
+
+    // MARK: Items of all kinds
+
+    @Test func anItemWithoutSoundIsSilenceAsLongAsItsPictures() throws {
+        let queue = queue(items(["1/8000/25:1/25", "2/none/25:1/38", "3/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...37", "3:0...24"])
+        #expect(said(queue) == ["1:0..<8000", "3:0..<8000"])
+        let third = try #require(queue.shown.first { $0.item == 3 })
+        #expect(third.pts == MediaTime(value: 25 + 38, timescale: 25))
+        #expect(abs((third.target - queue.stretches[1].at).wholeNanoseconds) <= Self.sample.wholeNanoseconds)
+    }
+
+    @Test func anItemWithoutPicturesIsBlackAndAQueueOfSoundShowsNothing() throws {
+        let queue = queue(items(["1/8000/25:1/25", "2/8000", "3/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "black", "3:0...24"])
+        let black = try #require(queue.shown.first { $0.item == nil })
+        #expect(black.pts == MediaTime(value: 1, timescale: 1))
+        let sound = self.queue(items(["1/8000", "2/8000"]))
+        #expect(sound.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(sound.shown.isEmpty)
+    }
+
+    @Test func thePictureOfARecordIsSeenFromItsBeginningToItsEnd() throws {
+        let queue = queue(items(["1/8000/cover", "2/8000/25:1/25", "3/8000/cover"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...0", "2:0...24", "3:0...0"])
+        #expect(queue.shown.filter { $0.number == 0 }.map(\.pts) == queue.beginnings)
+    }
+
+    @Test(arguments: ["1/8000/25:1/38", "1/8000/25:1/38/stated"])
+    func picturesThatLastLongerThanTheSoundAreShownInSilence(address: String) throws {
+        let queue = queue(items([address, "2/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...37", "2:0...24"])
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        #expect(second.pts == MediaTime(value: 38, timescale: 25))
+        #expect(abs((second.target - queue.stretches[1].at).wholeNanoseconds) <= Self.sample.wholeNanoseconds)
+    }
+
+    @Test func theLastPictureStaysOnWhereTheSoundLastsLonger() throws {
+        let queue = queue(items(["1/12001/25:1/25", "2/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...24"])
+        #expect(queue.holes == 0)
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        #expect(second.pts == MediaTime(value: 12001, timescale: 8000))
+    }
+
+    @Test func beforeALateFirstPictureThereIsBlack() {
+        let queue = queue(items(["1/8000/25:1/25", "2/16000/25:1/25/late"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "black", "2:25...49"])
+    }
+
+    @Test func whatCannotBeOpenedIsPassedOverWithoutAPictureBetween() {
+        let queue = queue(items(["nothing", "1/8000/25:1/25", "nothing", "2/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...24"])
+        #expect(queue.strangers(every: Self.film) == [])
+        #expect(queue.holes == 0)
+    }
+
+    // MARK: Transport
+
+    @Test func aStartWaitsForTheFirstPictureAndAJumpShowsTheVeryPicture() throws {
+        let all = items(["1/80000/25:1/250", "2/80000/24000:1001/240"])
+        let queue = queue(all)
+        #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
+        #expect(queue.shown.count == 1)
+        queue.run(for: .seconds(1))
+        let before = queue.shown.count
+        // In the middle of picture 100 of the second item.
+        let target = Self.cinema * 100 + MediaTime(value: 1, timescale: 100)
+        queue.core.jump(to: all[1].id, at: target)
+        queue.run(for: .seconds(1))
+        let picture = queue.shown[before]
+        #expect((picture.item, picture.number) == (2, 100))
+        #expect(!picture.isMoving)
+        #expect(queue.shown[before + 1].number == 101)
+        #expect(queue.strangers(every: Self.cinema).filter { $0.hasPrefix("2:") } == [])
+        queue.core.skip()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
+    }
+
+    @Test func aPauseHoldsThePictureAndAnEditMeanwhileIsExact() throws {
+        let all = items(["1/16000/25:1/50", "2/16000/25:1/50", "3/8000/25:1/25"])
+        let queue = queue(all)
+        run(queue, to: 1.7)
+        queue.core.pause()
+        queue.run(for: .milliseconds(400))
+        let held = queue.shown.count
+        queue.run(for: .seconds(2))
+        #expect(queue.shown.count == held)
+        #expect(queue.edit(.remove(all[1].id)) == .seamless)
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(queue.pictureRuns == ["1:0...49", "3:0...24"])
+        #expect(queue.strangers(every: Self.film) == [])
+    }
+
+    @Test func anInterfaceIsToldWhatIsShownAndHowLongItLasts() {
+        let queue = queue(items(["1/8000/25:1/25/stated", "2/8000"]))
+        run(queue, to: 0.3)
+        #expect(queue.core.state.hasPictures)
+        #expect(queue.core.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
+        #expect(queue.core.state.duration == MediaTime(value: 1, timescale: 1))
+        run(queue, to: 1.5)
+        #expect(!queue.core.state.hasPictures)
+        #expect(queue.core.state.pictureFormat == nil)
+        #expect(queue.core.state.duration == MediaTime(value: 1, timescale: 1))
+    }
+
+    @Test func withoutPicturesNothingIsShownAndWhatHasNoSoundIsPassedOver() {
+        var options = QueueOptions()
+        options.showsPictures = false
+        let queue = queue(items(["1/8000/25:1/38", "2/none/25:1/25", "3/8000"]), options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(queue.shown.isEmpty)
+        #expect(said(queue) == ["1:0..<8000", "3:0..<8000"])
+        #expect(queue.holes == 0)
+    }
+}
