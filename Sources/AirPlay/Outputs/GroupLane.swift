@@ -149,7 +149,7 @@ final class GroupLane: Sendable {
         closing.wait(until: .now.advanced(by: pause))
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
-                let delivery = member.delivery(for: format, mustDecode: false)
+                let delivery = member.delivery(for: format, mustDecode: !renderer.allowsPassThrough)
                 try member.prepare(delivery, context: renderer.outputContext(id))
                 return enter()
             } catch {

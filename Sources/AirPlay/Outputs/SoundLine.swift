@@ -44,8 +44,23 @@ struct SoundLine {
     private mutating func advance(_ start: RTPTimestamp, _ count: Int) -> RTPTimestamp {
         next = start.advanced(byFrames: Int64(count))
         frames += Int64(count)
+        follow()
         return start
     }
+
+    /// The origin stays within reach: distances on a circle of 32 bits are good for half of it, which films that follow
+    /// one another for days would leave after 12 hours. Moved by whole frames, so that nothing is rounded.
+    private mutating func follow() {
+        guard let origin, origin.timestamp.distance(to: next) > Self.longestReach else { return }
+        let step = Self.longestReach / 2
+        self.origin = (
+            origin.media + MediaTime(value: Int64(step), timescale: Int32(clamping: sampleRate)),
+            origin.timestamp.advanced(byFrames: Int64(step))
+        )
+    }
+
+    /// An hour and a half at 48 kHz.
+    private static let longestReach: Int32 = 1 << 28
 
     /// Film time at which the next packet begins if it follows on, at natural speed; nil before the first.
     var end: MediaTime? {

@@ -37,6 +37,7 @@ public final class SpeakerGroup: AudioOutput {
         /// How much later than the group each is to be heard, by number; negative is earlier.
         var delays: [Duration]
         var speed = 1.0
+        var allowsPassThrough = true
         var fedUntil: MediaTime?
         /// The flush from a film time on that was asked for last.
         var partialFlush: GroupFlush?
@@ -226,6 +227,7 @@ public final class SpeakerGroup: AudioOutput {
         let lane = GroupLane(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
             work: work, delay: state.delays[number])
+        lane.renderer.allowsPassThrough = state.allowsPassThrough
         if let gain = Self.gain(of: member, state.gain, state.shares[number]) { lane.renderer.setGain(gain) }
         lane.renderer.setSpeed(state.speed)
         return lane
@@ -287,6 +289,18 @@ public final class SpeakerGroup: AudioOutput {
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         for lane in lanes { lane.renderer.timebaseDidChange(snapshot) }
         changes.signal.raise()
+    }
+
+    /// Whether packets may reach members as they are; see `AudioRenderer.allowsPassThrough`. Any thread.
+    public var allowsPassThrough: Bool {
+        get { state.withLock { $0.allowsPassThrough } }
+        set {
+            let lanes = state.withLock { state in
+                state.allowsPassThrough = newValue
+                return state.lanes
+            }
+            for lane in lanes { lane.renderer.allowsPassThrough = newValue }
+        }
     }
 
     public func setSpeed(_ speed: Double) {

@@ -203,6 +203,7 @@ final class AudioDecoder {
 
     /// Whether a buffer begins a piece of its own: another format, or the delay of another encoder's run.
     private func isSeam(_ buffer: SampleBuffer, _ fresh: AudioFormat) -> Bool {
+        if buffer.flags.contains(.joint) { return true }
         if fresh === format { return false }
         if fresh != format { return true }
         guard case .encodedAudio(_, let batch) = buffer.payload else { return false }

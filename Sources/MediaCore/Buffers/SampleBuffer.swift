@@ -16,6 +16,9 @@ public struct SampleBuffer: Sendable {
         public static let discontinuity = Flags(rawValue: 2)
         /// Needed by the decoder only; never shown or heard.
         public static let decodeOnly = Flags(rawValue: 4)
+        /// A piece of its own begins here, which joins the one before: a decoder first gives out what it still holds, and
+        /// a hole or an overlap is put right at this place.
+        public static let joint = Flags(rawValue: 8)
     }
 
     public var payload: Payload

@@ -203,6 +203,10 @@ struct AudioFeeder {
             }
             limit = nil
         }
+        if buffer.flags.contains(.joint), case .passThrough? = delivery, !renderer.allowsPassThrough {
+            // Packets cannot be cut: from this joint on, sound is decoded.
+            format = nil
+        }
         if incoming != format || delivery == nil || agreesAnew {
             if let turn = agree(on: incoming, for: buffer, output: output) { return turn }
         }

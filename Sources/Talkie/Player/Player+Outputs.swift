@@ -89,7 +89,7 @@ extension PlayerCore {
         soundIsLost = false
         switch state.phase {
         case .playing, .paused, .buffering:
-            begin(at: jump?.target ?? synchronizer.currentTime, exact: true, movesPicture: jump?.movesPicture ?? false)
+            begin(at: filmMoment, exact: true, movesPicture: jump?.movesPicture ?? false)
         case .idle, .opening, .ended, .failed: break
         }
     }

@@ -75,7 +75,7 @@ public final class Player: Sendable {
     /// Where the player stands. Lock held for nanoseconds.
     public var state: PlayerState { board.state }
 
-    /// Replaces the film. Play begins unless the options say paused.
+    /// Replaces the film, and forgets what was to follow. Play begins unless the options say paused.
     public func open(_ address: String) {
         let fresh = OpenCancellation()
         cancellation.withLock { current in
@@ -112,6 +112,16 @@ public final class Player: Sendable {
     func setCalibration(_ delay: Duration) { mailbox.post { $0.setCalibration(delay) } }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
+
+    /// What follows the film that plays, in this order, once its loops are over: each is opened, read and decoded before it is
+    /// needed and begins where the one before ends, to the sample and the picture, on the same timeline. The news tell
+    /// which has begun and which cannot be played.
+    ///
+    /// A new list replaces the old one, also where its films have been handed to a speaker already. Films that begin
+    /// meanwhile are taken off it: give the same items again, with others behind. A film that cannot be read ahead
+    /// (a pipe, a live stream), or is not open in time, does not follow: the player reports `ended`, and `open`
+    /// takes over what has been opened. `PlayerOptions.expectsMore` is best set before the first film.
+    public func setNext(_ items: [QueueItem]) { mailbox.post { $0.setNext(items) } }
 
     /// How often this film, and each after it, is played again.
     public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.post { $0.setLoop(loop) } }

@@ -25,7 +25,11 @@ final class PlayerBoard: Sendable {
 
     private func present(_ state: PlayerState) -> PlayerState {
         var state = state
-        if state.phase == .playing || state.phase == .paused { state.position = timebase.currentTime }
+        if state.phase == .playing || state.phase == .paused {
+            let moment = max(.zero, timebase.currentTime - state.lineOffset)
+            // Between a joint and the thread that notices it the film that ended is shown at its end.
+            state.position = state.lineOffset == .zero ? moment : min(moment, state.duration ?? moment)
+        }
         guard let outputs, state.hasAudio else { return state }
         state.audioRoute = outputs.name
         // The start is decided, and lies as far ahead as the slowest output wants.

@@ -5,109 +5,74 @@ extension PlayerCore {
     // MARK: Films
 
     func open(_ address: String, cancellation: OpenCancellation) {
+        let prepared = takePrepared(address, cancellation)
         closeFilm()
+        if prepared == nil { forgetAhead() }
+        upcoming = []
         state.title = String(address.split(separator: "/").last ?? Substring(address))
         state.failure = nil
         enter(.opening)
         let film: any MediaSource
-        do {
-            film = try parts.open(address, cancellation)
+        do throws(MediaError) {
+            if let prepared {
+                film = try prepared.get(cancellation)
+            } else {
+                film = try parts.open(address, cancellation)
+            }
         } catch {
             if cancellation.isCancelled { return enter(.idle) }
             return fail(error.message, status: error.exitStatus)
         }
-        source = film
-        loopsLeft = options.loopFile
         soundIsLost = false
         hasBegun = false
-        state.duration = film.summary.duration
-        if let title = film.summary.title { state.title = title }
-        if options.playsVideo { addPicture(of: film) }
-        if renderer != nil { addSound(of: film, track: chosenAudioTrack(of: film)) }
-        guard audio != nil || video != nil else {
-            let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
-            return fail("“\(state.title)” \(what); check the file and the options.", status: 66)
+        guard let link = link(to: film, title: state.title) else {
+            return fail(Self.nothingToPlay(in: film, title: state.title), status: 66)
         }
-        state.hasVideo = video != nil
-        state.pictureFormat = video == nil ? nil : film.summary.track(.video, number: options.videoTrack)?.videoFormat
-        state.hasAudio = audio != nil
-        state.audioRoute = audio == nil ? nil : renderer?.routeName
-        begin(at: resolvedStart, exact: true)
+        chain.begin(with: link)
+        addPipelines(for: link, behind: nil)
+        guard chain.current?.audioTrack != nil || chain.current?.videoTrack != nil else {
+            return fail(Self.nothingToPlay(in: film, title: state.title), status: 66)
+        }
+        describeCurrent()
+        begin(at: link.start, exact: true)
+    }
+
+    static func nothingToPlay(in film: any MediaSource, title: String) -> String {
+        let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
+        return "“\(title)” \(what); check the file and the options."
     }
 
     func closeFilm() {
         synchronizer.setRate(0, time: .zero)
         jump = nil
+        abandonCut()
         progress.arm(false)
         mailbox.setPipelines(audio: nil, video: nil)
         audio?.stop()
         video?.stop()
         audio = nil
         video = nil
-        audioTrack = nil
+        chain.removeAll()
         renderer?.flush()
         layer.flush()
-        source = nil
+        state.lineOffset = .zero
         state.hasVideo = false
         state.pictureFormat = nil
         state.hasAudio = false
         state.duration = nil
     }
 
-    private func chosenAudioTrack(of film: any MediaSource) -> Track? {
-        if let number = options.audioTrack {
-            if let track = film.summary.track(.audio, number: number) { return track }
-            news(.message("This film has no sound track \(number); the first that fits plays instead."))
-        }
-        return film.summary.track(.audio, languages: options.audioLanguages)
-    }
-
-    private func addPicture(of film: any MediaSource) {
-        guard let track = film.summary.track(.video, number: options.videoTrack), let format = track.videoFormat
-        else { return }
-        do {
-            let source = try film.source(for: track)
-            let decoder = try parts.makeDecoder(format)
-            let pipeline = TrackPipeline(
-                stage: VideoStage(
-                    source: source, decoder: decoder, layer: layer, timebase: synchronizer.timebase, events: events,
-                    progress: progress), onNews: { [mailbox] in mailbox.signal.raise() })
-            video = pipeline
-            mailbox.setPipelines(audio: audio, video: pipeline)
-            startPipeline(pipeline, "video")
-        } catch {
-            news(.message("\(error.message) The sound plays without a picture."))
-        }
-    }
-
-    func addSound(of film: any MediaSource, track: Track?) {
-        guard let renderer, let track else { return }
-        do {
-            let source = try film.source(for: track)
-            let pipeline = TrackPipeline(
-                stage: AudioStage(source: source, renderer: renderer),
-                onNews: { [mailbox] in mailbox.signal.raise() })
-            audio = pipeline
-            audioTrack = track
-            mailbox.setPipelines(audio: pipeline, video: video)
-            startPipeline(pipeline, "audio reader")
-        } catch {
-            news(.message("\(error.message) The picture plays without sound."))
-        }
-    }
-
     func cycleAudioTrack() {
-        guard let source, let current = audioTrack else { return }
-        let all = source.summary.tracks.filter { $0.kind == .audio }
-        guard all.count > 1, let index = all.firstIndex(of: current) else {
+        guard let current = chain.current, let track = current.audioTrack else { return }
+        let all = current.film.summary.tracks.filter { $0.kind == .audio }
+        guard all.count > 1, let index = all.firstIndex(of: track) else {
             return news(.message("This film has one sound track."))
         }
         let next = all[(index + 1) % all.count]
-        audio?.stop()
-        audio = nil
-        addSound(of: source, track: next)
+        let moment = filmMoment
+        for link in chain.links where link.film === current.film { chain.setAudioTrack(next, of: link.serial) }
         news(.message("Sound track \(next.number)\(next.language.map { " (\($0))" } ?? "")"))
-        begin(at: jump?.target ?? synchronizer.currentTime, exact: true, movesPicture: false)
+        begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
     }
 
     // MARK: Transport
@@ -133,21 +98,15 @@ extension PlayerCore {
     }
 
     func seek(to time: MediaTime, exact: Bool) {
-        guard source != nil, state.phase != .failed else { return }
-        guard source?.summary.isSeekable == true else { return news(.message("This film cannot be wound.")) }
+        guard let film = chain.current?.film, state.phase != .failed else { return }
+        guard film.summary.isSeekable else { return news(.message("This film cannot be wound.")) }
         var target = max(.zero, time)
         if let duration = state.duration { target = min(target, duration) }
         begin(at: target, exact: exact)
     }
 
     func seek(by distance: MediaTime, exact: Bool) {
-        seek(to: max(.zero, (jump?.target ?? synchronizer.currentTime) + distance), exact: exact)
-    }
-
-    /// For this film and the next ones.
-    func setLoop(_ loop: PlayerOptions.Loop) {
-        options.loopFile = loop
-        loopsLeft = loop
+        seek(to: max(.zero, filmMoment + distance), exact: exact)
     }
 
     func stepForward() {
@@ -160,15 +119,15 @@ extension PlayerCore {
         pause()
         guard jump == nil, state.phase == .paused, let shown = layer.shownTime else { return }
         // Any moment inside the picture before; a millisecond is shorter than any picture lasts.
-        seek(to: max(.zero, shown - MediaTime(value: 1, timescale: 1000)), exact: true)
+        seek(to: max(.zero, shown - state.lineOffset - MediaTime(value: 1, timescale: 1000)), exact: true)
     }
 
     func setSpeed(_ speed: Double) {
         let held = min(2, max(0.5, speed))
         guard held != state.speed else { return }
-        let moment = jump?.target ?? synchronizer.currentTime
+        let moment = filmMoment
         state.speed = held
-        guard source != nil else { return }
+        guard chain.current != nil else { return }
         switch state.phase {
         case .playing:
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.

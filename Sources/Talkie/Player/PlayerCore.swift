@@ -30,14 +30,17 @@ final class PlayerCore {
     let progress: ProgressGate
     let renderer: AudioRenderer?
 
-    var source: (any MediaSource)?
+    /// The film that is perceived, and those behind it.
+    let chain: FilmChain
+    let scout: FilmScout
     var audio: TrackPipeline?
     var video: TrackPipeline?
-    var audioTrack: Track?
     var jump: Jump?
     var serial = 0
     var wantsPlay = true
-    var loopsLeft = PlayerOptions.Loop.times(0)
+    /// What the owner wants behind the film that plays.
+    var upcoming: [QueueItem] = []
+    var ahead = FilmsAhead()
     var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
@@ -57,6 +60,7 @@ final class PlayerCore {
         startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
             $0.start(news: $1)
         },
+        runErrand: @escaping FilmScout.Run = { WorkerThread.start(name: $0, $1) },
         news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         self.startPipeline = startPipeline
@@ -69,6 +73,8 @@ final class PlayerCore {
         self.mailbox = mailbox
         self.board = board
         self.news = news
+        chain = FilmChain { [mailbox] in mailbox.signal.raise() }
+        scout = FilmScout(parts, run: runErrand)
         progress = ProgressGate(signal: mailbox.signal)
         if options.playsAudio, let output = parts.audioOutput {
             let renderer = AudioRenderer(synchronizer: synchronizer, codecs: parts.codecs, events: events)
@@ -114,7 +120,10 @@ final class PlayerCore {
         guard state.phase == .playing else { return .seconds(3600) }
         if startWatch.isWatching { return .milliseconds(20) }
         let remaining = (filmEnd.map { $0 - synchronizer.currentTime } ?? MediaTime(value: 1, timescale: 4)).duration
-        return min(.milliseconds(250), max(.milliseconds(2), remaining))
+        // Whoever waits at the end of a film is looked after in time.
+        let longest: Duration =
+            chain.isWaiting(.sound) || chain.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
+        return min(longest, max(.milliseconds(2), remaining))
     }
 
     private static func hear(_ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate) {
@@ -128,7 +137,10 @@ final class PlayerCore {
     }
 
     func shutDown() {
+        for link in chain.links { link.cancellation?.cancel() }
         closeFilm()
+        forgetAhead()
+        scout.stop()
         renderer?.invalidate()
         isRunning = false
     }
@@ -137,6 +149,9 @@ final class PlayerCore {
 
     /// Looks at what has changed and does what follows from it.
     private func advance() {
+        continueCut()
+        passJoints()
+        layOutFilms()
         if jump != nil { continueJump() }
         keepStart()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
@@ -145,21 +160,24 @@ final class PlayerCore {
 
     var speed: Double { state.speed }
 
-    /// Where the film ends, as far as known now: the later of both tracks' ends, or the end asked for.
+    /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
+    /// end asked for.
     private var filmEnd: MediaTime? {
-        let asked = options.end?.moment(in: state.duration)
+        if let begin = chain.second?.begin { return begin }
+        let asked = options.end?.moment(in: state.duration).map { $0 + state.lineOffset }
         guard let end = ownEnd else { return asked }
         return min(end, asked ?? end)
     }
 
     /// Where both tracks have ended.
     private var ownEnd: MediaTime? {
+        guard let film = chain.current else { return nil }
         var end: MediaTime?
-        if let renderer, audio != nil, !soundIsLost {
+        if let renderer, audio != nil, film.audioTrack != nil, !soundIsLost {
             guard renderer.status.isDrained else { return nil }
             end = renderer.status.acceptedUntil
         }
-        if video != nil {
+        if video != nil, film.videoTrack != nil {
             guard layer.isDrained else { return nil }
             if let shown = layer.shownEnd { end = max(end ?? shown, shown) }
         }
@@ -168,16 +186,19 @@ final class PlayerCore {
 
     private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime >= $0 } ?? false }
 
+    /// The film is over, and nothing has taken its place without a seam.
     private func reachEnd() {
-        switch loopsLeft {
-        case .forever: seek(to: resolvedStart, exact: true)
-        case .times(let count) where count > 0:
-            loopsLeft = .times(count - 1)
-            seek(to: resolvedStart, exact: true)
-        case .times:
-            synchronizer.setRate(0)
-            enter(.ended)
+        if let next = chain.second {
+            // It is there, but not in time: it begins when it can.
+            enter(next)
+            return begin(at: next.start, exact: true)
         }
+        guard let film = chain.current, let left = film.loopsLeft.next else {
+            synchronizer.setRate(0)
+            return enter(.ended)
+        }
+        chain.setLoopsLeft(left, of: film.serial)
+        seek(to: resolvedStart, exact: true)
     }
 
     /// A place that nobody knows without the film's duration is its start.
@@ -202,7 +223,7 @@ final class PlayerCore {
         guard !soundIsLost else { return }
         soundIsLost = true
         let isWanted = (options.audioDevice != nil || options.isOutputNamed) && status != 1
-        if video == nil || (isWanted && !hasBegun) {
+        if chain.current?.videoTrack == nil || (isWanted && !hasBegun) {
             fail(message, status: status)
         } else {
             news(.message("\(message) The picture plays on without sound."))
@@ -211,20 +232,30 @@ final class PlayerCore {
 
     // MARK: Jumps
 
-    func begin(at target: MediaTime, exact: Bool, movesPicture: Bool = true) {
+    /// Goes to a moment of the film that plays.
+    ///
+    /// - Parameter movesPicture: when the picture starts anew, too, film time is the line's from here on, and what was
+    ///   laid out behind the film is laid out anew; the sound alone keeps the line.
+    func begin(at moment: MediaTime, exact: Bool, movesPicture: Bool = true) {
         serial += 1
+        if movesPicture { rebase() }
+        choosePassThrough()
+        let target = moment + state.lineOffset
         synchronizer.setRate(0, time: target)
-        let followsPicture = !exact && video != nil && movesPicture
+        let followsPicture = !exact && movesPicture && video != nil && chain.current?.videoTrack != nil
         jump = Jump(
             target: target, serial: serial, isExact: exact, movesPicture: movesPicture,
             soundFollowsPicture: followsPicture, began: parts.clock.now)
         progress.arm(true)
         if movesPicture { video?.seek(to: target, exact: exact, serial: serial) }
         if !followsPicture { audio?.seek(to: target, exact: true, serial: serial) }
-        state.position = target
+        state.position = moment
         state.reason = nil
         enter(.buffering)
     }
+
+    /// The moment of the film that is perceived now, or where a jump under way leads.
+    var filmMoment: MediaTime { max(.zero, (jump?.target ?? synchronizer.currentTime) - state.lineOffset) }
 
     private func continueJump() {
         guard var jump else { return }
@@ -251,7 +282,7 @@ final class PlayerCore {
         self.jump = nil
         progress.arm(false)
         if !jump.isExact || !wantsPlay, let shown = layer.shownTime, shown > jump.target { jump.target = shown }
-        news(.sought(jump.target))
+        news(.sought(jump.target - state.lineOffset))
         guard wantsPlay else { return enter(.paused) }
         startTime(at: jump.target)
         if soundReady { startWatch.begin(synchronizer.timebase.snapshot) }
@@ -264,7 +295,7 @@ final class PlayerCore {
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {
-        guard let video, jump.movesPicture else { return true }
+        guard let video, jump.movesPicture, chain.current?.videoTrack != nil else { return true }
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
         // One is enough: by the time the film starts, an output's lead later, the next are there.
@@ -272,7 +303,7 @@ final class PlayerCore {
     }
 
     private func isSoundReady(for jump: Jump) -> Bool {
-        guard let renderer, let audio, !soundIsLost else { return true }
+        guard let renderer, let audio, !soundIsLost, chain.current?.audioTrack != nil else { return true }
         let pipeline = audio.status
         guard pipeline.seekSerial == jump.serial else { return false }
         let status = renderer.status

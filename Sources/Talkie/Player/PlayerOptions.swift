@@ -34,6 +34,9 @@ public struct PlayerOptions: Sendable {
     public var startPolicy: StartPolicy = .wait
     /// ALSA device name; nil is the system's default.
     public var audioDevice: String?
+    /// Other films are going to follow the first one: its sound is decoded on the way to a speaker, because packets that pass
+    /// untouched cannot be joined to the sample. Loops do so by themselves.
+    public var expectsMore = false
     /// The output was chosen by a person: without it the film is not played.
     public var isOutputNamed = false
 

@@ -22,6 +22,9 @@ public struct PlayerState: Sendable {
     public var title = ""
     /// Film moment perceived now, or where a jump under way leads.
     public var position: MediaTime = .zero
+    /// The player's timeline minus the film's own: films that follow one another without a seam, and loops, are on one
+    /// timeline, which is what a timebase, pictures and events speak of. Zero for a film that was opened or sought in.
+    public internal(set) var lineOffset: MediaTime = .zero
     /// Nil for live streams.
     public var duration: MediaTime?
     public var speed: Double = 1
@@ -69,4 +72,11 @@ public enum PlayerNews: Sendable {
     case message(String)
     /// A jump ended at this film position.
     case sought(MediaTime)
+    /// A film of `setNext` is perceived from this moment of the timeline on, without a seam behind the one before; `state`
+    /// speaks of it.
+    case began(QueueItem, at: MediaTime)
+    /// The film is perceived from its start once more, from this moment of the timeline on.
+    case looped(at: MediaTime)
+    /// A film of `setNext` cannot be played; the one behind it is next.
+    case nextFailed(QueueItem, PlayerFailure)
 }

@@ -5,6 +5,8 @@ internal import SyncRendering
 protocol TrackStage: AnyObject {
     /// Goes on from a film time. Drops what was on its way first.
     func seek(to time: MediaTime, exact: Bool) throws(MediaError)
+    /// Goes back to the end of a film: what followed it on the chain is taken back.
+    func cut(after serial: Int)
     /// One step; blocks while reading.
     func step() throws(MediaError) -> TrackStep
     /// Makes a blocked `step` return. Any thread.
@@ -25,8 +27,9 @@ enum TrackStep {
 /// `@unchecked Sendable`: `stage` and `isActive` are touched by the pipeline's own thread only, except its thread-safe `cancel`.
 final class TrackPipeline: @unchecked Sendable {
     struct Status: Sendable {
-        /// Number of the last jump that has been carried out.
+        /// Number of the last jump that has been carried out, and of the last cut.
         var seekSerial = 0
+        var cutNumber = 0
         var hasEnded = false
         /// Why the track stopped early.
         var failure: MediaError?
@@ -34,6 +37,9 @@ final class TrackPipeline: @unchecked Sendable {
 
     private struct Command {
         var seek: (serial: Int, time: MediaTime, exact: Bool)?
+        var cut: (number: Int, serial: Int)?
+        /// Something follows an end that was reached.
+        var goesOn = false
         var stopping = false
     }
 
@@ -60,7 +66,22 @@ final class TrackPipeline: @unchecked Sendable {
 
     /// Asks for a jump; a jump asked for before and not yet begun is dropped.
     func seek(to time: MediaTime, exact: Bool, serial: Int) {
-        commands.withLock { $0.seek = (serial, time, exact) }
+        commands.withLock {
+            $0.seek = (serial, time, exact)
+            $0.cut = nil
+        }
+        signal.raise()
+    }
+
+    /// Asks to take back what follows a link of the chain.
+    func cut(after serial: Int, number: Int) {
+        commands.withLock { $0.cut = (number, serial) }
+        signal.raise()
+    }
+
+    /// Something follows now: goes on also behind an end that was reached.
+    func goOn() {
+        commands.withLock { $0.goesOn = true }
         signal.raise()
     }
 
@@ -97,7 +118,7 @@ final class TrackPipeline: @unchecked Sendable {
     /// One turn of the thread, without waiting for anything but the source. Tests call it in place of the thread.
     func turn() -> Turn {
         let command = commands.withLock { commands -> Command in
-            defer { commands.seek = nil }
+            defer { (commands.seek, commands.cut, commands.goesOn) = (nil, nil, false) }
             return commands
         }
         if command.stopping { return .over }
@@ -111,6 +132,16 @@ final class TrackPipeline: @unchecked Sendable {
                 state.withLock { $0.seekSerial = seek.serial }
                 isActive = true
                 onNews()
+            }
+            if let cut = command.cut {
+                stage.cut(after: cut.serial)
+                state.withLock { $0.cutNumber = cut.number }
+                isActive = true
+                onNews()
+            }
+            if command.goesOn {
+                isActive = true
+                state.withLock { $0.hasEnded = false }
             }
             guard isActive else { return .rest }
             switch try stage.step() {

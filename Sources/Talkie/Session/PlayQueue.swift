@@ -47,6 +47,12 @@ struct PlayQueue {
         return true
     }
 
+    /// The list as it stands when the film that comes next has its turn; nil at the end.
+    var next: PlayQueue? {
+        var next = self
+        return next.advance() ? next : nil
+    }
+
     /// Goes to the next or the one before because a person wants it; false at the ends of the list.
     mutating func step(by distance: Int) -> Bool {
         let target = index + distance

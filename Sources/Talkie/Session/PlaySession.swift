@@ -51,6 +51,7 @@ public enum PlaySession {
         calibration.apply()
         var options = arguments.options
         options.isOutputNamed = !arguments.speakers.isEmpty
+        options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
         let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
             mailbox.post(.player($0))
         }

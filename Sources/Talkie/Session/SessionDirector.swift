@@ -29,6 +29,7 @@ final class SessionDirector: @unchecked Sendable {
     let arguments: PlayArguments
     let mailbox: SessionMailbox
     var queue: PlayQueue
+    var toCome = FilmsToCome()
     var settings: SessionSettings
     /// Commands to open a film whose beginning the player has not reported yet; what it reports until then is about
     /// the film before.
@@ -36,8 +37,8 @@ final class SessionDirector: @unchecked Sendable {
     /// The exit status, once the session is over.
     private var result: Int32?
     /// The status of the first thing that failed; the exit status when the list is over.
-    private var firstFailure: Int32?
-    private var isScreenAttached = false
+    var firstFailure: Int32?
+    var isScreenAttached = false
     private var hasShownPicture = false
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
@@ -150,6 +151,7 @@ final class SessionDirector: @unchecked Sendable {
 
     func openCurrent() {
         opensUnderWay += 1
+        toCome.removeAll()
         stage.distributor.note(.film(queue.current.title ?? queue.current.address))
         stage.player.open(queue.current.address)
     }
@@ -162,8 +164,6 @@ final class SessionDirector: @unchecked Sendable {
         openCurrent()
     }
 
-    private func goOn() { if queue.advance() { openCurrent() } else { end(firstFailure ?? ExitStatus.done) } }
-
     private func take(_ news: PlayerNews) {
         switch news {
         case .phase(.opening):
@@ -174,6 +174,14 @@ final class SessionDirector: @unchecked Sendable {
             stage.distributor.note(.phase(phase))
             take(phase)
         case .message(let text): tell(text)
+        case .began(let item, let moment): if opensUnderWay == 0 { film(item, beganAt: moment) }
+        case .looped(let moment):
+            guard opensUnderWay == 0 else { return }
+            stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
+        case .nextFailed(let item, let failure):
+            guard opensUnderWay == 0, toCome.failed(item) else { return }
+            tell(failure)
+            announceFilms()
         case .sought:
             guard showsNextJump else { return }
             showsNextJump = false
@@ -192,29 +200,6 @@ final class SessionDirector: @unchecked Sendable {
                 ?? PlayerFailure(exitStatus: ExitStatus.failed, message: "the film cannot be played")
             fail(failure)
         case .idle, .opening, .paused: break
-        }
-    }
-
-    /// The film is open and about to collect what it needs.
-    private func prepareFilm() {
-        queue.noteBegun()
-        let state = stage.player.state
-        let title = queue.current.title ?? state.title
-        if let screen = stage.screen {
-            screen.setTitle(windowTitle(title))
-            // Only a film with a picture needs a screen, and only then is it missed.
-            if state.hasVideo, !isScreenAttached {
-                isScreenAttached = true
-                // The window opens while the first pictures are read.
-                if let format = state.pictureFormat { screen.open(for: format) }
-                screen.attach(
-                    stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
-            }
-        }
-        if queue.count > 1 { say(.info, "playing '\(title)' (\(queue.number) of \(queue.count))") }
-        if state.hasAudio {
-            noteRoutes()
-            recallRoutes()
         }
     }
 

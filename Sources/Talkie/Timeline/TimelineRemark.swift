@@ -1,7 +1,14 @@
+public import MediaCore
+
 /// What is told to the flight recorder besides the renderers' own events.
 public enum TimelineRemark: Sendable {
     /// Another film begins: its name as the user sees it.
     case film(String)
+    /// Another film begins at this moment of the timeline, without a seam behind the one before; its own time 0 lies at
+    /// `origin`.
+    case joint(name: String, at: MediaTime, origin: MediaTime)
+    /// The film begins once more at this moment of the timeline; its own time 0 lies at `origin`.
+    case loop(at: MediaTime, origin: MediaTime)
     /// The player's phase changed.
     case phase(PlayerState.Phase)
     /// Sound number `index` goes here from now on.

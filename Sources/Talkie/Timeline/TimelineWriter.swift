@@ -35,6 +35,17 @@ struct TimelineWriter: ~Copyable {
     mutating func write(_ remark: TimelineRemark, at instant: HostInstant) {
         switch remark {
         case .film(let name): line("film", at: instant) { $0.add("name", text: name) }
+        case .joint(let name, let moment, let origin):
+            line("film", at: instant) {
+                $0.add("name", text: name)
+                $0.add("film", moment)
+                $0.add("origin", origin)
+            }
+        case .loop(let moment, let origin):
+            line("loop", at: instant) {
+                $0.add("film", moment)
+                $0.add("origin", origin)
+            }
         case .phase(let phase): line("state", at: instant) { $0.add("phase", text: phase.rawValue) }
         case .route(let index, let name, let kind):
             line("route", at: instant) {

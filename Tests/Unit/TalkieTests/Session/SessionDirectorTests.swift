@@ -87,6 +87,25 @@ import Testing
         #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
     }
 
+    @Test(.timeLimit(.minutes(1))) func aFilmThatWasTriedAheadAndFailedIsToldOnceAndPassedOver() {
+        let rig = Rig("a", "bad", "b")
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "b"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\n")
+        let last = Rig("a", "bad")
+        #expect(last.run() == 66)
+        #expect(last.played == ["a", "bad"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListIsRepeatedAsOftenAsItWasAskedForWithFailuresToldEachTime() {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .times(1)
+        let rig = Rig("a", "bad", arguments: arguments)
+        #expect(rig.run() == 66)
+        #expect(rig.played == ["a", "bad", "a", "bad"])
+        #expect(rig.person.output() == "talkie: 'bad' is no film.\ntalkie: 'bad' is no film.\n")
+    }
+
     @Test(.timeLimit(.minutes(1))) func aListOfFailuresEndsEvenWhenItShouldLoopForEver() {
         var arguments = PlayArguments(files: [])
         arguments.loopPlaylist = .forever

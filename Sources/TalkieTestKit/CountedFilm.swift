@@ -1,0 +1,161 @@
+public import MediaCore
+public import SyncRendering
+internal import Synchronization
+
+/// A film whose pictures and samples tell which film and which of its pictures and frames they are: plain floats that every
+/// decoder reads (`FloatCodecs.value`), and pictures that carry `film × 1 000 000 + n`. What follows what at a joint can
+/// be compared exactly.
+///
+/// `@unchecked Sendable`: everything is set before it is handed out.
+public final class CountedFilm: MediaSource, @unchecked Sendable {
+    public let summary: MediaSummary
+    public let number: Int
+    public let frame: MediaTime
+    public let pictures: Int
+    public let soundFrames: Int
+    public let sampleRate: Int
+    /// Sources that were made and are still in use.
+    public let open = Lock(0)
+
+    /// - Parameters:
+    ///   - number: 1…7.
+    ///   - soundFrames: at most 2²⁰; 0 is a film without sound, as 0 pictures is one without pictures.
+    ///   - statesLength: whether the container says how long the film and its tracks last.
+    public init(
+        _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
+        soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false
+    ) {
+        self.number = number
+        self.pictures = pictures
+        self.frame = frame
+        self.soundFrames = soundFrames
+        self.sampleRate = sampleRate
+        let soundLength = MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate))
+        let pictureLength = frame * Int64(pictures)
+        var tracks: [Track] = []
+        if pictures > 0 {
+            let format = VideoFormat(
+                parameters: CodecParameters(codec: "counted"), size: PixelSize(width: 16, height: 16))
+            tracks.append(
+                Track(id: 0, number: 1, format: .video(format), duration: statesLength ? pictureLength : nil))
+        }
+        if soundFrames > 0 {
+            tracks.append(
+                Track(
+                    id: 1, number: 1, format: .audio(FloatCodecs.format(sampleRate: sampleRate)),
+                    duration: statesLength ? soundLength : nil))
+        }
+        summary = MediaSummary(
+            container: "counted", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
+            sharesReader: sharesReader)
+    }
+
+    /// Film time just after the later of its tracks.
+    public var length: MediaTime {
+        max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
+    }
+
+    public func source(for track: Track) throws(MediaError) -> any SampleSource { CountedTrack(self, track) }
+}
+
+/// Reads one track of a `CountedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync
+/// picture.
+final class CountedTrack: SampleSource {
+    private static let packetFrames: Int64 = 1000
+    private static let syncInterval: Int64 = 12
+    let track: Track
+    private let film: CountedFilm
+    private let next = Atomic<Int64>(0)
+    private let heardFrom = Lock<MediaTime?>(nil)
+    private let hasJumped = Atomic<Bool>(false)
+    private let cancelled = Atomic<Bool>(false)
+
+    init(_ film: CountedFilm, _ track: Track) {
+        self.film = film
+        self.track = track
+        film.open.withLock { $0 += 1 }
+    }
+
+    deinit { film.open.withLock { $0 -= 1 } }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        if cancelled.load(ordering: .relaxed) { throw MediaError(.cancelled, "cancelled") }
+        guard var buffer = track.kind == .audio ? sound() : picture() else { return nil }
+        if hasJumped.exchange(false, ordering: .relaxed) { buffer.flags.insert(.discontinuity) }
+        if let limit = heardFrom.withLock({ $0 }), let end = buffer.end, end <= limit {
+            buffer.flags.insert(.decodeOnly)
+        }
+        return buffer
+    }
+
+    private func sound() -> SampleBuffer? {
+        let first = next.load(ordering: .relaxed)
+        guard first < film.soundFrames, let format = track.audioFormat else { return nil }
+        let end = min(first + Self.packetFrames, Int64(film.soundFrames))
+        next.store(end, ordering: .relaxed)
+        return FloatCodecs.buffer(film.number, frames: first..<end, format: format, packet: Self.packetFrames)
+    }
+
+    private func picture() -> SampleBuffer? {
+        let number = next.load(ordering: .relaxed)
+        guard number < film.pictures, let format = track.videoFormat else { return nil }
+        next.store(number + 1, ordering: .relaxed)
+        let batch = PacketBatch(reservingBytes: 256, packets: 1)
+        let time = film.frame * number
+        withUnsafeBytes(of: Int64(film.number) * 1_000_000 + number) {
+            batch.append($0, as: PacketBatch.Packet(presentationTime: time, duration: film.frame))
+        }
+        return SampleBuffer(
+            payload: .encodedVideo(format, batch), presentationTime: time, duration: film.frame,
+            flags: number % Self.syncInterval == 0 ? .sync : [])
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        hasJumped.store(true, ordering: .relaxed)
+        heardFrom.withLock { $0 = mode == .exact ? time : nil }
+        if track.kind == .audio {
+            let frame = max(0, time.rescaled(to: Int32(film.sampleRate)) - 2 * Self.packetFrames)
+            let first = min(frame, Int64(film.soundFrames)) / Self.packetFrames * Self.packetFrames
+            next.store(first, ordering: .relaxed)
+            return MediaTime(value: first, timescale: Int32(film.sampleRate))
+        }
+        let wanted = Int64(time.seconds / film.frame.seconds + 1e-9)
+        let first = min(max(0, wanted), Int64(max(0, film.pictures - 1))) / Self.syncInterval * Self.syncInterval
+        next.store(first, ordering: .relaxed)
+        return film.frame * first
+    }
+
+    func cancel() { cancelled.store(true, ordering: .relaxed) }
+}
+
+/// Decodes the pictures of `CountedFilm`; like a decoder that reorders it holds one back until the next comes in.
+public final class CountedPictureDecoder: PictureDecoder {
+    private var held: SampleBuffer?
+    private var ready: [SampleBuffer] = []
+    private var discardsBefore: MediaTime?
+    public var effort = DecodingEffort.full
+    public let damagedPackets = 0
+
+    public init() {}
+
+    public func send(_ buffer: SampleBuffer) {
+        guard case .encodedVideo(_, let batch) = buffer.payload, let packet = batch.packets.first,
+            let time = packet.presentationTime
+        else { return }
+        if let limit = discardsBefore, time + packet.duration <= limit { return }
+        let number = batch.withBytes(of: packet) { $0.loadUnaligned(as: Int64.self) }
+        if let held { ready.append(held) }
+        held = SampleBuffer(
+            payload: .picture(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
+    }
+    public func finish() {
+        if let held { ready.append(held) }
+        held = nil
+    }
+    public func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+    public func flush() {
+        (held, discardsBefore) = (nil, nil)
+        ready.removeAll()
+    }
+    public func discardPictures(before time: MediaTime) { discardsBefore = time }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Glibc
+import Testing
+
+/// `talkie play` with a list and with a loop, its sound recorded behind a sound server: what follows what, to the sample.
+@Suite(.serialized, .timeLimit(.minutes(4))) struct JointTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    /// A clip with a tone whose phase is zero at both ends, and a picture 25 times a second.
+    private func clip(_ name: String, hertz: Int, seconds: Int, rate: Int, size: String, _ codecs: [String]) throws
+        -> String
+    {
+        let path = scratch.path(name)
+        let made = try Program.run(
+            "/usr/bin/ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=\(size):r=25:d=\(seconds)", "-f", "lavfi",
+                "-i",
+                "aevalsrc='0.4*sin(2*PI*\(hertz)*t)|0.4*sin(2*PI*\(hertz)*t)':s=\(rate):d=\(seconds)", "-c:v", "mpeg4",
+                "-bf", "2", "-q:v", "5",
+            ] + codecs + [path])
+        try #require(made.status == 0, "\(made.errors)")
+        return path
+    }
+
+    /// What `talkie play` was heard to play, at 48 kHz, and the lines of its timeline.
+    private func play(_ words: [String]) throws -> (sound: Sound, timeline: [[String: Any]]) {
+        let (socket, wave, record) = (scratch.path("socket"), scratch.path("heard.wav"), scratch.path("t.jsonl"))
+        let environment: [String: String?] = [
+            "SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state"), "PULSE_SERVER": "unix:\(socket)",
+            "PULSE_SINK": "out",
+        ]
+        var failure: (any Error)?
+        var result: Program.Result?
+        _ = try Program.run(
+            "/usr/bin/pulseaudio",
+            [
+                "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no", "-L",
+                "module-null-sink sink_name=out rate=48000 channels=2 norewinds=1", "-L",
+                "module-native-protocol-unix socket=\(socket) auth-anonymous=1",
+            ], environment: ["XDG_RUNTIME_DIR": scratch.folder.path, "HOME": scratch.folder.path], atMost: 1
+        ) { server in
+            defer { kill(server, SIGKILL) }
+            for _ in 0..<500 where !FileManager.default.fileExists(atPath: socket) { usleep(20_000) }
+            do {
+                _ = try Program.run(
+                    "/usr/bin/python3",
+                    [Program.root.appending(path: "Tools/meter/sound_probe.py").path, "unix:\(socket)", "out", wave],
+                    atMost: 20
+                ) { recorder in
+                    do {
+                        // It writes the head of its file when it records.
+                        for _ in 0..<500 where !FileManager.default.fileExists(atPath: wave) { usleep(20_000) }
+                        usleep(500_000)
+                        result = try Program.run(
+                            Program.talkie,
+                            ["play", "--audio-device", "pulse", "--really-quiet", "--timeline", record] + words,
+                            environment: environment, atMost: 60)
+                        usleep(500_000)
+                    } catch { failure = error }
+                    kill(recorder, SIGTERM)
+                }
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
+        try #require(result?.status == 0, "\(result?.errors ?? "")")
+        let lines = try String(contentsOfFile: record, encoding: .utf8).split(separator: "\n")
+        let timeline = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        return (try Sound(wave), timeline)
+    }
+
+    /// The left channel of a recording of 16-bit stereo.
+    private struct Sound {
+        let samples: [Double]
+        /// The stretch that is not silent.
+        let heard: Range<Int>
+
+        init(_ path: String) throws {
+            let data = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            samples = stride(from: 44, to: data.count - 3, by: 4).map { offset in
+                Double(Int16(truncatingIfNeeded: Int(data[offset]) | Int(data[offset + 1]) << 8)) / 32768
+            }
+            let first = samples.firstIndex { abs($0) > 0.02 } ?? 0
+            let last = samples.lastIndex { abs($0) > 0.02 } ?? first
+            heard = first..<(last + 1)
+        }
+
+        /// Where a tone's phase is zero against sample 0, in samples, modulo its period, over a stretch.
+        func phase(_ hertz: Int, _ range: Range<Int>) -> Double {
+            var (sine, cosine) = (0.0, 0.0)
+            for index in range where samples.indices.contains(index) {
+                let angle = 2 * Double.pi * Double(hertz) * Double(index) / 48_000
+                sine += samples[index] * sin(angle)
+                cosine += samples[index] * cos(angle)
+            }
+            return -atan2(cosine, sine) / (2 * .pi * Double(hertz)) * 48_000
+        }
+
+        /// By how many samples a tone is later behind a joint than before it, modulo the shorter period. A card's drift, which
+        /// is resampled, moves it slowly all the time: each side is followed to the joint.
+        func error(at joint: Int, from before: Int, to after: Int) -> Double {
+            let (window, edge) = (12_000, 480)
+            func turned(_ value: Double, _ period: Double) -> Double { value - (value / period).rounded() * period }
+            func look(_ hertz: Int, _ direction: Int) -> Double {
+                let places = [1, 2].map { count in
+                    let far = joint + direction * (edge + count * window)
+                    let near = joint + direction * (edge + (count - 1) * window)
+                    return phase(hertz, min(far, near)..<max(far, near))
+                }
+                let drift = turned(places[1] - places[0], 48_000 / Double(hertz))
+                return places[0] - drift * (0.5 + Double(edge) / Double(window))
+            }
+            return turned(look(after, 1) - look(before, -1), 48_000 / Double(max(before, after)))
+        }
+
+        /// The longest run of samples that are nearly nought: a tone has none of a millisecond.
+        func longestHole(_ range: Range<Int>) -> Int {
+            var (longest, run) = (0, 0)
+            for index in range {
+                run = abs(samples[index]) < 0.005 ? run + 1 : 0
+                longest = max(longest, run)
+            }
+            return longest
+        }
+    }
+
+    private func number(_ line: [String: Any], _ key: String) -> Double? { line[key] as? Double }
+
+    /// A busy machine may miss a sample at the sound server; what is heard then is another matter.
+    private static let attempts = 3
+
+    @Test func twoClipsOfDifferentFormatsFollowOneAnotherToTheSample() throws {
+        let one = try clip(
+            "one.mp4", hertz: 500, seconds: 3, rate: 48_000, size: "320x180",
+            ["-c:a", "alac", "-movie_timescale", "48000"])
+        let two = try clip("two.mkv", hertz: 1000, seconds: 3, rate: 44_100, size: "192x144", ["-c:a", "flac"])
+        var told = ""
+        for _ in 0..<Self.attempts {
+            let (sound, timeline) = try play([one, two, one])
+            let joints = [1, 2].map { sound.heard.lowerBound + $0 * 144_000 }
+            let errors = [
+                sound.error(at: joints[0], from: 500, to: 1000), sound.error(at: joints[1], from: 1000, to: 500),
+            ]
+            let holes = joints.map { sound.longestHole($0 - 2400..<$0 + 2400) }
+            told =
+                "heard \(sound.heard.count) of \(9 * 48_000) samples, joint errors \(errors) samples, "
+                + "longest near silence \(holes) samples"
+            print("list: \(told)")
+            // One line from the first film to the last.
+            let anchors = timeline.filter { $0["event"] as? String == "anchor" && (number($0, "rate") ?? 0) > 0 }
+            #expect(anchors.count == 1)
+            let films = timeline.filter { $0["event"] as? String == "film" }
+            #expect(films.count == 3)
+            #expect(films.compactMap { number($0, "origin") } == [3, 6])
+            // Every picture of every film has its place on it.
+            let places = timeline.filter { $0["event"] as? String == "frame" }.compactMap { number($0, "pts") }
+            #expect(Set(places.map { ($0 * 25).rounded() }).count >= 220)
+            #expect(places.allSatisfy { abs($0 * 25 - ($0 * 25).rounded()) < 0.03 })
+            if errors.allSatisfy({ abs($0) < 0.5 }), holes.allSatisfy({ $0 < 12 }),
+                abs(sound.heard.count - 9 * 48_000) < 100
+            {
+                return
+            }
+        }
+        Issue.record("\(told)")
+    }
+
+    @Test func aLoopIsHeardAsOneTone() throws {
+        let film = try clip(
+            "film.mp4", hertz: 500, seconds: 2, rate: 48_000, size: "320x180",
+            ["-c:a", "aac", "-b:a", "256k", "-movie_timescale", "48000"])
+        var told = ""
+        for _ in 0..<Self.attempts {
+            let (sound, timeline) = try play(["--loop-file", "3", film])
+            let joints = [1, 2, 3].map { sound.heard.lowerBound + $0 * 96_000 }
+            let errors = joints.map { sound.error(at: $0, from: 500, to: 500) }
+            told = "heard \(sound.heard.count) of \(8 * 48_000) samples, joint errors \(errors) samples"
+            print("loop: \(told)")
+            #expect(
+                timeline.filter { $0["event"] as? String == "loop" }.compactMap { number($0, "film") } == [2, 4, 6])
+            if errors.allSatisfy({ abs($0) < 0.5 }), abs(sound.heard.count - 8 * 48_000) < 1100 { return }
+        }
+        Issue.record("\(told)")
+    }
+}

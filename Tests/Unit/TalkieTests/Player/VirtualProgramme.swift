@@ -1,0 +1,160 @@
+import MediaCodecs
+import MediaCore
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// A player with a list of films in virtual time: real state machine, pipelines, decoders of sound, feeder and presenter; a
+/// screen that remembers and a tape in place of a loudspeaker; no thread, no device.
+final class VirtualProgramme {
+    /// A picture as it was shown: its number, or nil for black.
+    struct Shown {
+        var number: Int?
+        var pts: MediaTime
+        var target: HostInstant
+        var presented: HostInstant
+    }
+
+    let clock = ManualClock()
+    let events: EventLog
+    let synchronizer: RenderSynchronizer
+    let layer = DisplayLayer()
+    let screen: VirtualScreen
+    let tape: TapeOutput
+    let core: PlayerCore
+    let mailbox = PlayerMailbox()
+    let board: PlayerBoard
+    private let presenter: FramePresenter
+    private var feeder: AudioFeeder?
+    private let pipelines = Lock<[TrackPipeline]>([])
+    /// Errands that wait because the test holds them back.
+    private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
+    private let told = Lock<[PlayerNews]>([])
+    let opened = Lock<[String]>([])
+    private(set) var shown: [Shown] = []
+    private(set) var dropped = 0
+
+    /// - Parameter films: by address; others cannot be opened.
+    init(
+        _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
+        depth: Duration = .seconds(1), hasSound: Bool = true
+    ) {
+        let events = EventLog(clock: clock)
+        self.events = events
+        synchronizer = RenderSynchronizer(clock: clock, events: events)
+        screen = VirtualScreen(clock: clock)
+        tape = TapeOutput(desiredDepth: depth)
+        board = PlayerBoard(timebase: synchronizer.timebase)
+        var made: AudioFeeder?
+        let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
+        core = PlayerCore(
+            parts: Player.Parts(
+                open: { (address, _) throws(MediaError) in
+                    opened.withLock { $0.append(address) }
+                    guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
+                    return film
+                },
+                codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
+                audioOutput: hasSound ? tape : nil, clock: clock),
+            options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
+            startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+            startRenderer: { made = $0.startWithoutThread(news: $1) },
+            runErrand: { name, body in
+                let isHeld = errands.withLock { errands in
+                    guard errands.holding.contains(name) else { return false }
+                    errands.held.append((name, body))
+                    return true
+                }
+                if !isHeld { body() }
+                return nil
+            },
+            news: { news in told.withLock { $0.append(news) } })
+        feeder = made
+        presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        synchronizer.add(layer)
+        core.open(first, cancellation: OpenCancellation())
+    }
+
+    /// Errands of this name wait until they are let go.
+    func hold(_ name: String) { errands.withLock { _ = $0.holding.insert(name) } }
+
+    func letGo(_ name: String) {
+        let held = errands.withLock { errands in
+            errands.holding.remove(name)
+            defer { errands.held.removeAll { $0.name == name } }
+            return errands.held.filter { $0.name == name }
+        }
+        for errand in held { errand.body() }
+    }
+
+    var phase: PlayerState.Phase { core.state.phase }
+    var state: PlayerState { board.state }
+    var news: [PlayerNews] { told.withLock { $0 } }
+    /// Films that began without a seam, and loops as "again".
+    var began: [String] {
+        news.compactMap { news in
+            switch news {
+            case .began(let item, _): item.address
+            case .looped: "again"
+            default: nil
+            }
+        }
+    }
+    var failed: [String] {
+        news.compactMap {
+            if case .nextFailed(let item, let failure) = $0 { "\(item.address) \(failure.exitStatus)" } else { nil }
+        }
+    }
+    /// Numbers of the pictures shown; nil is black.
+    var numbers: [Int?] { shown.map(\.number) }
+
+    /// Everything that can move without time passing, moves.
+    func settle() {
+        var moved = true
+        while moved {
+            moved = false
+            _ = core.turn()
+            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            let before = core.renderer?.status.acceptedUntil
+            feeder?.settle()
+            if core.renderer?.status.acceptedUntil != before { moved = true }
+        }
+    }
+
+    /// Lets virtual time pass, in steps as long as nothing is due.
+    func run(for duration: Duration) {
+        let end = clock.now.advanced(by: duration)
+        while clock.now < end {
+            settle()
+            var next = min(end, clock.now.advanced(by: .milliseconds(20)))
+            let before = screen.shown.count
+            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            drainEvents(isBlack: screen.shown.count == before)
+            clock.advance(to: max(next, clock.now.advanced(by: .microseconds(1))))
+        }
+    }
+
+    func run(untilPhase phase: PlayerState.Phase, atMost limit: Duration) -> Bool {
+        let end = clock.now.advanced(by: limit)
+        while self.phase != phase {
+            if clock.now >= end { return false }
+            run(for: .milliseconds(50))
+        }
+        return true
+    }
+
+    private func drainEvents(isBlack: Bool) {
+        while let entry = events.take() {
+            switch entry.event {
+            case .frame(let pts, let target, let presented):
+                shown.append(
+                    Shown(
+                        number: isBlack ? nil : screen.shown.last?.number, pts: pts, target: target,
+                        presented: presented))
+            case .framesDropped(let count, _, _): dropped += count
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import Talkie
+
+@Suite struct FilmsToComeTests {
+    private func queue(_ names: String..., loop: PlayerOptions.Loop = .times(0)) -> PlayQueue {
+        var queue = PlayQueue(names.map { PlaylistLoader.Item(address: $0) }, loop: loop)
+        queue.noteBegun()
+        return queue
+    }
+
+    @Test func theRestOfTheListComesAndThenAsManyPassesAsWereAskedFor() {
+        var films = FilmsToCome()
+        films.fill(behind: queue("a", "b", "c", loop: .times(1)))
+        #expect(films.items.map(\.address) == ["b", "c", "a", "b", "c"])
+        var endless = FilmsToCome()
+        endless.fill(behind: queue("a", loop: .forever))
+        #expect(endless.items.count > 8 && endless.items.allSatisfy { $0.address == "a" })
+    }
+
+    @Test func aFilmThatBeginsLeavesTheListBehindItAndKeepsTheItemsOfTheOthers() {
+        var films = FilmsToCome()
+        films.fill(behind: queue("a", "b", "c", loop: .times(1)))
+        let before = films.items
+        let now = films.began(before[1])
+        #expect(now?.current.address == "c" && now?.number == 3 && now?.hasBegun == true)
+        films.fill(behind: now ?? queue("x"))
+        #expect(films.items == Array(before.dropFirst(2)))
+        let gone = films.began(before[0])
+        #expect(gone == nil)
+    }
+
+    @Test func aFilmThatFailedAheadIsNotTriedAgainInThisPass() {
+        var films = FilmsToCome()
+        let list = queue("a", "bad")
+        films.fill(behind: list)
+        let failed = films.failed(films.items[0])
+        #expect(failed)
+        films.fill(behind: list)
+        #expect(films.items.isEmpty)
+        #expect(films.base(list).next == nil)
+        // In a further pass it is.
+        var again = FilmsToCome()
+        let round = queue("a", "bad", loop: .times(1))
+        again.fill(behind: round)
+        let fails = again.failed(again.items[0])
+        #expect(fails)
+        again.fill(behind: round)
+        #expect(again.items.map(\.address) == ["a", "bad"])
+    }
+
+    @Test func aFilmFurtherAheadThatFailedIsNotTriedAgainWhenTheOneBeforeItHasBegun() {
+        var films = FilmsToCome()
+        let list = queue("a", "b", "bad")
+        films.fill(behind: list)
+        let (two, bad) = (films.items[0], films.items[1])
+        let fails = films.failed(bad)
+        #expect(fails)
+        films.fill(behind: list)
+        #expect(films.items == [two])
+        let now = films.began(two) ?? list
+        films.fill(behind: now)
+        #expect(films.items.isEmpty)
+        #expect(films.base(now).next == nil)
+    }
+}
