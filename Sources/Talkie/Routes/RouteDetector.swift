@@ -156,6 +156,6 @@ public final class RouteDetector: Sendable {
             [entry], pairings: knowledge.pairings, routes: knowledge.routes, clockPorts: { _ in .available })
         guard let line = listing.first else { return nil }
         if line.decision.route == nil { return line.decision.reason }
-        return line.todo.map { "run '\($0)' once" }
+        return line.todo.map { "wants to be paired first; type \($0) in a terminal" }
     }
 }

@@ -76,8 +76,8 @@ extension SpeakerBrowserTests {
     }
 
     @Test(arguments: [
-        (PairSetupResponder.Admission.pin("2468"), "run 'talkie pair"),
-        (.password("sesame"), "--password PW"),
+        (PairSetupResponder.Admission.pin("2468"), "Safe: wants to be paired first; type talkie pair 'Safe'"),
+        (.password("sesame"), "type talkie pair 'Safe' --password PW in a terminal"),
     ])
     func aSpeakerThatMustBePairedFirstSaysSoInTheListAndTheSoundStays(
         admission: PairSetupResponder.Admission, words: String

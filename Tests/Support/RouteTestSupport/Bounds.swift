@@ -19,6 +19,9 @@ enum Bounds {
     /// One offset, or a median of several, in milliseconds.
     static func isNear(_ error: Double, tight: Double) -> Bool { abs(error) < (isTight ? tight : 30) }
 
+    /// One offset where a sound server that others keep busy may leave a hole of which nobody tells.
+    static func isInStep(_ error: Double, tight: Double = 2) -> Bool { abs(error) < (isTight ? tight : 45) }
+
     /// How many of the beeps that were due must be heard.
     static func least(_ due: Int) -> Int { isTight ? due : due * 8 / 10 }
 }
