@@ -5,19 +5,19 @@ import Testing
 /// The renderers' contract on speakers; the bodies are those of virtual time and of the sound card.
 extension SpeakerLabTests {
     @Suite struct ContractTests {
-        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered])
+        @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route: RouteUnderTest) throws {
             try RouteContract.theRendererAsksForWhatItsRouteWantsAndStopsWhenTold(route)
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered])
+        @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route: RouteUnderTest) throws {
             try RouteContract.startsSpeedsAndRemovalsAreHeardWhereTheTimebaseSays(route)
         }
 
         @Test(
             .timeLimit(.minutes(2)),
-            arguments: [RouteUnderTest.softwareBuffered, .softwareRealtime, .foreignBuffered, .foreignRealtime])
+            arguments: RouteUnderTest.buffered + RouteUnderTest.realtime)
         func piecesOfManyFormatsAreHeardAsOne(route: RouteUnderTest) throws {
             try RouteContract.piecesOfManyFormatsAreHeardAsOne(route)
         }

@@ -13,18 +13,18 @@ extension SpeakerLabTests {
     @Suite struct FlushFromTests {
         @Test(
             .timeLimit(.minutes(2)),
-            arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered],
+            arguments: RouteUnderTest.buffered,
             [Duration.milliseconds(1050), .milliseconds(1500)])
         func whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route: RouteUnderTest, lead: Duration) throws {
             try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route, lead: lead)
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareRealtime, .foreignRealtime])
+        @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.realtime)
         func onARealtimeStreamToo(route: RouteUnderTest) throws {
             try RouteContract.whatIsTakenBackIsNotHeardAndWhatFollowsJoins(route)
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [RouteUnderTest.softwareBuffered, .foreignBuffered])
+        @Test(.timeLimit(.minutes(2)), arguments: RouteUnderTest.buffered)
         func tooCloseNothingChangesAndTheLeadIsNamed(route: RouteUnderTest) throws {
             try RouteContract.tooCloseNothingChangesAndTheLeadIsNamed(route)
         }

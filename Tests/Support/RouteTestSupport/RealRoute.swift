@@ -10,6 +10,14 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
     case virtualCard, soundCard
     case softwareBuffered, softwareRealtime, foreignBuffered, foreignRealtime
 
+    /// With the receiver that is not ours; with both where time is no object.
+    static var buffered: [RouteUnderTest] {
+        Bounds.isTight ? [.softwareBuffered, .foreignBuffered] : [.foreignBuffered]
+    }
+    static var realtime: [RouteUnderTest] {
+        Bounds.isTight ? [.softwareRealtime, .foreignRealtime] : [.foreignRealtime]
+    }
+
     /// - Parameter seconds: of film that the test plays; a recorder that must be told stops soon after.
     func open(seconds: Double) throws -> any RecordedRoute {
         switch self {
