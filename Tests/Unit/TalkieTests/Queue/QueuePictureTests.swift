@@ -186,33 +186,13 @@ import Testing
 
     @Test(arguments: 0..<6 as Range<UInt64>)
     func editsInAnyOrderNeverShowAPictureBesideAnotherItemsSound(seed: UInt64) {
-        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-        func next(_ count: Int) -> Int {
-            random ^= random << 13
-            random ^= random >> 7
-            random ^= random << 17
-            return Int(random >> 33) % max(1, count)
+        var dice = Dice(seed: seed)
+        func fresh(_ dice: inout Dice) -> QueueItem {
+            let pictures = 12 + dice.roll(40)
+            return QueueItem("\(1 + dice.roll(7))/\(pictures * 320)/25:1/\(pictures)")
         }
-        func fresh() -> QueueItem {
-            let pictures = 12 + next(40)
-            return QueueItem("\(1 + next(7))/\(pictures * 320)/25:1/\(pictures)")
-        }
-        let queue = queue([fresh(), fresh(), fresh()])
-        queue.run(for: .milliseconds(500))
-        for _ in 0..<12 {
-            let all = queue.core.timeline.items
-            let one = all.isEmpty ? nil : all[next(all.count)].id
-            let other = all.isEmpty ? nil : all[next(all.count)].id
-            let outcome: QueueEditOutcome?
-            switch next(4) {
-            case 0 where all.count > 2: outcome = queue.edit(.remove(one!))
-            case 1 where one != nil && one != other: outcome = queue.edit(.move(one!, after: other))
-            case 2 where one != nil: outcome = queue.edit(.replace(one!, with: fresh()))
-            default: outcome = queue.edit(.insert([fresh()], after: other))
-            }
-            #expect(outcome != nil && outcome != .interrupted, "\(String(describing: outcome))")
-            queue.run(for: .milliseconds(100 + next(700)))
-        }
+        let queue = queue([fresh(&dice), fresh(&dice), fresh(&dice)])
+        queue.editAtRandom(&dice, fresh: fresh)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(60)))
         #expect(queue.strangers(every: Self.film) == [])
         #expect(queue.dropped == 0)
