@@ -5,7 +5,7 @@ import MediaCore
 @testable import TalkieTestKit
 
 /// The whole player in virtual time: real state machine, pipelines, feeder, pump and presenter, no thread, no device.
-final class VirtualCinema {
+final class VirtualCinema: VirtualPlayer {
     let clock = ManualClock()
     private let rate: Int
     let events: EventLog
@@ -17,8 +17,8 @@ final class VirtualCinema {
     let core: PlayerCore
     let mailbox = PlayerMailbox()
     private let presenter: FramePresenter
-    private var feeder: AudioFeeder?
-    private let pipelines = Lock<[TrackPipeline]>([])
+    var feeder: AudioFeeder?
+    let pipelines = Lock<[TrackPipeline]>([])
     let messages = Lock<[String]>([])
 
     /// Film time of every picture shown and how far from its instant it came, while time ran.
@@ -87,23 +87,7 @@ final class VirtualCinema {
         }
     }
 
-    var phase: PlayerState.Phase { core.state.phase }
     var shown: [Int] { screen.shown.map(\.number) }
-
-    /// Everything that can move without time passing, moves.
-    func settle() {
-        var moved = true
-        while moved {
-            moved = false
-            _ = core.turn()
-            for pipeline in pipelines.withLock({ $0 }) {
-                while case .again = pipeline.turn() { moved = true }
-            }
-            let before = core.renderer?.status.acceptedUntil
-            feeder?.settle()
-            if core.renderer?.status.acceptedUntil != before { moved = true }
-        }
-    }
 
     /// Lets virtual time pass, in steps as long as nothing is due.
     func run(for duration: Duration) {
@@ -115,15 +99,6 @@ final class VirtualCinema {
             card.run(until: max(next, clock.now.advanced(by: .microseconds(1))))
             drainEvents()
         }
-    }
-
-    func run(untilPhase phase: PlayerState.Phase, atMost limit: Duration) -> Bool {
-        let end = clock.now.advanced(by: limit)
-        while self.phase != phase {
-            if clock.now >= end { return false }
-            run(for: .milliseconds(50))
-        }
-        return true
     }
 
     private func drainEvents() {

@@ -7,7 +7,7 @@ import MediaCore
 
 /// A player with a list of films in virtual time: real state machine, pipelines, decoders of sound, feeder and presenter; a
 /// screen that remembers and a tape in place of a loudspeaker; no thread, no device.
-final class VirtualProgramme {
+final class VirtualProgramme: VirtualPlayer {
     /// A picture as it was shown: its number, or nil for black.
     struct Shown {
         var number: Int?
@@ -26,8 +26,8 @@ final class VirtualProgramme {
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
     private let presenter: FramePresenter
-    private var feeder: AudioFeeder?
-    private let pipelines = Lock<[TrackPipeline]>([])
+    var feeder: AudioFeeder?
+    let pipelines = Lock<[TrackPipeline]>([])
     /// Errands that wait because the test holds them back.
     private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
     private let told = Lock<[PlayerNews]>([])
@@ -88,7 +88,6 @@ final class VirtualProgramme {
         for errand in held { errand.body() }
     }
 
-    var phase: PlayerState.Phase { core.state.phase }
     var state: PlayerState { board.state }
     var news: [PlayerNews] { told.withLock { $0 } }
     /// Films that began without a seam, and loops as "again".
@@ -109,19 +108,6 @@ final class VirtualProgramme {
     /// Numbers of the pictures shown; nil is black.
     var numbers: [Int?] { shown.map(\.number) }
 
-    /// Everything that can move without time passing, moves.
-    func settle() {
-        var moved = true
-        while moved {
-            moved = false
-            _ = core.turn()
-            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
-            let before = core.renderer?.status.acceptedUntil
-            feeder?.settle()
-            if core.renderer?.status.acceptedUntil != before { moved = true }
-        }
-    }
-
     /// Lets virtual time pass, in steps as long as nothing is due.
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
@@ -133,15 +119,6 @@ final class VirtualProgramme {
             drainEvents(isBlack: screen.shown.count == before)
             clock.advance(to: max(next, clock.now.advanced(by: .microseconds(1))))
         }
-    }
-
-    func run(untilPhase phase: PlayerState.Phase, atMost limit: Duration) -> Bool {
-        let end = clock.now.advanced(by: limit)
-        while self.phase != phase {
-            if clock.now >= end { return false }
-            run(for: .milliseconds(50))
-        }
-        return true
     }
 
     private func drainEvents(isBlack: Bool) {

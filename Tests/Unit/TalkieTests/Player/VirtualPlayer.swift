@@ -1,0 +1,41 @@
+import MediaCore
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// A whole player whose threads and time a test turns by hand.
+protocol VirtualPlayer: AnyObject {
+    var clock: ManualClock { get }
+    var core: PlayerCore { get }
+    var feeder: AudioFeeder? { get set }
+    var pipelines: Lock<[TrackPipeline]> { get }
+    /// Lets virtual time pass.
+    func run(for duration: Duration)
+}
+
+extension VirtualPlayer {
+    var phase: PlayerState.Phase { core.state.phase }
+
+    /// Everything that can move without time passing, moves.
+    func settle() {
+        var moved = true
+        while moved {
+            moved = false
+            _ = core.turn()
+            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            let before = core.renderer?.status.acceptedUntil
+            feeder?.settle()
+            if core.renderer?.status.acceptedUntil != before { moved = true }
+        }
+    }
+
+    func run(untilPhase phase: PlayerState.Phase, atMost limit: Duration) -> Bool {
+        let end = clock.now.advanced(by: limit)
+        while self.phase != phase {
+            if clock.now >= end { return false }
+            run(for: .milliseconds(50))
+        }
+        return true
+    }
+}
