@@ -27,11 +27,16 @@ _SHAIRPORT = """general = {{
   mdns_backend = "avahi";
   output_backend = "pulseaudio";
   interpolation = "vernier";
+  drift_tolerance_in_seconds = {tolerance};
 }};
 pulseaudio = {{ server = "unix:/run/lab/pulse"; sink = "dac"; }};
 sessioncontrol = {{ session_timeout = 60; }};
 diagnostics = {{ log_output_to = "stderr"; log_verbosity = 1; statistics = "yes"; }};
 """
+
+# How far shairport-sync lets its sound drift before it adds or drops frames, in seconds: its own default (its sample
+# configuration names it) and one that holds it at the anchor. The band is the receiver's, whatever a sender does.
+TOLERANCES = {"default": 0.002, "tight": 0.0001}
 
 
 class Speaker:
@@ -72,6 +77,17 @@ class Speaker:
         return int(rate), int(channels)
 
     @property
+    def tolerance(self) -> float:
+        """The receiver's drift tolerance in seconds."""
+        return float(self._read("tolerance") or TOLERANCES["default"])
+
+    def tolerate(self, seconds: float):
+        """For receivers that start from now on."""
+        self.write("tolerance", f"{seconds:g}")
+        # A plain number: the parser of the configuration takes 1e-05 for an integer and a stray word.
+        self.write("shairport.conf", _SHAIRPORT.format(name=self.name, kind=self.kind, tolerance=f"{seconds:.6f}"))
+
+    @property
     def port(self):
         """Where its receiver listens, once mDNS has said so."""
         return int(self._read("port") or 0) or None
@@ -88,14 +104,14 @@ class Speaker:
     def starts(self) -> int:
         return self._read("receiver.log").count("LAB receiver started")
 
-    def start(self, kind: str, rate: int, channels: int):
+    def start(self, kind: str, rate: int, channels: int, tolerance: float):
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         self.write("kind", kind)
         self.write("dac", f"{rate} {channels}")
         self.write("machine-id", uuid.uuid4().hex + "\n")
         self.write("avahi.conf", _AVAHI.format(number=self.number))
-        self.write("shairport.conf", _SHAIRPORT.format(name=self.name, kind=kind))
+        self.tolerate(tolerance)
         # The namespaces have no name: they and the cable vanish with their last process, however that ends.
         outer = self._outer.start(
             ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-B",
@@ -132,10 +148,11 @@ class Speaker:
             fail(f"speaker {self.number} is not running; see {self.folder}.")
         return ["nsenter", "-t", str(self.pid), "-n"]
 
-    def renew(self):
+    def renew(self, tolerance=None):
         """A fresh receiver process, same name and address; returns when it answers."""
         if self.pid is None or self.kind == "bare":
             fail(f"speaker {self.number} has no receiver running.")
+        self.tolerate(self.tolerance if tolerance is None else tolerance)
         before = self.starts
         os.kill(self.pid, signal.SIGUSR1)
         if not until(lambda: self.starts > before and self.answers(), 15):

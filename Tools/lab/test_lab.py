@@ -5,7 +5,7 @@ import unittest
 
 import impairment
 from processes import Remembered
-from speakers import Speaker
+from speakers import TOLERANCES, Speaker
 
 
 class ImpairmentWords(unittest.TestCase):
@@ -45,6 +45,19 @@ class RememberedProcesses(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_the_cable_fits_the_kernels_fifteen_characters(self):
         self.assertLessEqual(len(Speaker(99).cable), 15)
+
+
+class Tolerance(unittest.TestCase):
+    def test_a_receiver_is_told_and_the_speaker_remembers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            speaker = Speaker(1)
+            speaker.folder = folder
+            speaker.write("kind", "airplay2")
+            self.assertEqual(speaker.tolerance, TOLERANCES["default"])
+            speaker.tolerate(TOLERANCES["tight"])
+            self.assertEqual(speaker.tolerance, 0.0001)
+            with open(speaker.path("shairport.conf")) as file:
+                self.assertIn("drift_tolerance_in_seconds = 0.000100;", file.read())
 
 
 if __name__ == "__main__":

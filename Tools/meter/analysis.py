@@ -24,6 +24,8 @@ class SoundClock:
         if len(anchors) < 2:
             raise SystemExit("meter: the recording has no anchors")
         self.rate = side.get("rate") or side["sample_rate"]
+        # What a recorder says about the receiver that it heard (Tools/lab).
+        self.receiver = side.get("receiver") or {}
         self._frames = np.array([a[0] for a in anchors], dtype=float)
         self._first_ns = anchors[0][1]
         seconds = np.array([(a[1] - self._first_ns) / 1e9 for a in anchors])
@@ -197,6 +199,7 @@ def analyze(folder: str) -> dict:
     out["meter"] = {"looks_per_s": float(during.sum() / (run["ended_s"] - started)),
                     "picture_half_width_ms": summary([w * 1000 for w in shown.widths]),
                     "sound_residual_p95_ms": clock and clock.residual_p95_ms, "sound_ppm": clock and clock.ppm,
+                    "receiver": clock and clock.receiver,
                     "sound_outliers": clock and clock.outliers, "worst_stall_ms": worst, "stalled_ms": lost,
                     "other_busy_cores": run["other_busy_cores"], "cpu_cores": run["meter_cpu_s"] / (run["ended_s"] - started)}
     out["disturbed"] = clock is None or (worst or 0) > 60 or lost > 150

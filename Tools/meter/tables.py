@@ -38,9 +38,20 @@ def run(result) -> str:
                      f"(frame {action.get('shown_frame', '-')}, wanted {action.get('frame', '-')}), first jump after "
                      f"{_number(action.get('jump_ms'))} ms {action.get('error', '')}")
     lines.append(f"  meter  {meter['looks_per_s']:.0f} looks/s, picture ±{_number(meter['picture_half_width_ms'].get('median'), 2)} ms, "
-                 f"sound ±{_number(meter['sound_residual_p95_ms'], 2)} ms (p95), worst stall {_number(meter['worst_stall_ms'], 0)} ms, "
+                 f"sound ±{_number(meter['sound_residual_p95_ms'], 2)} ms (p95){_converter(meter)}, worst stall {_number(meter['worst_stall_ms'], 0)} ms, "
                  f"other load {meter['other_busy_cores']:.2f} cores" + ("  DISTURBED: repeat" if result["disturbed"] else ""))
     return "\n".join(lines)
+
+
+def _converter(meter) -> str:
+    """Whose pace and whose tolerance a figure was taken with."""
+    words, tolerance = "", (meter.get("receiver") or {}).get("drift_tolerance_s")
+    if meter["sound_ppm"] is not None:
+        # A frame that takes longer than it should belongs to a slow converter.
+        words += f", converter {abs(meter['sound_ppm']):.0f} ppm {'slow' if meter['sound_ppm'] > 0 else 'fast'}"
+    if tolerance is not None:
+        words += f", receiver's drift tolerance {tolerance * 1000:g} ms"
+    return words
 
 
 def _over(results, *keys):

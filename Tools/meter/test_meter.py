@@ -13,6 +13,7 @@ import compare
 import cuts
 import statistics_of
 import strip
+import tables
 
 
 class Strip(unittest.TestCase):
@@ -83,7 +84,7 @@ class Clock(unittest.TestCase):
 class WholeRun(unittest.TestCase):
     """A run made up of numbers alone: picture on a 60 Hz film from 100.5 s, sound a known time later."""
 
-    def analyze(self, late_ms, dropped=(), drift_ms_per_min=0.0):
+    def analyze(self, late_ms, dropped=(), drift_ms_per_min=0.0, receiver=None, pace_ppm=0.0):
         rate, fps, frames = 48_000, 60, 900
         events = list(range(60, frames - 30, 60))
         side = {"fps": "60", "frames": frames, "duration": 15.0, "events": events, "verified": {"offset_ms": {"median": 0.0}}}
@@ -96,8 +97,9 @@ class WholeRun(unittest.TestCase):
                 file.setframerate(rate)
                 file.writeframes((chirps.film_sound(17 * rate, rate, starts) * 32767).astype("<i2").tobytes())
             with open(os.path.join(folder, "sound.wav.json"), "w") as file:
-                anchors = [{"frame": rate * s, "monotonic_ns": (100 + s) * 10**9} for s in range(17)]
-                json.dump({"rate": rate, "anchors": anchors}, file)
+                anchors = [{"frame": rate * s, "monotonic_ns": 100 * 10**9 + int(s * 1e9 * (1 - pace_ppm / 1e6))}
+                           for s in range(17)]
+                json.dump({"rate": rate, "anchors": anchors, **({"receiver": receiver} if receiver else {})}, file)
             looks = np.arange(100, 117, 0.002)
             times = np.array([100.5 + n / fps for n in shown])
             np.savez(os.path.join(folder, "screen.npz"), looks=np.stack([looks, looks + 1e-4], 1),
@@ -123,6 +125,11 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(result["frames"]["dropped"], 3)
         self.assertEqual(result["events"]["heard"], 14)
         self.assertAlmostEqual(result["trend_ms_per_min"], 30.0, delta=0.5)
+
+    def test_a_figure_says_whose_pace_and_tolerance_it_was_taken_with(self):
+        text = tables.run(self.analyze(0.0, receiver={"drift_tolerance_s": 0.0001}, pace_ppm=83))
+        self.assertIn("converter 83 ppm fast, receiver's drift tolerance 0.1 ms", text)
+        self.assertNotIn("tolerance", tables.run(self.analyze(0.0)))
 
     def test_start_cost_and_action_are_reported(self):
         result = self.analyze(0.0)
