@@ -19,6 +19,8 @@ public final class RecordingOutput: AudioOutput {
         /// What the owner left, 0…100.
         public var ownVolume: Double?
         public var refusal: OutputError?
+        /// What it was lent last.
+        public var context: AudioOutputContext?
     }
 
     public let name: String
@@ -51,8 +53,10 @@ public final class RecordingOutput: AudioOutput {
 
     public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let refusal = state.withLock { state -> OutputError? in
-            if state.refusal == nil { state.deliveries.append(delivery) }
-            return state.refusal
+            guard state.refusal == nil else { return state.refusal }
+            state.deliveries.append(delivery)
+            state.context = context
+            return nil
         }
         if let refusal { throw refusal }
     }

@@ -23,8 +23,8 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     /// Gives the feeder a chance to deliver; called before every step.
     public var feeder: ((VirtualSoundCard) -> Void)?
     /// Where devices come from when this one is lost, by name; the card's own is called as the card.
-    public var supply = PlayoutKeeper.Supply { _ in nil }
-    public private(set) var keeper: PlayoutKeeper?
+    public var supply = DeviceFailover.Supply { _ in nil }
+    public private(set) var keeper: DeviceFailover?
     /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
     public var held: (() -> TimebaseSegment?)?
     /// As of a speaker that is away, and of one that has yet to learn the clock.
@@ -84,7 +84,7 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
             ])
     }
 
-    public var heldLine: TimebaseSegment? { held?() }
+    public var remoteTimeline: TimebaseSegment? { held?() }
     public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     public var wait: OutputWait? {
@@ -110,9 +110,9 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
             history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
         let pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
         // Read when it is needed: a test may set it later.
-        keeper = PlayoutKeeper(
+        keeper = DeviceFailover(
             pump: pump, device: device, name: name, context: other,
-            supply: PlayoutKeeper.Supply { [unowned self] in
+            supply: DeviceFailover.Supply { [unowned self] in
                 supply.substitutes()
             } open: { [unowned self] name in
                 supply.open(name)

@@ -23,7 +23,7 @@ public final class AirPlaySession: Sendable {
         /// What kind of stream, and whose time it runs on.
         public var route = Route.buffered
         /// The speakers that play together with this one.
-        public var ensemble = SpeakerEnsemble()
+        public var peers = PTPPeerGroup()
         /// Takes down what the sessions teach about the speaker.
         public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
@@ -108,7 +108,7 @@ public final class AirPlaySession: Sendable {
         _ format: StreamFormat, store: PacketStore, room: @escaping @Sendable () -> Void
     ) throws(AirPlayError) -> StreamSetup {
         // First, so that the speaker is told of the others, and they of it.
-        if case .ptp(_, let address) = shared.clock { configuration.ensemble.add(self, at: address) }
+        if case .ptp(_, let address) = shared.clock { configuration.peers.add(self, at: address) }
         return try control.perform { (core) throws(AirPlayError) in
             try core.startStream(format, store: store, room: room)
         }
@@ -203,7 +203,7 @@ public final class AirPlaySession: Sendable {
 
     /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
     public func end() {
-        configuration.ensemble.remove(self)
+        configuration.peers.remove(self)
         control.post { $0.end() }
         control.close()
         shared.finish()

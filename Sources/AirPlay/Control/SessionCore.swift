@@ -161,7 +161,7 @@ final class SessionCore {
         }
         let body = SessionRequests.setUp(
             deviceID: identity.deviceID, macAddress: identity.macAddress, session: UniqueName.uuid(),
-            group: configuration.ensemble.identifier, name: identity.name, timing: clock)
+            group: configuration.peers.identifier, name: identity.name, timing: clock)
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
@@ -242,7 +242,7 @@ final class SessionCore {
     }
 
     private func tellPeers(_ connection: RTSPConnection) throws(AirPlayError) -> RTSPResponse {
-        var receivers = configuration.ensemble.addresses
+        var receivers = configuration.peers.addresses
         if !receivers.contains(connection.socket.remote) { receivers.append(connection.socket.remote) }
         let peers = (receivers + [connection.socket.local]).map(\.description)
         return try request(

@@ -61,7 +61,7 @@ extension AirPlaySpeaker {
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
         do {
-            let (session, setup) = try join(choice.stream, store: nil, room: context.room, title: first)
+            let (session, setup) = try join(choice.stream, store: nil, context, title: first)
             state.withLock { state in
                 state.stream = choice.stream
                 state.store = session.store
@@ -77,10 +77,12 @@ extension AirPlaySpeaker {
 
     /// A new session with a stream. On failure nothing is left behind.
     func join(
-        _ stream: StreamFormat, store: PacketStore?, room: Signal, title: RTPTimestamp, yielding: Bool = false
+        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, title: RTPTimestamp,
+        yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
         var configuration = configuration
-        if let ensemble = state.withLock({ $0.ensemble }) { configuration.ensemble = ensemble }
+        if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
+        let room = context.room
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])

@@ -40,7 +40,7 @@ public final class AirPlaySpeaker: AudioOutput {
         var acceptedUntil: MediaTime?
         var isFinished = false
         /// What the present session was told to play by.
-        var told: ToldLine?
+        var told: SentAnchor?
         /// Sessions made anew because the clock had stalled.
         var renewals = 0
         /// Counts jumps and new streams: an anchor for an older one is void.
@@ -58,8 +58,6 @@ public final class AirPlaySpeaker: AudioOutput {
         /// What it shows when somebody else plays there: not every speaker has a flag for that, but one that some show
         /// while they play means something else on those that show it always.
         var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
-        /// Those that play together with it, when it is in a group.
-        var ensemble: SpeakerEnsemble?
         /// What is done for it on a thread of its own: bringing it back, or ending a session.
         var errand: SpeakerErrand?
         /// Why the last session was lost; nil when it ended as it should.
@@ -97,9 +95,6 @@ public final class AirPlaySpeaker: AudioOutput {
         self.encoding = encoding
     }
 
-    /// From the next session on it plays together with others.
-    func join(_ ensemble: SpeakerEnsemble) { state.withLock { $0.ensemble = ensemble } }
-
     // MARK: Control
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { requestAttention() }
@@ -134,8 +129,7 @@ public final class AirPlaySpeaker: AudioOutput {
         let (session, news, errand) = state.withLock { state in
             defer {
                 state = State(
-                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume,
-                    ensemble: state.ensemble)
+                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume)
             }
             return (state.session, state.news, state.errand)
         }

@@ -11,7 +11,7 @@ final class SpeakerAttendance: Sendable {
     /// What the speaker was told last.
     private struct Told {
         var epoch: UInt64?
-        var line: ToldLine?
+        var line: SentAnchor?
         /// The speaker has played from this line: what it decoded and did not play it may have forgotten.
         var hasPlayed = false
         /// Everything from here on has been sent again for the start that is due.
@@ -225,7 +225,7 @@ final class SpeakerAttendance: Sendable {
         let moment = segment.mediaTime(at: instant)
         guard let position = line.timestamp(of: moment, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)
-        let known = ToldLine(
+        let known = SentAnchor(
             media: moment, moment: anchor.moment, speed: segment.speed, epoch: anchor.timeline.epoch,
             generation: command.generation, delay: command.delay)
         told.line = known

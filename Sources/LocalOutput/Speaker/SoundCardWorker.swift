@@ -15,11 +15,11 @@ final class SoundCardWorker: @unchecked Sendable {
     let buffer: PlayoutBuffer
     let pump: SoundCardPump
     let wake = Signal()
-    let keeper: PlayoutKeeper
+    let keeper: DeviceFailover
     private let context: AudioOutputContext
     private let isStopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
-    private let lookout: SoundCardLookout
+    private let lookout: DeviceMonitor
 
     /// - Parameter substitutes: ALSA's names of devices that may take over when this one is lost.
     init(
@@ -39,10 +39,10 @@ final class SoundCardWorker: @unchecked Sendable {
             guard let device = try? ALSADevice(name: name), (try? device.configure(format)) != nil else { return nil }
             return device
         }
-        keeper = PlayoutKeeper(
+        keeper = DeviceFailover(
             pump: pump, device: device, name: name, place: device.name, context: context,
-            supply: PlayoutKeeper.Supply(substitutes: substitutes, open: open))
-        lookout = SoundCardLookout(keeper: keeper, wake: wake, open: open)
+            supply: DeviceFailover.Supply(substitutes: substitutes, open: open))
+        lookout = DeviceMonitor(keeper: keeper, wake: wake, open: open)
     }
 
     func isFor(_ other: AudioOutputContext) -> Bool {

@@ -132,8 +132,7 @@ struct AudioFeeder {
             converter = nil
             encoder = nil
             isRefused = false
-            context = AudioOutputContext(
-                timebase: renderer.timebase, room: renderer.wake, events: renderer.events, id: command.id)
+            context = renderer.outputContext(command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }

@@ -98,6 +98,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public let contentKind: ContentKind
     /// Nil when somebody else passes the timeline on, or `addRenderer` will.
     let owner: RenderSynchronizer?
+    /// The group that its output is a member of.
+    let group: GroupScope?
     let codecs: any AudioCodecs
     let events: EventLog
     let demand = MediaDataDemand()
@@ -115,6 +117,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         codecs: any AudioCodecs, contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
     ) {
         owner = nil
+        group = nil
         self.codecs = codecs
         self.contentKind = contentKind
         self.events = events
@@ -124,6 +127,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// A renderer that its owner starts with `start`, and that follows one synchronizer for good.
     public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
         owner = synchronizer
+        group = nil
         self.codecs = codecs
         contentKind = .film
         self.events = events
@@ -131,8 +135,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
-    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog) {
+    package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupScope?) {
         owner = nil
+        self.group = group
         self.codecs = codecs
         contentKind = .film
         self.events = events
@@ -241,7 +246,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// What an output is lent that this renderer will feed.
     package func outputContext(_ id: OutputID) -> AudioOutputContext {
-        AudioOutputContext(timebase: timebase, room: wake, events: events, id: id)
+        AudioOutputContext(timebase: timebase, room: wake, events: events, id: id, group: group)
     }
 
     /// Drops buffers that wait and end before this moment, oldest first: whoever falls behind goes on from there.
@@ -300,8 +305,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// The line to which the synchronizer's must be bent, when the output cannot be moved
     /// (`RenderSynchronizer.steer(toward:)`); nil nearly always. Any thread.
-    public var heldLine: TimebaseSegment? {
-        guard var line = state.withLock({ $0.output })?.heldLine else { return nil }
+    public var remoteTimeline: TimebaseSegment? {
+        guard var line = state.withLock({ $0.output })?.remoteTimeline else { return nil }
         line.hostAnchor = line.hostAnchor.advanced(by: .zero - timebase.delay)
         return line
     }

@@ -86,7 +86,7 @@ public protocol AudioOutput: AnyObject, Sendable {
 
     /// The line on which sound handed over lies for good, when the output plays by a clock of its own that cannot be
     /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
-    var heldLine: TimebaseSegment? { get }
+    var remoteTimeline: TimebaseSegment? { get }
 
     /// Film time up to which sound has been taken since the last flush; nil when there is none.
     var acceptedUntil: MediaTime? { get }
@@ -119,12 +119,15 @@ public struct AudioOutputContext: Sendable {
     /// Where the output notes what happens.
     public let events: EventLog
     public let id: OutputID
+    /// What the output shares with the others that it plays together with; nil when it is in no group.
+    public let group: GroupScope?
 
-    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID) {
+    public init(timebase: Timebase, room: Signal, events: EventLog, id: OutputID, group: GroupScope? = nil) {
         self.timebase = timebase
         self.room = room
         self.events = events
         self.id = id
+        self.group = group
     }
 }
 
@@ -152,5 +155,5 @@ extension AudioOutput {
     public var earliestStart: HostInstant? { nil }
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
-    public var heldLine: TimebaseSegment? { nil }
+    public var remoteTimeline: TimebaseSegment? { nil }
 }

@@ -15,7 +15,7 @@ extension RenderSynchronizer {
     ///
     /// The line stays whole: its rate differs from the one commanded by at most 100 ppm, and it makes no step.
     /// Followers are not told, because they read the line at every step. To be called a few times a second, for as
-    /// long as there is such a line (`AudioRenderer.heldLine`). Any thread.
+    /// long as there is such a line (`AudioRenderer.remoteTimeline`). Any thread.
     ///
     /// - Returns: how much later the line reaches a film moment than ours; nil when ours stands still, is about to
     ///   change, or the line is none of ours. Nothing is done then.

@@ -72,7 +72,7 @@ public final class Timebase: Sendable {
     /// The line that this one follows, whose delay counts too; nil is the synchronizer's own.
     private let original: Timebase?
     /// Which part of the film this line shows; nil shows all of it.
-    private let gate: SeqLock<FilmGate>?
+    private let gate: SeqLock<OutputGate>?
 
     init(clock: any HostClock) {
         self.clock = clock
@@ -95,12 +95,12 @@ public final class Timebase: Sendable {
         clock = original.clock
         cell = original.cell
         self.original = original
-        gate = SeqLock(FilmGate())
+        gate = SeqLock(OutputGate())
     }
 
     /// Opens and closes the gate; the outputs behind it must be told. One thread at a time; nothing on a line that
     /// has no gate.
-    package func setGate(_ gate: FilmGate) { self.gate?.store(gate) }
+    package func setGate(_ gate: OutputGate) { self.gate?.store(gate) }
 
     /// How much later than the line it follows this one lies. Any thread; takes effect with the next reading.
     package var delay: Duration {

@@ -1,4 +1,3 @@
-public import AirPlay
 public import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
@@ -24,7 +23,7 @@ extension Player {
     ) {
         let codecs = FilmAudioCodecs()
         let output: (any AudioOutput)? =
-            outputs.count > 1 ? SpeakerGroup(members: outputs, codecs: codecs) : outputs.first
+            outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
         self.init(
             parts: .film(audioOutput: output), options: options, events: EventLog(clock: MonotonicClock()), news: news)
     }
@@ -73,9 +72,9 @@ extension Player {
 
 extension Player.Parts {
     /// Puts the output into a group of its own, unless it is one, so that it can be exchanged while it plays.
-    mutating func joinOutputs(_ options: PlayerOptions) -> SpeakerGroup? {
+    mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
         guard options.playsAudio, let output = audioOutput else { return nil }
-        let group = output as? SpeakerGroup ?? SpeakerGroup(members: [output], codecs: codecs)
+        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
         audioOutput = group
         return group
     }

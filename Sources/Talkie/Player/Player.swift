@@ -1,4 +1,3 @@
-internal import AirPlay
 public import MediaCore
 public import SyncRendering
 
@@ -40,7 +39,7 @@ public final class Player: Sendable {
     let mailbox: PlayerMailbox
     let board: PlayerBoard
     /// The outputs as one, so that they can change in mid-film; nil without sound.
-    let outputs: SpeakerGroup?
+    let outputs: OutputGroup?
     private let cancellation = Lock<OpenCancellation?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
 

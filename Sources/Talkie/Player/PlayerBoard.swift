@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import MediaCore
 internal import SyncRendering
 
@@ -13,9 +12,9 @@ final class PlayerBoard: Sendable {
 
     private let shared = Lock(Shared())
     private let timebase: Timebase
-    private let outputs: SpeakerGroup?
+    private let outputs: OutputGroup?
 
-    init(timebase: Timebase, outputs: SpeakerGroup? = nil) {
+    init(timebase: Timebase, outputs: OutputGroup? = nil) {
         self.timebase = timebase
         self.outputs = outputs
     }

@@ -13,7 +13,7 @@ extension PlayerCore {
         let now = parts.clock.now
         guard now - lastSteering >= Self.steeringInterval else { return }
         lastSteering = now
-        if let line = renderer?.heldLine {
+        if let line = renderer?.remoteTimeline {
             synchronizer.steer(toward: line)
         } else {
             let segment = synchronizer.timebase.snapshot.segment(at: now)

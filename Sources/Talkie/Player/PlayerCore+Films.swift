@@ -110,7 +110,7 @@ extension PlayerCore {
     func choosePassThrough() {
         let follows = options.expectsMore || !upcoming.isEmpty || chain.current?.loopsLeft.next != nil
         renderer?.allowsPassThrough = !follows
-        (parts.audioOutput as? SpeakerGroup)?.allowsPassThrough = !follows
+        (parts.audioOutput as? OutputGroup)?.allowsPassThrough = !follows
     }
 
     // MARK: Joints
@@ -133,7 +133,7 @@ extension PlayerCore {
     private static let longestLine: Duration = .seconds(10 * 3600)
 
     private func isTooLong(_ moment: MediaTime) -> Bool {
-        guard moment.duration > Self.longestLine, let group = parts.audioOutput as? SpeakerGroup else { return false }
+        guard moment.duration > Self.longestLine, let group = parts.audioOutput as? OutputGroup else { return false }
         return group.members.contains { $0 is AirPlaySpeaker }
     }
 

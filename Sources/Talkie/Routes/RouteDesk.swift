@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
@@ -15,7 +14,7 @@ final class RouteDesk {
     }
 
     private let player: Player
-    private let group: SpeakerGroup
+    private let group: OutputGroup
     private let outputs: RouteOutputs
     private let device: String?
     private let calibration: RouteCalibration?
@@ -38,7 +37,7 @@ final class RouteDesk {
     ///   - routes: the ones that play at the start.
     ///   - post: called on any thread; must return at once.
     init(
-        player: Player, group: SpeakerGroup, outputs: RouteOutputs, routes: [OfferedRoute], device: String?,
+        player: Player, group: OutputGroup, outputs: RouteOutputs, routes: [OfferedRoute], device: String?,
         calibration: RouteCalibration?,
         post: @escaping @Sendable (News) -> Void
     ) {

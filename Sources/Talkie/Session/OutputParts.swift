@@ -5,7 +5,7 @@ internal import SyncRendering
 extension AudioOutput {
     /// The output that an event speaks of, and why nothing is heard from it, when it can say.
     func part(_ output: OutputID) -> (name: String, reason: String?)? {
-        guard let group = self as? SpeakerGroup else { return (name, silence) }
+        guard let group = self as? OutputGroup else { return (name, silence) }
         guard let member = group.output(number: output.index) else { return nil }
         return (member.name, group.failure(ofMember: output.index)?.message ?? member.silence)
     }

@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
@@ -23,7 +22,7 @@ final class RouteCalibration: Sendable {
         }
     }
 
-    private let group: SpeakerGroup?
+    private let group: OutputGroup?
     private let outputs: RouteOutputs
     private let profiles: [LatencyProfile]
     private let place = Lock<(screen: String?, mode: String?)>((nil, nil))
@@ -31,7 +30,7 @@ final class RouteCalibration: Sendable {
     /// - Parameters:
     ///   - outputs: know which speaker is behind an output.
     ///   - profiles: everything that is kept; empty where the user's own delay takes its place.
-    init(_ group: SpeakerGroup?, outputs: RouteOutputs, profiles: [LatencyProfile]) {
+    init(_ group: OutputGroup?, outputs: RouteOutputs, profiles: [LatencyProfile]) {
         self.group = group
         self.outputs = outputs
         self.profiles = profiles

@@ -6,7 +6,7 @@ internal import SyncRendering
 /// From what a person said about sound to the outputs that play it.
 struct SoundRoute: Sendable {
     /// Always a group, so that its members can change; nil when no sound is wanted.
-    let output: SpeakerGroup?
+    let output: OutputGroup?
     /// What a person should read once.
     let warnings: [String]
     /// Makes the outputs of places, also of those that are chosen later.
@@ -30,7 +30,7 @@ struct SoundRoute: Sendable {
             return
         }
         guard choices.contains(where: { $0 != .local }) else {
-            output = SpeakerGroup(members: [Self.card(device, outputs)], codecs: FilmAudioCodecs())
+            output = OutputGroup(members: [Self.card(device, outputs)], codecs: FilmAudioCodecs())
             (warnings, routes) = ([], [.thisComputer(device: device)])
             return
         }
@@ -53,7 +53,7 @@ struct SoundRoute: Sendable {
             }
         }
         self.routes = routes + SpeakerEntry.entries(of: speakers).map { OfferedRoute.speaker($0) }
-        output = members.isEmpty ? nil : SpeakerGroup(members: members, codecs: FilmAudioCodecs())
+        output = members.isEmpty ? nil : OutputGroup(members: members, codecs: FilmAudioCodecs())
         warnings = knowledge.note.map { [$0] } ?? []
     }
 

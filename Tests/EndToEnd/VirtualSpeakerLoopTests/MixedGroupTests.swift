@@ -13,7 +13,7 @@ extension LoopTests {
         @Test func theyBeginAtOneInstantAndAPauseSilencesBoth() throws {
             let speakers = try SoftwareSpeakers([.buffered, .realtime], ports: ClockPorts.pair(3))
             defer { speakers.stop() }
-            let sound = PlayedSound(SpeakerGroup(members: speakers.outputs, codecs: FilmAudioCodecs()))
+            let sound = PlayedSound(OutputGroup(members: speakers.outputs, codecs: FilmAudioCodecs()))
             defer { sound.end() }
             for second in 0..<Int64(6) { sound.renderer.enqueue(PulsedTone.buffer(second: second)) }
             try sound.startWhenReady()

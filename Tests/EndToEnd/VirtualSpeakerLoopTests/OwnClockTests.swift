@@ -88,7 +88,7 @@ extension LoopTests {
                 while HostInstant.now < end {
                     if condition() { return true }
                     while let entry = events.take() { notes.append(entry.event) }
-                    if let line = renderer.heldLine { synchronizer.steer(toward: line) }
+                    if let line = renderer.remoteTimeline { synchronizer.steer(toward: line) }
                     HostInstant.now.advanced(by: .milliseconds(50)).sleep()
                 }
                 return condition()
@@ -172,7 +172,7 @@ extension LoopTests {
             let receivers = [try receiver(["own-clock", "clock-ppm=50"]), try receiver([], at: "127.0.0.3")]
             defer { for receiver in receivers { receiver.stop() } }
             let clocks = directory()
-            let group = SpeakerGroup(
+            let group = OutputGroup(
                 members: [
                     speaker(receivers[0], clocks), speaker(receivers[1], clocks, route: .realtime),
                 ], codecs: FilmAudioCodecs())
@@ -197,7 +197,7 @@ extension LoopTests {
             let receivers = [try receiver(["own-clock"]), try receiver(["own-clock"], at: "127.0.0.3")]
             defer { for receiver in receivers { receiver.stop() } }
             let clocks = directory()
-            let group = SpeakerGroup(
+            let group = OutputGroup(
                 members: receivers.map { speaker($0, clocks) }, codecs: FilmAudioCodecs())
             let cinema = Cinema(group, synchronizer, events)
             defer { cinema.renderer.invalidate() }

@@ -32,7 +32,7 @@ extension SpeakerLabTests {
         @Test(.timeLimit(.minutes(2))) func everyMemberOfAGroupLetsGo() throws {
             let (lab, addresses) = try Lab.freshSpeakers(2)
             let speakers = Lab.outputs(addresses)
-            let group = SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs())
+            let group = OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs())
             let sound = PlayedSound(group)
             let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 12, speaker: $0) }
             for (tone, seconds) in [(Tone.kept, 0..<4), (.removed, 4..<9)] as [(Tone, Range<Int64>)] {

@@ -14,7 +14,7 @@ extension SpeakerLabTests {
             let (lab, addresses) = try Lab.freshSpeakers(2)
             let source = try BeepSource(lab, seconds: 20)
             let speakers = Lab.outputs(addresses)
-            let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
+            let film = PlayedSound(OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
             defer { film.end() }
             let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 14, speaker: $0) }
             try film.play(source)
@@ -33,7 +33,7 @@ extension SpeakerLabTests {
             let (lab, addresses) = try Lab.freshSpeakers(2)
             let source = try BeepSource(lab, seconds: 40)
             let speakers = Lab.outputs(addresses)
-            let film = PlayedSound(SpeakerGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
+            let film = PlayedSound(OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs()))
             defer { film.end() }
             let other = try Lab.Recording(lab, seconds: 22, speaker: 1)
             try film.play(source)

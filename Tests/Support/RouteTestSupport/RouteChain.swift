@@ -44,7 +44,7 @@ struct RouteChain {
         let synchronizer = RenderSynchronizer()
         let renderer = AudioRenderer(
             synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: EventLog(clock: MonotonicClock()))
-        let group = SpeakerGroup(members: [outputs[0]], codecs: FilmAudioCodecs())
+        let group = OutputGroup(members: [outputs[0]], codecs: FilmAudioCodecs())
         renderer.setOutput(group)
         renderer.start { _ in }
         defer { renderer.invalidate() }

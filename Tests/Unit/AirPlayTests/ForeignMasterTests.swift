@@ -35,7 +35,7 @@ import Testing
         var observer = MasterObserver()
         let served = ServedTimeline(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)
-        var (told, beside): (ToldLine?, ToldLine?) = (nil, nil)
+        var (told, beside): (SentAnchor?, SentAnchor?) = (nil, nil)
         var run = Run()
         for beat in 0..<(seconds * 8) {
             hear(foreign.exchange(at: clock.now), UInt16(truncatingIfNeeded: beat), &observer)
@@ -47,8 +47,8 @@ import Testing
                 let start = clock.now.advanced(by: .milliseconds(500))
                 let snapshot = synchronizer.setRate(1, time: .zero, atHostTime: start)
                 let theirs = try #require(served.timeline(ofMaster: identity))
-                func line(_ timeline: PTPTimeline) -> ToldLine {
-                    ToldLine(
+                func line(_ timeline: PTPTimeline) -> SentAnchor {
+                    SentAnchor(
                         media: .zero, moment: timeline.mapping.target(at: start), speed: 1, epoch: timeline.epoch,
                         generation: snapshot.generation, delay: .zero)
                 }
@@ -114,14 +114,14 @@ import Testing
         #expect(abs(run.trend(from: 60)) < 100)
     }
 
-    @Test func aToldLineIsComparedOnItsOwnClock() {
+    @Test func aSentAnchorIsComparedOnItsOwnClock() {
         let now = HostInstant(nanoseconds: 5_000_000_000_000)
         let timeline = PTPTimeline(
             grandmaster: identity,
             mapping: ClockMapping(
                 sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: 77), rateOffset: 50e-6), epoch: 3,
             isSteered: true)
-        let told = ToldLine(
+        let told = SentAnchor(
             media: MediaTime(value: 10, timescale: 1), moment: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3,
             generation: 1, delay: .zero)
         let same = TimebaseSegment(

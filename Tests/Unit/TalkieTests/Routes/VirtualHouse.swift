@@ -23,7 +23,7 @@ final class VirtualHouse {
     let synchronizer: RenderSynchronizer
     let layer = DisplayLayer()
     let screen: VirtualScreen
-    let group: SpeakerGroup
+    let group: OutputGroup
     let core: PlayerCore
     let mailbox = PlayerMailbox()
     let messages = Lock<[String]>([])
@@ -84,7 +84,7 @@ final class VirtualHouse {
         let clock = clock
         let made = names.map { name in Self.card(name, clock) }
         configure(made)
-        let group = SpeakerGroup(members: made, codecs: SyntheticCodecs(), work: work)
+        let group = OutputGroup(members: made, codecs: SyntheticCodecs(), work: work)
         self.group = group
         let pipelines = pipelines
         let messages = messages

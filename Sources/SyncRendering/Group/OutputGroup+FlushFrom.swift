@@ -1,8 +1,7 @@
 public import MediaCore
-public import SyncRendering
 
 /// Taking back the end of what every member was handed.
-extension SpeakerGroup: PartialFlushing {
+extension OutputGroup: PartialFlushing {
     /// The member that needs most decides, and with several a little more, so that all of them are in time.
     public var partialFlushLead: Duration {
         let leads = active.map { ($0 as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600) }
@@ -13,14 +12,14 @@ extension SpeakerGroup: PartialFlushing {
     private static let spread: Duration = .milliseconds(100)
 
     public func beginPartialFlush(from time: MediaTime) {
-        let (ballot, lanes, room) = state.withLock { state in
+        let (ballot, feeds, room) = state.withLock { state in
             // Who joins and was given nothing yet has nothing to take back.
-            let lanes = state.lanes.filter(\.isFed)
-            let ballot = GroupFlush(time: time, lanes: lanes)
+            let feeds = state.feeds.filter(\.isFed)
+            let ballot = GroupFlush(time: time, feeds: feeds)
             state.partialFlush = ballot
-            return (ballot, lanes, state.context?.room)
+            return (ballot, feeds, state.context?.room)
         }
-        for (index, lane) in lanes.enumerated() { ballot.ask(lane, index: index) { room?.raise() } }
+        for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { room?.raise() } }
     }
 
     public var partialFlushVerdict: PartialFlushVerdict? {
@@ -34,7 +33,7 @@ extension SpeakerGroup: PartialFlushing {
             return .tooLate(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
         }
         // The others have let go of it: whoever lost the race falls silent until the new sound begins.
-        for index in refused { ballot.lanes[index].renderer.flush() }
+        for index in refused { ballot.feeds[index].renderer.flush() }
         feeding.withLock { _ in
             state.withLock { state in
                 state.fedUntil = ballot.time
@@ -49,13 +48,13 @@ extension SpeakerGroup: PartialFlushing {
 /// The answers of a group's members to one flush.
 final class GroupFlush: Sendable {
     let time: MediaTime
-    let lanes: [GroupLane]
+    let feeds: [MemberFeed]
     private let answers: Lock<[PartialFlushResult?]>
 
-    init(time: MediaTime, lanes: [GroupLane]) {
+    init(time: MediaTime, feeds: [MemberFeed]) {
         self.time = time
-        self.lanes = lanes
-        answers = Lock([PartialFlushResult?](repeating: nil, count: lanes.count))
+        self.feeds = feeds
+        answers = Lock([PartialFlushResult?](repeating: nil, count: feeds.count))
     }
 
     /// Every member's answer; nil while one is missing.
@@ -67,10 +66,10 @@ final class GroupFlush: Sendable {
     }
 
     /// Asks a member; again when its route has changed meanwhile.
-    func ask(_ lane: GroupLane, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
-        lane.renderer.flush(fromSourceTime: time) { [self] result in
+    func ask(_ feed: MemberFeed, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
+        feed.renderer.flush(fromSourceTime: time) { [self] result in
             if result == .overtaken, attempts > 1 {
-                return ask(lane, index: index, attempts: attempts - 1, answered: answered)
+                return ask(feed, index: index, attempts: attempts - 1, answered: answered)
             }
             answers.withLock { $0[index] = result }
             answered()

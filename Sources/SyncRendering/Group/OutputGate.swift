@@ -1,7 +1,7 @@
 package import MediaCore
 
 /// The part of the film in which one output is heard, while it joins or leaves: elsewhere its time stands still.
-package struct FilmGate: Hashable, Sendable, BitwiseCopyable {
+package struct OutputGate: Hashable, Sendable, BitwiseCopyable {
     /// Nothing is heard yet; the output gets ready to begin at `opens`.
     package var isShut = false
     /// Heard from this film moment on; nil is from wherever the film is.
@@ -23,8 +23,8 @@ extension TimebaseSnapshot {
     /// would be needed; the output is then silent up to that pause. Nothing is ever heard on the wrong side.
     ///
     /// - Parameter now: a stretch that was scheduled and has begun by then makes room for another.
-    func gated(by gate: FilmGate, at now: HostInstant) -> TimebaseSnapshot {
-        guard gate != FilmGate() else { return self }
+    func gated(by gate: OutputGate, at now: HostInstant) -> TimebaseSnapshot {
+        guard gate != OutputGate() else { return self }
         if let next = scheduled, next.hostAnchor <= now {
             return TimebaseSnapshot(current: next, scheduled: nil, generation: generation).gated(by: gate, at: now)
         }

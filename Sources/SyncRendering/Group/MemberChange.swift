@@ -1,5 +1,4 @@
 internal import MediaCore
-internal import SyncRendering
 
 /// One change of a group's members: the new ones open, learn the time and are filled while the old ones play; then both
 /// change over at one film moment.
@@ -35,15 +34,15 @@ final class MemberChange: @unchecked Sendable {
     private static let interval: Duration = .milliseconds(10)
 
     private let wish: MemberChanges.Wish
-    private let group: SpeakerGroup
+    private let group: OutputGroup
     private var phase = Phase.beginning
-    private var joining: [GroupLane] = []
-    private var leaving: [GroupLane] = []
+    private var joining: [MemberFeed] = []
+    private var leaving: [MemberFeed] = []
     private var refusals: [RouteChange.Refusal] = []
     private var allowance = MemberChange.firstAllowance
     private(set) var progress: RouteChange.Progress?
 
-    init(_ wish: MemberChanges.Wish, group: SpeakerGroup) {
+    init(_ wish: MemberChanges.Wish, group: OutputGroup) {
         self.wish = wish
         self.group = group
     }
@@ -76,16 +75,16 @@ final class MemberChange: @unchecked Sendable {
     private func begin(_ context: AudioOutputContext, _ now: HostInstant) -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
         let format = group.state.withLock { state -> AudioFormat? in
-            for member in wish.members where !state.lanes.contains(where: { $0.member === member }) {
-                let lane = group.lane(for: member, role: .joining, context, &state)
-                joining.append(lane)
+            for member in wish.members where !state.feeds.contains(where: { $0.member === member }) {
+                let feed = group.feed(for: member, role: .joining, context, &state)
+                joining.append(feed)
             }
-            leaving = state.lanes.filter { lane in !wish.members.contains { $0 === lane.member } }
-            state.lanes += joining
+            leaving = state.feeds.filter { feed in !wish.members.contains { $0 === feed.member } }
+            state.feeds += joining
             return state.format
         }
         guard let format else { return noteOnly() }
-        for lane in joining { lane.start(format) }
+        for feed in joining { feed.start(format) }
         phase = .opening(until: now.advanced(by: Self.openingPatience))
         return .zero
     }
@@ -93,15 +92,15 @@ final class MemberChange: @unchecked Sendable {
     private func open(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         let late = now >= deadline
-        for lane in joining {
-            if let failure = lane.failure {
-                leaveOut(lane, failure)
-            } else if late, !lane.hasAnswered {
-                leaveOut(lane, OutputError(.unavailable, "\(lane.member.name) does not answer."))
+        for feed in joining {
+            if let failure = feed.failure {
+                leaveOut(feed, failure)
+            } else if late, !feed.hasAnswered {
+                leaveOut(feed, OutputError(.unavailable, "\(feed.member.name) does not answer."))
             }
         }
-        if let lane = joining.first(where: { !$0.hasAnswered }) {
-            progress = .waiting(for: OutputWait(.opening, of: lane.member.name))
+        if let feed = joining.first(where: { !$0.hasAnswered }) {
+            progress = .waiting(for: OutputWait(.opening, of: feed.member.name))
             return Self.interval
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
@@ -112,11 +111,11 @@ final class MemberChange: @unchecked Sendable {
 
     private func settle(_ context: AudioOutputContext, _ now: HostInstant, _ deadline: HostInstant) -> Duration? {
         if isSuperseded() { return end(.superseded) }
-        for lane in joining {
-            if let failure = lane.failure {
-                leaveOut(lane, failure)
-            } else if now >= deadline, let wait = lane.member.wait {
-                leaveOut(lane, OutputError(.unavailable, Self.sentence(wait)))
+        for feed in joining {
+            if let failure = feed.failure {
+                leaveOut(feed, failure)
+            } else if now >= deadline, let wait = feed.member.wait {
+                leaveOut(feed, OutputError(.unavailable, Self.sentence(wait)))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
@@ -148,7 +147,7 @@ final class MemberChange: @unchecked Sendable {
                 let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.joint(from: wanted)
                 return (moment, state.history.sound(from: moment), state.hasFinished, state.flushes)
             }
-            for lane in joining { lane.fill(sound, from: moment, isAll: isAll) }
+            for feed in joining { feed.fill(sound, from: moment, isAll: isAll) }
             return (moment, flushes)
         }
         phase = .filling(moment, flushes: flushes, until: now.advanced(by: Self.fillingPatience))
@@ -160,11 +159,11 @@ final class MemberChange: @unchecked Sendable {
     ) -> Duration? {
         if isSuperseded() { return end(.superseded) }
         guard flushes == group.state.withLock({ $0.flushes }) else { return beginFilling(context, now) }
-        for lane in joining {
-            if let failure = lane.failure {
-                leaveOut(lane, failure)
-            } else if now >= deadline, !isFull(lane, moment) {
-                leaveOut(lane, OutputError(.failed, "\(lane.member.name) takes no sound."))
+        for feed in joining {
+            if let failure = feed.failure {
+                leaveOut(feed, failure)
+            } else if now >= deadline, !isFull(feed, moment) {
+                leaveOut(feed, OutputError(.failed, "\(feed.member.name) takes no sound."))
             }
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
@@ -192,33 +191,33 @@ final class MemberChange: @unchecked Sendable {
     }
 
     /// Whether an output holds what a start at a film moment needs.
-    private func isFull(_ lane: GroupLane, _ moment: MediaTime) -> Bool {
-        let status = lane.renderer.status
+    private func isFull(_ feed: MemberFeed, _ moment: MediaTime) -> Bool {
+        let status = feed.renderer.status
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
-        return (until - moment).duration >= lane.member.preroll && lane.member.isReadyToStart
+        return (until - moment).duration >= feed.member.preroll && feed.member.isReadyToStart
     }
 
     /// How far ahead the change must be known to everybody. What has been handed to a device is not taken back for it.
     private var lead: Duration {
-        let stops = leaving.map { lane in
-            let latency = lane.member.latency
+        let stops = leaving.map { feed in
+            let latency = feed.member.latency
             return max(latency.stopLead, latency.delay)
         }
         return max(joining.map(\.member.latency.startLead).max() ?? .zero, stops.max() ?? .zero)
     }
 
     private func changeOver(at moment: MediaTime?) {
-        for lane in joining { lane.take(.playing, gate: FilmGate(opens: moment)) }
-        for lane in leaving { lane.take(.leaving, gate: FilmGate(closes: moment)) }
+        for feed in joining { feed.take(.playing, gate: OutputGate(opens: moment)) }
+        for feed in leaving { feed.take(.leaving, gate: OutputGate(closes: moment)) }
         group.state.withLock { state in
-            state.members = wish.members.filter { member in state.lanes.contains { $0.member === member } }
+            state.members = wish.members.filter { member in state.feeds.contains { $0.member === member } }
         }
     }
 
     private func note(_ moment: MediaTime, _ host: HostInstant, _ context: AudioOutputContext) {
-        for lane in joining { context.events.note(.outputJoined(output: lane.id, media: moment, host: host)) }
-        for lane in leaving { context.events.note(.outputLeft(output: lane.id, media: moment, host: host)) }
+        for feed in joining { context.events.note(.outputJoined(output: feed.id, media: moment, host: host)) }
+        for feed in leaving { context.events.note(.outputLeft(output: feed.id, media: moment, host: host)) }
     }
 
     private func conclude(
@@ -237,7 +236,7 @@ final class MemberChange: @unchecked Sendable {
     /// The old outputs are given back; the new ones are heard without limits from now on.
     private func finish(at moment: MediaTime, host: HostInstant?, _ context: AudioOutputContext) -> Duration? {
         if let host { note(moment, host, context) }
-        for lane in joining { lane.take(.playing, gate: FilmGate()) }
+        for feed in joining { feed.take(.playing, gate: OutputGate()) }
         remove(leaving)
         context.room.raise()
         return end(.changed(at: moment, without: refusals))
@@ -252,10 +251,10 @@ final class MemberChange: @unchecked Sendable {
         return true
     }
 
-    private func leaveOut(_ lane: GroupLane, _ error: OutputError) {
-        refusals.append(RouteChange.Refusal(output: lane.member.name, error: error))
-        joining.removeAll { $0 === lane }
-        remove([lane])
+    private func leaveOut(_ feed: MemberFeed, _ error: OutputError) {
+        refusals.append(RouteChange.Refusal(output: feed.member.name, error: error))
+        joining.removeAll { $0 === feed }
+        remove([feed])
     }
 
     private func refuse() -> Duration? {
@@ -273,10 +272,10 @@ final class MemberChange: @unchecked Sendable {
         joining = []
     }
 
-    private func remove(_ lanes: [GroupLane]) {
-        guard !lanes.isEmpty else { return }
-        group.state.withLock { state in state.lanes.removeAll { lane in lanes.contains { $0 === lane } } }
-        group.close(lanes)
+    private func remove(_ feeds: [MemberFeed]) {
+        guard !feeds.isEmpty else { return }
+        group.state.withLock { state in state.feeds.removeAll { feed in feeds.contains { $0 === feed } } }
+        group.close(feeds)
     }
 
     private func end(_ outcome: RouteChange) -> Duration? {

@@ -6,7 +6,7 @@ import Testing
 @testable import TalkieTestKit
 
 /// Devices that are lost, return and are replaced in mid-film, on virtual time.
-@Suite struct PlayoutKeeperTests {
+@Suite struct DeviceFailoverTests {
     /// A rig that has played for two seconds, and the line it plays on.
     private func playing() throws -> (rig: CardRig, line: TimebaseSegment) {
         let rig = try CardRig()
@@ -57,7 +57,7 @@ import Testing
         // Another way to the ear takes another time.
         let other = device(rig, latency: .milliseconds(60), into: heard)
         let devices = Lock(["headphones": other])
-        rig.card.supply = PlayoutKeeper.Supply {
+        rig.card.supply = DeviceFailover.Supply {
             ["nothing", "headphones"]
         } open: { name in
             devices.withLock { $0[name] }
@@ -78,7 +78,7 @@ import Testing
         let returned = device(rig, latency: .milliseconds(5), into: heard)
         let back = rig.clock.now.advanced(by: .milliseconds(2200))
         let devices = Lock(["virtual card": returned])
-        rig.card.supply = PlayoutKeeper.Supply { [clock = rig.clock] name in
+        rig.card.supply = DeviceFailover.Supply { [clock = rig.clock] name in
             clock.now >= back ? devices.withLock { $0[name] } : nil
         }
         rig.device.isGone = true
@@ -98,7 +98,7 @@ import Testing
         let (there, here) = (Lock<[CardRig.Frame]>([]), Lock<[CardRig.Frame]>([]))
         let other = device(rig, latency: .milliseconds(60), into: there)
         let devices = Lock(["headphones": other])
-        rig.card.supply = PlayoutKeeper.Supply {
+        rig.card.supply = DeviceFailover.Supply {
             ["headphones"]
         } open: { name in
             devices.withLock { $0[name] }
@@ -122,7 +122,7 @@ import Testing
     @Test func aCardThatComesAndGoesIsNotOpenedInCircles() throws {
         let (rig, _) = try playing()
         let opened = Lock(0)
-        rig.card.supply = PlayoutKeeper.Supply { [clock = rig.clock, format = rig.format] _ in
+        rig.card.supply = DeviceFailover.Supply { [clock = rig.clock, format = rig.format] _ in
             opened.withLock { $0 += 1 }
             let device = VirtualPlayoutDevice(clock: clock, format: format)
             device.isGone = true

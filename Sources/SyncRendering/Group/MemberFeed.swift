@@ -1,9 +1,8 @@
 internal import MediaCore
-internal import SyncRendering
 internal import Synchronization
 
 /// One member of a group with a renderer of its own, and the thread that opens it, again and again if need be.
-final class GroupLane: Sendable {
+final class MemberFeed: Sendable {
     private enum Condition {
         case opening, open
         case failed(OutputError)
@@ -36,7 +35,7 @@ final class GroupLane: Sendable {
     /// - Parameter delay: how much later than the group this member is to be heard.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, delay: Duration = .zero
+        work: GroupWork, scope: GroupScope, delay: Duration = .zero
     ) {
         self.member = member
         self.id = id
@@ -45,8 +44,8 @@ final class GroupLane: Sendable {
         part = Lock(role)
         fed = Atomic(role == .playing)
         timebase = Timebase(gating: context.timebase)
-        if role == .joining { timebase.setGate(FilmGate(isShut: true)) }
-        renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events)
+        if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
+        renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events, group: scope)
         renderer.delay = delay
     }
 
@@ -64,7 +63,7 @@ final class GroupLane: Sendable {
 
     /// Takes another part from now on, and is heard in the part of the film that the gate leaves open. The group makes
     /// these calls one at a time.
-    func take(_ role: Role, gate: FilmGate) {
+    func take(_ role: Role, gate: OutputGate) {
         part.withLock { $0 = role }
         timebase.setGate(gate)
         renderer.timebaseDidChange(timebase.snapshot)
@@ -73,7 +72,7 @@ final class GroupLane: Sendable {
     /// Begins anew with this sound, ready to be heard from a film moment on, and silent until the gate is opened. The
     /// caller keeps other sound away meanwhile.
     func fill(_ sound: [SampleBuffer], from moment: MediaTime, isAll: Bool) {
-        timebase.setGate(FilmGate(isShut: true, opens: moment))
+        timebase.setGate(OutputGate(isShut: true, opens: moment))
         renderer.flush()
         fed.store(true, ordering: .releasing)
         for buffer in sound { renderer.enqueue(buffer) }

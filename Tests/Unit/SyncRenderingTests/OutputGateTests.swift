@@ -5,7 +5,7 @@ import Testing
 @testable import SyncRendering
 
 /// Lines seen through a gate, by outputs that join or leave in mid-film.
-@Suite struct FilmGateTests {
+@Suite struct OutputGateTests {
     private let clock = ManualClock(HostInstant(nanoseconds: 0))
     private let synchronizer: RenderSynchronizer
     private let gated: Timebase
@@ -30,7 +30,7 @@ import Testing
 
     @Test func aShutGateStandsWhereTheOutputIsToBegin() {
         synchronizer.setRate(1, time: film(10))
-        gated.setGate(FilmGate(isShut: true, opens: film(15)))
+        gated.setGate(OutputGate(isShut: true, opens: film(15)))
         #expect(seen(1) == (0, 15))
         #expect(seen(100) == (0, 15))
         #expect(gated.snapshot.upcoming.rate == 0)
@@ -38,7 +38,7 @@ import Testing
 
     @Test func timeRunsFromTheVeryMomentAtWhichTheGateOpens() {
         synchronizer.setRate(1, time: film(10))
-        gated.setGate(FilmGate(opens: film(15)))
+        gated.setGate(OutputGate(opens: film(15)))
         #expect(seen(4.999) == (0, 15))
         #expect(seen(5) == (1, 15))
         #expect(seen(7) == (1, 17))
@@ -47,7 +47,7 @@ import Testing
 
     @Test func timeStandsFromTheVeryMomentAtWhichTheGateCloses() {
         synchronizer.setRate(2, time: film(10))
-        gated.setGate(FilmGate(closes: film(16)))
+        gated.setGate(OutputGate(closes: film(16)))
         #expect(seen(2.5) == (2, 15))
         #expect(seen(3) == (0, 16))
         #expect(seen(9) == (0, 16))
@@ -56,7 +56,7 @@ import Testing
     @Test func aStartThatWasAnnouncedAndHasBegunLeavesRoomForTheEnd() {
         synchronizer.setRate(1, time: film(10), atHostTime: at(1))
         clock.advance(by: .seconds(2))
-        gated.setGate(FilmGate(closes: film(15)))
+        gated.setGate(OutputGate(closes: film(15)))
         #expect(seen(5.9) == (1, 14.9))
         #expect(seen(6) == (0, 15))
     }
@@ -65,10 +65,10 @@ import Testing
         synchronizer.setRate(1, time: film(10))
         clock.advance(by: .seconds(1))
         synchronizer.setRate(0, atHostTime: at(2))
-        gated.setGate(FilmGate(closes: film(15)))
+        gated.setGate(OutputGate(closes: film(15)))
         #expect(seen(1.5) == (1, 11.5))
         #expect(seen(3) == (0, 12))
-        gated.setGate(FilmGate(opens: film(15)))
+        gated.setGate(OutputGate(opens: film(15)))
         #expect(seen(1.5).rate == 0)
         #expect(seen(3).rate == 0)
     }
@@ -76,21 +76,21 @@ import Testing
     @Test func aStartThatLiesAheadOpensTheGateWhereTheFilmPassesIt() {
         synchronizer.setRate(0, time: film(10))
         synchronizer.setRate(1, time: film(10), atHostTime: at(5))
-        gated.setGate(FilmGate(opens: film(12)))
+        gated.setGate(OutputGate(opens: film(12)))
         #expect(seen(6).rate == 0)
         #expect(seen(8) == (1, 13))
-        gated.setGate(FilmGate(opens: film(9)))
+        gated.setGate(OutputGate(opens: film(9)))
         #expect(seen(6) == (1, 11))
-        gated.setGate(FilmGate(closes: film(9)))
+        gated.setGate(OutputGate(closes: film(9)))
         #expect(seen(6).rate == 0)
     }
 
     @Test func whereAThirdStretchWouldBeNeededNothingIsHeardOnTheWrongSide() {
         synchronizer.setRate(1, time: film(10))
         synchronizer.setRate(0, atHostTime: at(8))
-        gated.setGate(FilmGate(opens: film(15)))
+        gated.setGate(OutputGate(opens: film(15)))
         for second in stride(from: 0.0, to: 12, by: 0.5) { #expect(seen(second).rate == 0) }
-        gated.setGate(FilmGate(closes: film(15)))
+        gated.setGate(OutputGate(closes: film(15)))
         #expect(seen(4.9).rate == 1)
         for second in stride(from: 5.0, to: 12, by: 0.5) { #expect(seen(second).rate == 0) }
     }
@@ -100,7 +100,7 @@ import Testing
         delayed.delay = .milliseconds(250)
         synchronizer.setRate(1, time: film(10), atHostTime: at(1))
         let gated = Timebase(gating: delayed)
-        gated.setGate(FilmGate(opens: film(12)))
+        gated.setGate(OutputGate(opens: film(12)))
         #expect(gated.snapshot.upcoming.hostAnchor == at(3.25))
     }
 }

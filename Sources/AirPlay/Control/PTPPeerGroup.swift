@@ -3,7 +3,7 @@ internal import PTP
 
 /// Speakers that play one sound together: one group name, and a list of addresses that each of them is told whenever
 /// one comes or goes. Any thread.
-public final class SpeakerEnsemble: Sendable {
+public final class PTPPeerGroup: Sendable {
     /// An upper-case UUID.
     let identifier = UniqueName.uuid()
 

@@ -1,9 +1,9 @@
 import MediaCore
 import Testing
 
-@testable import AirPlay
+@testable import SyncRendering
 
-@Suite struct SoundHistoryTests {
+@Suite struct ReplayBufferTests {
     private func time(_ milliseconds: Int64) -> MediaTime { MediaTime(value: milliseconds, timescale: 1000) }
 
     /// A buffer of packets of 20 ms each.
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func whatJoinsBeginsAtAJointAndWhatGoesBeforeIsForDecodersOnly() throws {
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         for start in stride(from: Int64(0), to: 3000, by: 1000) { history.append(buffer(at: start, packets: 50)) }
         let joint = history.joint(from: time(1505))
         #expect(joint == time(1520))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func aBufferThatBeginsAtTheMomentIsTakenWhole() {
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         for start in stride(from: Int64(0), to: 1000, by: 100) { history.append(buffer(at: start, packets: 5)) }
         let sound = history.sound(from: time(500))
         #expect(sound.map(\.presentationTime) == [300, 400, 500, 600, 700, 800, 900].map { time($0) })
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func decodedSoundIsCutAtTheFrame() throws {
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         let format = PCMFormat(sampleRate: 1000, layout: .stereo)
         let block = PCMBlock(format: format, capacity: 1000)
         block.frames = 1000
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func itForgetsWhatIsPastAndCountsItsBytes() {
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         for start in stride(from: Int64(0), to: 100_000, by: 100) { history.append(buffer(at: start, packets: 5)) }
         #expect(history.byteCount == 5000)
         history.trim(before: time(90_000))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func aBufferWithoutATimeFollowsOn() {
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         history.append(buffer(at: 0, packets: 5))
         var loose = buffer(at: 100, packets: 5)
         loose.presentationTime = nil

@@ -1,8 +1,7 @@
 internal import MediaCore
-public import SyncRendering
 
 // Members that change in mid-film; docs/decisions/0007-changes-of-route.md tells why in this way.
-extension SpeakerGroup {
+extension OutputGroup {
     /// Makes these outputs the ones that play, without a gap and without reading the film anew.
     ///
     /// Members that stay are not touched. Those that are new are opened and brought up to the film while the old ones
@@ -17,7 +16,6 @@ extension SpeakerGroup {
     ///   - members: none twice; an empty list is refused.
     ///   - done: called once, on the group's own thread or the caller's; must return at once.
     public func change(to members: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void) {
-        for case let speaker as AirPlaySpeaker in members { speaker.join(ensemble) }
         changes.ask(MemberChanges.Wish(members: members, done: done))
         guard !work.changesByHand, changes.takeOver() else { return }
         _ = work.run("route change") { [self] in
@@ -87,7 +85,7 @@ final class MemberChanges: Sendable {
         }
     }
 
-    func current(for group: SpeakerGroup) -> MemberChange? {
+    func current(for group: OutputGroup) -> MemberChange? {
         state.withLock { state in
             if let current = state.current { return current }
             guard let wish = state.waiting else {

@@ -4,7 +4,7 @@ public import SyncRendering
 
 /// What a speaker was told: film moment `media` is heard at `moment` of the clock it plays by, and from there film
 /// passes at `speed`. Never rewritten; where it lies on this computer's clock follows from the timeline as known.
-struct ToldLine: Hashable, Sendable {
+struct SentAnchor: Hashable, Sendable {
     var media: MediaTime
     var moment: PTPInstant
     var speed: Double
@@ -36,7 +36,7 @@ struct ToldLine: Hashable, Sendable {
 
 extension AirPlaySpeaker {
     /// What the speaker has been told to play by; nil when it is silent.
-    func holds(_ line: ToldLine?) { state.withLock { $0.told = line } }
+    func holds(_ line: SentAnchor?) { state.withLock { $0.told = line } }
 
     /// Whether a clock that stalled is reason enough for a new session: a speaker that stalls in each is of that habit,
     /// and left alone.
@@ -50,7 +50,7 @@ extension AirPlaySpeaker {
     private static let mostRenewals = 2
 
     /// Where the speaker's sound lies, once its clock has run at another rate than this computer's.
-    public var heldLine: TimebaseSegment? {
+    public var remoteTimeline: TimebaseSegment? {
         let (told, session) = state.withLock { ($0.told, $0.session) }
         guard let told, let timeline = session?.timeline, timeline.isSteered else { return nil }
         return told.segment(on: timeline, at: .now)

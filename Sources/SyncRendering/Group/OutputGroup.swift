@@ -1,24 +1,24 @@
 public import MediaCore
-public import SyncRendering
 
-/// Several outputs behind one renderer: AirPlay speakers, and this computer's sound card may be one of them.
+/// Several outputs behind one renderer: speakers across the network, and this computer's sound card may be one of them.
 ///
-/// Each member has a lane of its own, with its own feeder: what one speaker takes untouched is decoded for the card,
+/// Each member has a feed of its own: what one speaker takes untouched is decoded for the card,
 /// and a member that is slow, lost or not there yet holds nobody up. All read one timebase, so that a start is one
-/// host instant for every member; AirPlay members also share a group name and a list of peers. They must have been
-/// made with one `PTPDirectory`, so that one grandmaster serves them all.
+/// host instant for every member. What members of one kind share beyond that they find in the `GroupScope` of their
+/// context: AirPlay speakers, a group name and a list of peers. These must have been made with one `PTPDirectory`, so
+/// that one grandmaster serves them all.
 ///
 /// A member that cannot be had at the start is tried again while the film plays, and joins in sync. Members change in
 /// mid-film (`change(to:)`). `OutputID` of a member is the group's own plus a number that it keeps: the members given
 /// at the start are 0, 1, …, and whoever comes first later gets the next.
-public final class SpeakerGroup: AudioOutput {
+public final class OutputGroup: AudioOutput {
     private let givenName: String?
     let codecs: any AudioCodecs
     let work: GroupWork
-    let ensemble = SpeakerEnsemble()
+    let scope = GroupScope()
     let changes = MemberChanges()
     let state: Lock<State>
-    /// Held while sound goes to the lanes, so that a lane that joins misses none and gets none twice. Taken before
+    /// Held while sound goes to the feeds, so that a feed that joins misses none and gets none twice. Taken before
     /// `state`.
     let feeding = Lock<Void>(())
 
@@ -29,7 +29,7 @@ public final class SpeakerGroup: AudioOutput {
         var known: [any AudioOutput]
         /// Loudness within the group, by number.
         var shares: [Float]
-        var lanes: [GroupLane] = []
+        var feeds: [MemberFeed] = []
         var context: AudioOutputContext?
         var format: AudioFormat?
         /// Nil leaves every member as its owner left it.
@@ -41,7 +41,7 @@ public final class SpeakerGroup: AudioOutput {
         var fedUntil: MediaTime?
         /// The flush from a film time on that was asked for last.
         var partialFlush: GroupFlush?
-        var history = SoundHistory()
+        var history = ReplayBuffer()
         /// No more sound follows what is in the history.
         var hasFinished = false
         /// Counts flushes: what was brought up to the film before one is void.
@@ -80,7 +80,6 @@ public final class SpeakerGroup: AudioOutput {
             State(
                 members: members, known: members, shares: [Float](repeating: 1, count: members.count),
                 delays: [Duration](repeating: .zero, count: members.count)))
-        for case let speaker as AirPlaySpeaker in members { speaker.join(ensemble) }
     }
 
     // MARK: Who is in it
@@ -108,10 +107,10 @@ public final class SpeakerGroup: AudioOutput {
 
     // MARK: What it costs
 
-    var lanes: [GroupLane] { state.withLock { $0.lanes } }
+    var feeds: [MemberFeed] { state.withLock { $0.feeds } }
 
-    /// Lanes whose members play, or are being opened for a start.
-    private var playing: [GroupLane] { lanes.filter { $0.role == .playing } }
+    /// Feeds whose members play, or are being opened for a start.
+    private var playing: [MemberFeed] { feeds.filter { $0.role == .playing } }
 
     /// Those that play; before any does, all of them.
     var active: [any AudioOutput] {
@@ -131,7 +130,7 @@ public final class SpeakerGroup: AudioOutput {
 
     /// Including those that are about to join: their sound is read before they play.
     public var desiredDepth: Duration {
-        let joining = lanes.filter { $0.role == .joining && $0.isOpen }.map(\.member.desiredDepth)
+        let joining = feeds.filter { $0.role == .joining && $0.isOpen }.map(\.member.desiredDepth)
         return max(active.map(\.desiredDepth).max() ?? .zero, joining.max() ?? .zero)
     }
 
@@ -145,10 +144,10 @@ public final class SpeakerGroup: AudioOutput {
         let settled = isDrained
         let most = open.map(\.member.preroll).max() ?? .zero
         var least: MediaTime?
-        for lane in open {
-            guard let until = lane.renderer.status.acceptedUntil else { return nil }
+        for feed in open {
+            guard let until = feed.renderer.status.acceptedUntil else { return nil }
             // A card that takes less than a speaker needs is no less ready than the speaker.
-            let reached = settled ? until : until.advanced(by: most - lane.member.preroll)
+            let reached = settled ? until : until.advanced(by: most - feed.member.preroll)
             least = min(least ?? reached, reached)
         }
         guard !settled, let least, let fed else { return least }
@@ -157,9 +156,9 @@ public final class SpeakerGroup: AudioOutput {
 
     public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
     public var earliestStart: HostInstant? { active.compactMap(\.earliestStart).max() }
-    /// AirPlay members hold one line: they are served one time, and at most one of them is followed.
-    public var heldLine: TimebaseSegment? {
-        for lane in playing where lane.isOpen { if let line = lane.renderer.heldLine { return line } }
+    /// Members whose clock cannot be moved hold one line: they are served one time, and at most one of them is followed.
+    public var remoteTimeline: TimebaseSegment? {
+        for feed in playing where feed.isOpen { if let line = feed.renderer.remoteTimeline { return line } }
         return nil
     }
 
@@ -171,15 +170,15 @@ public final class SpeakerGroup: AudioOutput {
     }
 
     public var failure: OutputError? {
-        let lanes = playing
-        guard !lanes.isEmpty, lanes.allSatisfy({ $0.failure != nil }) else { return nil }
-        return lanes.first?.failure
+        let feeds = playing
+        guard !feeds.isEmpty, feeds.allSatisfy({ $0.failure != nil }) else { return nil }
+        return feeds.first?.failure
     }
 
     /// Why nothing is heard from one member at present. Any thread.
     public func failure(ofMember number: Int) -> OutputError? {
         guard let member = output(number: number) else { return nil }
-        return lanes.first { $0.member === member }?.failure
+        return feeds.first { $0.member === member }?.failure
     }
 
     // MARK: Sound
@@ -195,42 +194,42 @@ public final class SpeakerGroup: AudioOutput {
             throw OutputError(.unsupportedFormat, "a group of speakers takes sample buffers only")
         }
         let isReady = state.withLock { state in
-            guard let old = state.context, !state.lanes.isEmpty else { return false }
+            guard let old = state.context, !state.feeds.isEmpty else { return false }
             state.format = format
             return old.timebase === context.timebase && old.room === context.room && old.id == context.id
         }
-        // Each lane agrees on a new format with its member by itself.
+        // Each feed agrees on a new format with its member by itself.
         if isReady { return }
         close()
-        let lanes = state.withLock { state in
+        let feeds = state.withLock { state in
             state.context = context
             state.format = format
-            for member in state.members { state.lanes.append(lane(for: member, role: .playing, context, &state)) }
-            return state.lanes
+            for member in state.members { state.feeds.append(feed(for: member, role: .playing, context, &state)) }
+            return state.feeds
         }
-        for lane in lanes { lane.start(format) }
+        for feed in feeds { feed.start(format) }
         let deadline = HostInstant.now.advanced(by: Self.patience)
-        for lane in lanes { lane.waitForAnswer(until: deadline) }
-        guard !lanes.contains(where: \.isOpen) else { return }
-        for lane in lanes { lane.waitForAnswer(until: nil) }
-        if !lanes.contains(where: \.isOpen), let failure {
+        for feed in feeds { feed.waitForAnswer(until: deadline) }
+        guard !feeds.contains(where: \.isOpen) else { return }
+        for feed in feeds { feed.waitForAnswer(until: nil) }
+        if !feeds.contains(where: \.isOpen), let failure {
             close()
             throw failure
         }
     }
 
-    /// A new lane with everything that has been set so far.
-    func lane(
-        for member: any AudioOutput, role: GroupLane.Role, _ context: AudioOutputContext, _ state: inout State
-    ) -> GroupLane {
+    /// A new feed with everything that has been set so far.
+    func feed(
+        for member: any AudioOutput, role: MemberFeed.Role, _ context: AudioOutputContext, _ state: inout State
+    ) -> MemberFeed {
         let number = state.number(of: member)
-        let lane = GroupLane(
+        let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, delay: state.delays[number])
-        lane.renderer.allowsPassThrough = state.allowsPassThrough
-        if let gain = Self.gain(of: member, state.gain, state.shares[number]) { lane.renderer.setGain(gain) }
-        lane.renderer.setSpeed(state.speed)
-        return lane
+            work: work, scope: scope, delay: state.delays[number])
+        feed.renderer.allowsPassThrough = state.allowsPassThrough
+        if let gain = Self.gain(of: member, state.gain, state.shares[number]) { feed.renderer.setGain(gain) }
+        feed.renderer.setSpeed(state.speed)
+        return feed
     }
 
     /// Beyond this a group that holds as many bytes as it may takes no more for now.
@@ -238,12 +237,12 @@ public final class SpeakerGroup: AudioOutput {
 
     public func accept(_ buffer: SampleBuffer) -> Bool {
         feeding.withLock { _ in
-            let lanes = state.withLock { state -> [GroupLane]? in
+            let feeds = state.withLock { state -> [MemberFeed]? in
                 guard let context = state.context else { return nil }
                 let playhead = context.timebase.currentTime
                 let late = playhead.advanced(by: .zero - Self.lateness)
                 state.history.trim(before: late)
-                if state.history.byteCount >= SoundHistory.byteLimit, let end = state.history.end,
+                if state.history.byteCount >= ReplayBuffer.byteLimit, let end = state.history.end,
                     (end - playhead).duration > Self.leastDepth
                 {
                     return nil
@@ -251,13 +250,13 @@ public final class SpeakerGroup: AudioOutput {
                 state.history.append(buffer)
                 state.hasFinished = false
                 state.fedUntil = state.history.end
-                return state.lanes
+                return state.feeds
             }
-            guard let lanes, let context = state.withLock({ $0.context }) else { return false }
+            guard let feeds, let context = state.withLock({ $0.context }) else { return false }
             let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
-            for lane in lanes where lane.isFed {
-                lane.renderer.skip(to: late)
-                lane.renderer.enqueue(buffer)
+            for feed in feeds where feed.isFed {
+                feed.renderer.skip(to: late)
+                feed.renderer.enqueue(buffer)
             }
             return true
         }
@@ -266,20 +265,20 @@ public final class SpeakerGroup: AudioOutput {
     public func finish() {
         feeding.withLock { _ in
             state.withLock { $0.hasFinished = true }
-            for lane in lanes where lane.isFed { lane.renderer.finish() }
+            for feed in feeds where feed.isFed { feed.renderer.finish() }
         }
     }
 
     public func flush() {
         feeding.withLock { _ in
-            let lanes = state.withLock { state in
+            let feeds = state.withLock { state in
                 state.fedUntil = nil
                 state.history.removeAll()
                 state.hasFinished = false
                 state.flushes += 1
-                return state.lanes
+                return state.feeds
             }
-            for lane in lanes { lane.renderer.flush() }
+            for feed in feeds { feed.renderer.flush() }
         }
         changes.signal.raise()
     }
@@ -287,7 +286,7 @@ public final class SpeakerGroup: AudioOutput {
     // MARK: Control
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        for lane in lanes { lane.renderer.timebaseDidChange(snapshot) }
+        for feed in feeds { feed.renderer.timebaseDidChange(snapshot) }
         changes.signal.raise()
     }
 
@@ -295,17 +294,17 @@ public final class SpeakerGroup: AudioOutput {
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
         set {
-            let lanes = state.withLock { state in
+            let feeds = state.withLock { state in
                 state.allowsPassThrough = newValue
-                return state.lanes
+                return state.feeds
             }
-            for lane in lanes { lane.renderer.allowsPassThrough = newValue }
+            for feed in feeds { feed.renderer.allowsPassThrough = newValue }
         }
     }
 
     public func setSpeed(_ speed: Double) {
         state.withLock { $0.speed = speed }
-        for lane in lanes { lane.renderer.setSpeed(speed) }
+        for feed in feeds { feed.renderer.setSpeed(speed) }
     }
 
     /// Loudness of the whole group; each member's own is kept in proportion.
@@ -323,13 +322,13 @@ public final class SpeakerGroup: AudioOutput {
     /// How much later than the group's line an output is to be heard, whether it is a member or may become one;
     /// negative is earlier. A change takes effect as a jump of that member's sound. Any thread.
     public func setDelay(_ delay: Duration, of output: any AudioOutput) {
-        let lane = state.withLock { state -> GroupLane? in
+        let feed = state.withLock { state -> MemberFeed? in
             let number = state.number(of: output)
             guard state.delays[number] != delay else { return nil }
             state.delays[number] = delay
-            return state.lanes.first { $0.member === output }
+            return state.feeds.first { $0.member === output }
         }
-        lane?.renderer.delay = delay
+        feed?.renderer.delay = delay
     }
 
     /// Loudness of an output within the group, whether it is a member or may become one. Any thread.
@@ -357,12 +356,12 @@ public final class SpeakerGroup: AudioOutput {
     public var ownVolume: Double? { members.map { $0.ownVolume ?? 100 }.min() }
 
     private func applyGains() {
-        let (gain, lanes) = state.withLock { state in
-            var lanes: [(GroupLane, Float)] = []
-            for lane in state.lanes { lanes.append((lane, state.shares[state.number(of: lane.member)])) }
-            return (state.gain, lanes)
+        let (gain, feeds) = state.withLock { state in
+            var feeds: [(MemberFeed, Float)] = []
+            for feed in state.feeds { feeds.append((feed, state.shares[state.number(of: feed.member)])) }
+            return (state.gain, feeds)
         }
-        for (lane, share) in lanes { lane.renderer.setGain(Self.gain(of: lane.member, gain, share)) }
+        for (feed, share) in feeds { feed.renderer.setGain(Self.gain(of: feed.member, gain, share)) }
     }
 
     /// - Parameter share: the member's own within the group.
@@ -374,23 +373,23 @@ public final class SpeakerGroup: AudioOutput {
     /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting. A
     /// change of members that is under way is given up.
     public func close() {
-        let lanes = state.withLock { state in
+        let feeds = state.withLock { state in
             defer {
-                state.lanes = []
+                state.feeds = []
                 state.context = nil
                 state.fedUntil = nil
                 state.history.removeAll()
                 state.partialFlush = nil
                 state.flushes += 1
             }
-            return state.lanes
+            return state.feeds
         }
         changes.signal.raise()
-        close(lanes)
+        close(feeds)
     }
 
-    func close(_ lanes: [GroupLane]) {
-        let closers = lanes.map { lane in work.run("group closing") { lane.close() } }
+    func close(_ feeds: [MemberFeed]) {
+        let closers = feeds.map { feed in work.run("group closing") { feed.close() } }
         for closer in closers { closer?.join() }
     }
 }

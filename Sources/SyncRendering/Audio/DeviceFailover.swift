@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: what is not shared is touched by the pump's thread alone (`step`, `retire`); the rest is
 /// atomic or locked.
-public final class PlayoutKeeper: @unchecked Sendable {
+public final class DeviceFailover: @unchecked Sendable {
     /// Where devices come from. The closures are called on the pump's thread while it has no device, and may block.
     public struct Supply: Sendable {
         /// Names of devices that may take over, the likeliest first.
@@ -53,7 +53,7 @@ public final class PlayoutKeeper: @unchecked Sendable {
     // The pump's thread.
     private var device: (any PlayoutDevice)?
     private var adoptedAt: HostInstant
-    private var wait = PlayoutKeeper.firstWait
+    private var wait = DeviceFailover.firstWait
     private var nextTry = HostInstant(nanoseconds: 0)
     private var lostPlace: String?
 

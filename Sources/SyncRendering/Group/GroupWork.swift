@@ -1,9 +1,8 @@
 package import MediaCore
-package import SyncRendering
 
 /// Where a group's work is done: on threads of its own, or by the hand of a test.
 package struct GroupWork: Sendable {
-    /// Gives a lane's renderer its feeder.
+    /// Gives a feed's renderer its feeder.
     package var startRenderer: @Sendable (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
         $0.start(news: $1)
     }
@@ -11,7 +10,7 @@ package struct GroupWork: Sendable {
     package var run: @Sendable (_ name: String, @escaping @Sendable () -> Void) -> WorkerThread? = {
         WorkerThread.start(name: $0, $1)
     }
-    /// Whether a test carries out the changes of members itself, with `SpeakerGroup.advanceChange`.
+    /// Whether a test carries out the changes of members itself, with `OutputGroup.advanceChange`.
     package var changesByHand = false
 
     package init() {}

@@ -6,10 +6,10 @@ internal import Synchronization
 /// substitute plays, and the one that its name means since ALSA's configuration was changed.
 ///
 /// ALSA announces neither, so that it looks every other second, on a thread of its own, because opening a device blocks.
-final class SoundCardLookout: Sendable {
+final class DeviceMonitor: Sendable {
     private static let interval = Duration.seconds(2)
 
-    private let keeper: PlayoutKeeper
+    private let keeper: DeviceFailover
     private let wake: Signal
     private let open: @Sendable (String) -> ALSADevice?
     private let stopping = Atomic<Bool>(false)
@@ -19,7 +19,7 @@ final class SoundCardLookout: Sendable {
     /// - Parameters:
     ///   - wake: raised when the pump's thread has something to take over.
     ///   - open: opens a device in the pump's format.
-    init(keeper: PlayoutKeeper, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
+    init(keeper: DeviceFailover, wake: Signal, open: @escaping @Sendable (String) -> ALSADevice?) {
         (self.keeper, self.wake, self.open) = (keeper, wake, open)
     }
 

@@ -1,9 +1,8 @@
 internal import MediaCore
-internal import SyncRendering
 
 /// The film's sound from just behind the playhead up to where it has been read: what an output that joins in mid-film
 /// begins with, so that nothing has to be read twice.
-struct SoundHistory {
+struct ReplayBuffer {
     /// More than four minutes of lossless stereo; what is larger is read less far ahead.
     static let byteLimit = 64 << 20
     /// Sound before the first moment that is to be heard, so that a decoder has settled by then: an MP3 frame may refer
@@ -50,7 +49,7 @@ struct SoundHistory {
         }
     }
 
-    mutating func removeAll() { self = SoundHistory() }
+    mutating func removeAll() { self = ReplayBuffer() }
 
     /// The first film moment from one on at which packets join: sound can begin there on every output, also on those
     /// that take packets whole. The moment itself where nothing is known of it yet, or sound is not in packets.

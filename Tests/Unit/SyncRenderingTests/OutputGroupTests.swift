@@ -1,12 +1,11 @@
 import MediaCore
-import SyncRendering
 import TalkieTestKit
 import Testing
 
-@testable import AirPlay
+@testable import SyncRendering
 
 /// A group of recording outputs behind a real renderer; film time is turned by hand, the feeders are real threads.
-@Suite(.timeLimit(.minutes(1))) struct SpeakerGroupTests {
+@Suite(.timeLimit(.minutes(1))) struct OutputGroupTests {
     private let clock = ManualClock()
     private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
     private let synchronizer: RenderSynchronizer
@@ -19,8 +18,8 @@ import Testing
         renderer = AudioRenderer(synchronizer: synchronizer, codecs: SyntheticCodecs(), events: events)
     }
 
-    private func group(_ members: [any AudioOutput]) -> SpeakerGroup {
-        SpeakerGroup(members: members, codecs: SyntheticCodecs())
+    private func group(_ members: [any AudioOutput]) -> OutputGroup {
+        OutputGroup(members: members, codecs: SyntheticCodecs())
     }
 
     private var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
@@ -184,5 +183,24 @@ import Testing
         renderer.setGain(0.5)
         group.setGain(0.5, ofMember: 1)
         #expect(eventually { members.map { $0.state.withLock { $0.gain } } == [0.5, 0.25] })
+    }
+
+    /// What speakers of one network have in common.
+    private final class Club: Sendable {}
+
+    @Test func membersFindWhatTheyShareInTheirContext() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        let newcomer = RecordingOutput()
+        let group = group(members)
+        renderer.setOutput(group)
+        renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { members.allSatisfy { $0.state.withLock { $0.context != nil } } })
+        group.change(to: members + [newcomer]) { _ in }
+        #expect(eventually { newcomer.state.withLock { $0.context != nil } })
+        let scopes = (members + [newcomer]).compactMap { $0.state.withLock { $0.context?.group } }
+        let clubs = scopes.map { $0.shared { Club() } }
+        #expect(clubs.count == 3 && clubs.allSatisfy { $0 === clubs[0] }, "one club for all, who joined later included")
     }
 }

@@ -1,5 +1,4 @@
 public import MediaCore
-public import SyncRendering
 
 /// What became of a change of the outputs that play.
 public enum RouteChange: Sendable {
