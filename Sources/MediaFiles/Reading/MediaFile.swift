@@ -57,14 +57,20 @@ public final class MediaFile: MediaSource {
         let sharesReader = address.kind == .pipe || context.managesOwnInputs || !context.hasRandomAccess
         let tracks = inspection.tracks(starts: starts)
         let duration = inspection.duration(of: context, tracks: tracks)
+        // A server without ranges that says how long the film is sends it again.
+        let canReopen =
+            sharesReader && address.kind == .network && !context.managesOwnInputs && context.byteCount != nil
         summary = MediaSummary(
             container: Self.shortName(of: formatName), tracks: tracks, duration: duration,
             title: context.metadata("title"),
-            isSeekable: context.canSeek,
+            isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil)
         if sharesReader {
             let demuxer = SharedDemuxer(
-                context, tracks: tracks, origin: origin, jumps: jumps, options: options)
+                context, tracks: tracks, origin: origin, jumps: jumps, options: options,
+                reopening: canReopen
+                    ? Self.reopening(address, options, cancellation, tracks, streamIDs, formatName, origin, jumps)
+                    : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
             (probed, shared) = (Lock(context), Lock(nil))
@@ -103,6 +109,30 @@ public final class MediaFile: MediaSource {
     /// Stops opening and reading on every reader of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 
+    /// Opens the film once more, for its one reader.
+    private static func reopening(
+        _ address: InputAddress, _ options: ReadOptions, _ cancellation: Cancellation, _ tracks: [Track],
+        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps
+    ) -> SharedDemuxer.Reopening {
+        let format = formatName.split(separator: ",").first.map(String.init)
+        return { () throws(MediaError) in
+            let context = try DemuxContext(address, options: options, cancellations: [cancellation], format: format)
+            var streams: [UnsafeMutablePointer<AVStream>] = []
+            for track in tracks {
+                guard let stream = stream(for: track, in: context, ids) else {
+                    throw MediaError(
+                        .readFailed,
+                        "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
+                }
+                streams.append(stream)
+            }
+            if context.stampsMayJump {
+                context.follower = JumpFollower(jumps, streams: streams, origin: origin, hasPositions: true)
+            }
+            return (context, streams)
+        }
+    }
+
     /// Lets a context look out for jumping stamps, where there may be any.
     private func follow(_ context: DemuxContext) {
         guard context.stampsMayJump else { return }
@@ -114,6 +144,12 @@ public final class MediaFile: MediaSource {
     }
 
     private func stream(for track: Track, in context: DemuxContext) -> UnsafeMutablePointer<AVStream>? {
+        Self.stream(for: track, in: context, streamIDs)
+    }
+
+    private static func stream(
+        for track: Track, in context: DemuxContext, _ streamIDs: [Int: Int32]
+    ) -> UnsafeMutablePointer<AVStream>? {
         let wanted: AVMediaType = track.kind == .audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO
         let streams = context.streams
         if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,

@@ -8,9 +8,9 @@ internal import MediaCore
 /// one; when nothing moves for a second the film is interleaved worse than that, and twice the window is allowed.
 /// Beyond it the oldest samples of the slow track are lost, which is marked by a discontinuity.
 ///
-/// `@unchecked Sendable`: the context is used only by the thread that has set `isReading`; the rest lies in `state`.
+/// `@unchecked Sendable`: the context is used, and exchanged, only by the thread that has set `isReading`; the rest lies in `state`.
 final class SharedDemuxer: @unchecked Sendable {
-    private struct State {
+    struct State {
         var lanes: [SharedLane] = []
         var isReading = false
         var isAtEnd = false
@@ -31,18 +31,31 @@ final class SharedDemuxer: @unchecked Sendable {
         case wait
     }
 
-    private let context: DemuxContext
+    /// The input once more from its start, with the stream of each track.
+    typealias Reopening = @Sendable () throws(MediaError) -> (DemuxContext, streams: [UnsafeMutablePointer<AVStream>])
+
+    var context: DemuxContext
+    /// For a server that sends a film from its start only; nil where nothing can be opened again.
+    let reopening: Reopening?
     private let jumps: StampJumps
-    private let state: Lock<State>
+    private let origin: MediaTime
+    private let batch: Duration
+    let state: Lock<State>
     /// One per lane, raised when something for it may have changed.
     private let news: [Signal]
-    private let windowBytes: Int
+    let windowBytes: Int
     private let stop = Cancellation()
     /// How long a track waits for another whose window is full.
     private static let patience = Duration.seconds(1)
 
-    init(_ context: DemuxContext, tracks: [Track], origin: MediaTime, jumps: StampJumps, options: ReadOptions) {
+    init(
+        _ context: DemuxContext, tracks: [Track], origin: MediaTime, jumps: StampJumps, options: ReadOptions,
+        reopening: Reopening? = nil
+    ) {
         self.context = context
+        self.reopening = reopening
+        self.origin = origin
+        batch = options.audioBatch
         self.jumps = jumps
         windowBytes = max(1 << 20, options.windowBytes)
         var initial = State()
@@ -191,11 +204,14 @@ final class SharedDemuxer: @unchecked Sendable {
         var landed: MediaTime?
         var failure: MediaError?
         do throws(MediaError) {
-            guard context.canSeek else {
+            if !context.canSeek, reopening != nil {
+                landed = try readOn(to: time, mode: mode, leader: leader.track)
+            } else if !context.canSeek {
                 throw MediaError(.unsupported, "this input cannot be wound back or forth; save it to a file first")
+            } else {
+                let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
+                landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)
             }
-            let plan = SeekPlan(track: leader.track, stream: leader.stream, target: time, mode: mode)
-            landed = try plan.run(on: context, packager: leader.packager, epoch: leader.epoch, jumps: jumps)
         } catch { failure = error }
         state.withLock { state in
             state.jumps += 1
@@ -205,5 +221,23 @@ final class SharedDemuxer: @unchecked Sendable {
         }
         if let failure { throw failure }
         return landed
+    }
+
+    /// Opens the input again and reads on from its start.
+    func reopen(for time: MediaTime, mode: SeekMode) throws(MediaError) {
+        guard let reopening else { return }
+        let (fresh, streams) = try reopening()
+        fresh.waiting.add(stop)
+        context = fresh
+        state.withLock { state in
+            for (index, stream) in streams.enumerated() {
+                let track = state.lanes[index].track
+                let packager = PacketPackager(
+                    track: track, stream: stream, clock: TrackClock(stream: stream, origin: origin), batch: batch)
+                state.lanes[index].rebind(to: stream.pointee.index, packager)
+                state.lanes[index].reset(time, mode: mode)
+            }
+        }
+        keepActiveLanes()
     }
 }

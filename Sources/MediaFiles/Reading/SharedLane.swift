@@ -4,7 +4,7 @@ internal import MediaCore
 /// One track's window on a shared input: samples read because another track needed to get past them.
 struct SharedLane {
     let track: Track
-    let stream: Int32
+    private(set) var stream: Int32
     var packager: PacketPackager
     /// Somebody reads this track.
     var isActive = false
@@ -24,6 +24,8 @@ struct SharedLane {
     private var hasLost = false
     /// What comes is of no use until decoding can begin again.
     private var awaitsSync = false
+    /// Film time up to which the input has shown samples of this track.
+    private(set) var front: MediaTime?
     /// When the window was first found full, unless something was taken since.
     private var fullSince: HostInstant?
 
@@ -35,6 +37,7 @@ struct SharedLane {
 
     mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         if let found = packager.epoch(of: packet) { epoch = found }
+        if let moment = packager.filmTime(of: packet, shift: shift) { front = max(front ?? moment, moment) }
         packager.add(packet, shift: shift)
         collect()
     }
@@ -96,6 +99,22 @@ struct SharedLane {
         waiting.removeAll()
         head = 0
         bytes = 0
+    }
+
+    /// Gives up samples that end at or before a film time; nil gives up all.
+    mutating func forget(before limit: MediaTime?) {
+        while head < waiting.count, let buffer = waiting[head], limit.map({ (buffer.end ?? $0) <= $0 }) ?? true {
+            bytes -= buffer.encodedBytes
+            head += 1
+            hasLost = true
+        }
+        waiting.removeFirst(head)
+        head = 0
+    }
+
+    /// The input was opened again: packets of this track come from another stream, from the start on.
+    mutating func rebind(to stream: Int32, _ packager: PacketPackager) {
+        (self.stream, self.packager, front) = (stream, packager, nil)
     }
 
     mutating func reset(_ time: MediaTime, mode: SeekMode) {

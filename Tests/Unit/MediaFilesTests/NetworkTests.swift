@@ -61,6 +61,32 @@ import Testing
         try expectTogether(film, seconds: 1..<6)
     }
 
+    /// `python3 -m http.server` is such a one.
+    @Test func aFilmOfAServerWithoutRangesIsWoundForthAndBack() throws {
+        let server = try server()
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("whole/" + name(try clip())))
+        #expect(film.summary.isSeekable && !film.summary.isLive)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        // To the start, where it is; on; back; to what has just been read; on.
+        for second in [0, 3.5, 1.5, 1.5, 4.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 40)
+            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 16, timescale: 10))
+            let first = try #require(seen.pictures.first)
+            #expect(
+                first.start <= target + MediaTime(value: 1, timescale: 1000) && first.start + first.duration > target)
+            let flash = try #require(seen.flashes.first { $0.seconds > second + 0.1 })
+            let beep = try #require(heard.beeps.first { $0 > second + 0.1 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+        // The start costs nothing, and neither does going on.
+        #expect(server.requests == 3)
+    }
+
     @Test func anAddressThatMovedIsFollowed() throws {
         let server = try server()
         defer { server.stop() }
