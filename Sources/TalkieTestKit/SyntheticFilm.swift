@@ -11,12 +11,17 @@ public final class SyntheticFilm: MediaSource {
     public let sampleRate: Int
     let duration: MediaTime
     let audioStart: MediaTime
+    /// Pictures from one sync picture to the next.
+    let syncInterval: Int64
 
-    /// - Parameter audioStart: film time of the first sound.
+    /// - Parameters:
+    ///   - audioStart: film time of the first sound.
+    ///   - syncInterval: pictures from one sync picture to the next.
     public init(
         duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
-        audioStart: MediaTime = .zero
+        audioStart: MediaTime = .zero, syncInterval: Int64 = 24
     ) {
+        self.syncInterval = syncInterval
         self.duration = duration
         self.frame = frame
         self.sampleRate = sampleRate
@@ -88,9 +93,8 @@ final class SyntheticSound: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// One packet a picture; every 24th is a sync picture.
+/// One packet a picture; some are sync pictures.
 final class SyntheticPictures: SampleSource {
-    static let syncInterval: Int64 = 24
     let track: Track
     private let film: SyntheticFilm
     private let next = Atomic<Int64>(0)
@@ -113,11 +117,12 @@ final class SyntheticPictures: SampleSource {
             as: PacketBatch.Packet(presentationTime: time, duration: film.frame))
         return SampleBuffer(
             payload: .encodedVideo(format, batch), presentationTime: time, duration: film.frame,
-            flags: number % Self.syncInterval == 0 ? .sync : [])
+            flags: number % film.syncInterval == 0 ? .sync : [])
     }
 
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
-        let number = max(0, Int64(time.seconds / film.frame.seconds + 1e-9)) / Self.syncInterval * Self.syncInterval
+        let wanted = max(0, Int64(time.seconds / film.frame.seconds + 1e-9))
+        let number = wanted / film.syncInterval * film.syncInterval
         next.store(number, ordering: .relaxed)
         return film.frame * number
     }

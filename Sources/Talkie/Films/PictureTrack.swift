@@ -10,6 +10,8 @@ final class PictureTrack: @unchecked Sendable {
     let source: any SampleSource
     let decoder: any PictureDecoder
     private var ready: [SampleBuffer] = []
+    /// A packet that was read to find a place to begin.
+    private var found: SampleBuffer?
     private var sourceHasEnded = false
     private var failuresInARow = 0
 
@@ -24,21 +26,62 @@ final class PictureTrack: @unchecked Sendable {
     }
 
     /// Goes to a film time; a source that cannot stays where it is.
-    func seek(to time: MediaTime, exact: Bool) throws(MediaError) {
+    ///
+    /// - Returns: the film time from which pictures are seen; nil when the first of them tells.
+    @discardableResult
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         ready.removeAll(keepingCapacity: true)
+        found = nil
+        (sourceHasEnded, failuresInARow) = (false, 0)
+        if let sync = try findSync(aim, time) {
+            decoder.flush()
+            // Pictures that are shown before it and sent behind it need one that is not there.
+            decoder.discardPictures(before: sync)
+            return sync
+        }
+        let isExact = aim != .anySyncBefore
+        found = nil
         do {
-            try source.seek(to: time, mode: exact ? .exact : .syncBefore)
+            try source.seek(to: time, mode: isExact ? .exact : .syncBefore)
         } catch  where error.code == .unsupported {
             // At the start that is right.
         }
         decoder.flush()
-        if exact { decoder.discardPictures(before: time) }
-        (sourceHasEnded, failuresInARow) = (false, 0)
+        if isExact { decoder.discardPictures(before: time) }
+        return isExact ? time : nil
+    }
+
+    /// The sync picture that a jump by a distance aims at; nil when there is none so near. The next packet read is its own.
+    ///
+    /// - Throws: `cancelled`.
+    private func findSync(_ aim: SeekAim, _ time: MediaTime) throws(MediaError) -> MediaTime? {
+        do {
+            switch aim {
+            case .exact, .anySyncBefore: return nil
+            case .syncBefore(let step):
+                guard let sync = try source.seek(to: time, mode: .syncBefore) else { return nil }
+                return sync <= time && time - sync <= step ? sync : nil
+            case .syncAfter(let step):
+                try source.seek(to: time, mode: .syncBefore)
+                // Read rather than asked for: not every container knows all its sync pictures, and none says how far it looks.
+                while let buffer = try source.read() {
+                    guard let moment = buffer.presentationTime else { continue }
+                    if moment > time + step { return nil }
+                    guard moment >= time, buffer.flags.contains(.sync) else { continue }
+                    found = buffer
+                    return moment
+                }
+                return nil
+            }
+        } catch {
+            if error.code == .cancelled { throw error }
+            return nil
+        }
     }
 
     /// Reads and decodes up to the first picture, so that it is there at once.
     func makeReady(from start: MediaTime) throws(MediaError) {
-        if start > .zero { try seek(to: start, exact: true) }
+        if start > .zero { try seek(to: start, aim: .exact) }
         for _ in 0..<Self.mostPackets {
             switch try step() {
             case .picture(let picture):
@@ -65,7 +108,7 @@ final class PictureTrack: @unchecked Sendable {
         if let picture = decoder.receive() { return .picture(picture) }
         if sourceHasEnded { return .ended }
         do {
-            if let buffer = try source.read() {
+            if let buffer = try nextPacket() {
                 failuresInARow = 0
                 try decoder.send(buffer)
             } else {
@@ -78,6 +121,11 @@ final class PictureTrack: @unchecked Sendable {
             if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { finish() }
         }
         return .moved
+    }
+
+    private func nextPacket() throws(MediaError) -> SampleBuffer? {
+        if let buffer = found.take() { return buffer }
+        return try source.read()
     }
 
     private func finish() {

@@ -41,15 +41,15 @@ final class AudioStage: TrackStage {
 
     // MARK: Jumping
 
-    func seek(to time: MediaTime, exact: Bool) throws(MediaError) {
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         renderer.flush()
-        guard let link = chain.current else { return }
+        guard let link = chain.current else { return time }
         self.link = link
         let moment = time - (link.offset ?? .zero)
         // Until its source is there, nothing of it is read.
         (isAtEnd, isJoint, readUntil, failuresInARow) = (true, false, moment, 0)
         chain.enter(link.serial, .sound)
-        guard let wanted = link.audioTrack else { return }
+        guard let wanted = link.audioTrack else { return time }
         let reader: any SampleSource
         if film === link.film, track == wanted, let open = source.withLock({ $0.reader }) {
             reader = open
@@ -62,6 +62,7 @@ final class AudioStage: TrackStage {
             // A source that cannot jump goes on from where it is, which at the start is right.
         }
         isAtEnd = false
+        return time
     }
 
     /// What followed a film was taken back; what is to follow it now comes next.

@@ -91,7 +91,10 @@ public final class Player: Sendable {
     /// Goes to a film position. Exact decodes up to the very picture; otherwise the nearest earlier sync picture.
     public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
 
-    /// Goes by a distance from where the film is, or from where a jump under way leads.
+    /// Goes by a distance from where the film is, or from where a jump under way leads; past the end to what follows.
+    ///
+    /// Exact goes to the very picture; otherwise to the first sync picture that lies beyond the target, seen from here, when
+    /// it is no further from there than the distance, and else exactly.
     public func seek(by distance: MediaTime, exact: Bool = true) {
         mailbox.post { $0.seek(by: distance, exact: exact) }
     }

@@ -26,18 +26,30 @@ extension PlayerCore {
         soundIsLost = false
         hasBegun = false
         guard let link = link(to: film, title: state.title) else {
-            return fail(Self.nothingToPlay(in: film, title: state.title), status: 66)
+            return fail(nothingToPlay(in: film, title: state.title), status: 66)
         }
         chain.begin(with: link)
         addPipelines(for: link, behind: nil)
         guard chain.current?.audioTrack != nil || chain.current?.videoTrack != nil else {
-            return fail(Self.nothingToPlay(in: film, title: state.title), status: 66)
+            return fail(nothingToPlay(in: film, title: state.title), status: 66)
         }
         describeCurrent()
         begin(at: link.start, exact: true)
     }
 
-    static func nothingToPlay(in film: any MediaSource, title: String) -> String {
+    /// The place asked for as the start, where the film does not last so long.
+    func startBehindEnd(of film: any MediaSource) -> (start: MediaTime, length: MediaTime)? {
+        guard let length = film.summary.duration, let start = options.start?.moment(in: length), start >= length,
+            length > .zero
+        else { return nil }
+        return (start, length)
+    }
+
+    func nothingToPlay(in film: any MediaSource, title: String) -> String {
+        if let (start, length) = startBehindEnd(of: film) {
+            let (place, end) = (StatusText.clock(start), StatusText.clock(length))
+            return "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier --start."
+        }
         let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
         return "“\(title)” \(what); check the file and the options."
     }
@@ -95,31 +107,6 @@ extension PlayerCore {
         guard state.phase == .playing else { return }
         synchronizer.setRate(0, atHostTime: parts.clock.now.advanced(by: synchronizer.stopLead))
         enter(.paused)
-    }
-
-    func seek(to time: MediaTime, exact: Bool) {
-        guard let film = chain.current?.film, state.phase != .failed else { return }
-        guard film.summary.isSeekable else { return news(.message("This film cannot be wound.")) }
-        var target = max(.zero, time)
-        if let duration = state.duration { target = min(target, duration) }
-        begin(at: target, exact: exact)
-    }
-
-    func seek(by distance: MediaTime, exact: Bool) {
-        seek(to: max(.zero, filmMoment + distance), exact: exact)
-    }
-
-    func stepForward() {
-        pause()
-        guard jump == nil, state.phase == .paused, let next = layer.nextTime else { return }
-        synchronizer.setRate(0, time: next)
-    }
-
-    func stepBackward() {
-        pause()
-        guard jump == nil, state.phase == .paused, let shown = layer.shownTime else { return }
-        // Any moment inside the picture before; a millisecond is shorter than any picture lasts.
-        seek(to: max(.zero, shown - state.lineOffset - MediaTime(value: 1, timescale: 1000)), exact: true)
     }
 
     func setSpeed(_ speed: Double) {

@@ -11,7 +11,7 @@ extension PlayerCore {
         let summary = film.summary
         let picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
         let sound = renderer == nil ? nil : chosenAudioTrack(of: film)
-        guard picture != nil || sound != nil else { return nil }
+        guard picture != nil || sound != nil, startBehindEnd(of: film) == nil else { return nil }
         let end = options.end?.moment(in: summary.duration)
         var link = FilmLink(
             serial: chain.newSerial(), film: film, title: summary.title ?? title, audioTrack: sound,

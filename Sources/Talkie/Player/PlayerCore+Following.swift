@@ -167,7 +167,7 @@ extension PlayerCore {
         ahead.film = nil
         let name = String(item.address.split(separator: "/").last ?? Substring(item.address))
         guard var link = link(to: film, title: name) else {
-            return refuse(item, PlayerFailure(exitStatus: 66, message: Self.nothingToPlay(in: film, title: name)))
+            return refuse(item, PlayerFailure(exitStatus: 66, message: nothingToPlay(in: film, title: name)))
         }
         if let sound = link.audioTrack, !parts.canDecode(sound) {
             news(.message("The sound of “\(link.title)” cannot be decoded; its picture plays without it."))

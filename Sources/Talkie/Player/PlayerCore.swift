@@ -48,6 +48,8 @@ final class PlayerCore {
     /// The film has played since it was opened.
     var hasBegun = false
     var startWatch = StartWatch()
+    /// Pictures to go on (or back, below zero) while the film is paused.
+    var stepsLeft = 0
     var isVolumeChosen: Bool
     var suspensions: SuspensionWatch
     /// When the line was last compared with what an output holds.
@@ -116,6 +118,8 @@ final class PlayerCore {
 
     /// How long nothing will happen unless somebody wakes us.
     var restingTime: Duration {
+        // Whether the screen has taken the picture of one step is seen before the next.
+        if stepsLeft != 0 { return .milliseconds(10) }
         if jump != nil { return .milliseconds(50) }
         guard state.phase == .playing else { return .seconds(3600) }
         if startWatch.isWatching { return .milliseconds(20) }
@@ -156,6 +160,7 @@ final class PlayerCore {
         passJoints()
         layOutFilms()
         if jump != nil { continueJump() }
+        continueSteps()
         keepStart()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
         if state.phase == .playing { steer() }
@@ -190,7 +195,7 @@ final class PlayerCore {
     private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime >= $0 } ?? false }
 
     /// The film is over, and nothing has taken its place without a seam.
-    private func reachEnd() {
+    func reachEnd() {
         if let next = chain.second {
             // It is there, but not in time: it begins when it can.
             enter(next)
@@ -240,18 +245,22 @@ final class PlayerCore {
     /// - Parameter movesPicture: when the picture starts anew, too, film time is the line's from here on, and what was
     ///   laid out behind the film is laid out anew; the sound alone keeps the line.
     func begin(at moment: MediaTime, exact: Bool, movesPicture: Bool = true) {
+        begin(at: moment, aim: exact ? .exact : .anySyncBefore, movesPicture: movesPicture)
+    }
+
+    func begin(at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true) {
         serial += 1
         if movesPicture { rebase() }
         choosePassThrough()
         let target = moment + state.lineOffset
         synchronizer.setRate(0, time: target)
-        let followsPicture = !exact && movesPicture && video != nil && chain.current?.videoTrack != nil
+        let followsPicture = aim != .exact && movesPicture && video != nil && chain.current?.videoTrack != nil
         jump = Jump(
-            target: target, serial: serial, isExact: exact, movesPicture: movesPicture,
+            target: target, serial: serial, isExact: aim == .exact, movesPicture: movesPicture,
             soundFollowsPicture: followsPicture, began: parts.clock.now)
         progress.arm(true)
-        if movesPicture { video?.seek(to: target, exact: exact, serial: serial) }
-        if !followsPicture { audio?.seek(to: target, exact: true, serial: serial) }
+        if movesPicture { video?.seek(to: target, aim: aim, serial: serial) }
+        if !followsPicture { audio?.seek(to: target, aim: .exact, serial: serial) }
         state.position = moment
         state.reason = nil
         enter(.buffering)
@@ -264,13 +273,14 @@ final class PlayerCore {
         guard var jump else { return }
         let pictureReady = isPictureReady(for: jump)
         if jump.soundFollowsPicture {
-            guard pictureReady else { return }
+            guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
             // The picture found its place; the sound meets it there.
-            jump.target = layer.shownTime ?? layer.nextTime ?? jump.target
+            jump.target = place
             jump.soundFollowsPicture = false
             self.jump = jump
+            state.position = place - state.lineOffset
             synchronizer.setRate(0, time: jump.target)
-            audio?.seek(to: jump.target, exact: true, serial: jump.serial)
+            audio?.seek(to: jump.target, aim: .exact, serial: jump.serial)
         }
         let soundReady = isSoundReady(for: jump)
         // Sound that does not come within eight seconds is joined later rather than waited for.
@@ -295,6 +305,13 @@ final class PlayerCore {
     private func waitingReason(picture: Bool, sound: Bool) -> String {
         if !picture { return "waiting for the picture" }
         return parts.audioOutput?.wait?.description ?? "waiting for sound"
+    }
+
+    /// Where on the line the picture goes on; nil while that is not known.
+    private func picturePlace(for jump: Jump, isReady: Bool) -> MediaTime? {
+        guard let status = video?.status, status.seekSerial == jump.serial else { return nil }
+        if let landed = status.landed { return landed }
+        return isReady ? layer.shownTime ?? layer.nextTime ?? jump.target : nil
     }
 
     private func isPictureReady(for jump: Jump) -> Bool {

@@ -70,6 +70,8 @@ public enum PlayerNews: Sendable {
     case phase(PlayerState.Phase)
     /// Something a person should read once: "sound continues on the local card".
     case message(String)
+    /// Somebody winds to this film position, or near it; `sought` tells where the jump ended.
+    case seeking(MediaTime)
     /// A jump ended at this film position.
     case sought(MediaTime)
     /// A film of `setNext` is perceived from this moment of the timeline on, without a seam behind the one before; `state`

@@ -4,7 +4,9 @@ internal import SyncRendering
 /// What one track does on its own thread: read, decode, hand on.
 protocol TrackStage: AnyObject {
     /// Goes on from a film time. Drops what was on its way first.
-    func seek(to time: MediaTime, exact: Bool) throws(MediaError)
+    ///
+    /// - Returns: where the film is to go on for it; nil when the first sample tells.
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime?
     /// Goes back to the end of a film: what followed it on the chain is taken back.
     func cut(after serial: Int)
     /// One step; blocks while reading.
@@ -30,13 +32,15 @@ final class TrackPipeline: @unchecked Sendable {
         /// Number of the last jump that has been carried out, and of the last cut.
         var seekSerial = 0
         var cutNumber = 0
+        /// Where that jump led, on the line; nil when the first sample tells.
+        var landed: MediaTime?
         var hasEnded = false
         /// Why the track stopped early.
         var failure: MediaError?
     }
 
     private struct Command {
-        var seek: (serial: Int, time: MediaTime, exact: Bool)?
+        var seek: (serial: Int, time: MediaTime, aim: SeekAim)?
         var cut: (number: Int, serial: Int)?
         /// Something follows an end that was reached.
         var goesOn = false
@@ -65,9 +69,9 @@ final class TrackPipeline: @unchecked Sendable {
     }
 
     /// Asks for a jump; a jump asked for before and not yet begun is dropped.
-    func seek(to time: MediaTime, exact: Bool, serial: Int) {
+    func seek(to time: MediaTime, aim: SeekAim, serial: Int) {
         commands.withLock {
-            $0.seek = (serial, time, exact)
+            $0.seek = (serial, time, aim)
             $0.cut = nil
         }
         signal.raise()
@@ -128,8 +132,8 @@ final class TrackPipeline: @unchecked Sendable {
                     $0.hasEnded = false
                     $0.failure = nil
                 }
-                try stage.seek(to: seek.time, exact: seek.exact)
-                state.withLock { $0.seekSerial = seek.serial }
+                let landed = try stage.seek(to: seek.time, aim: seek.aim)
+                state.withLock { ($0.seekSerial, $0.landed) = (seek.serial, landed) }
                 isActive = true
                 onNews()
             }
@@ -156,7 +160,7 @@ final class TrackPipeline: @unchecked Sendable {
         } catch {
             isActive = false
             state.withLock {
-                if let seek = command.seek { $0.seekSerial = seek.serial }
+                if let seek = command.seek { ($0.seekSerial, $0.landed) = (seek.serial, seek.time) }
                 $0.hasEnded = true
                 $0.failure = error
             }

@@ -46,20 +46,24 @@ final class VideoStage: TrackStage {
 
     // MARK: Jumping
 
-    func seek(to time: MediaTime, exact: Bool) throws(MediaError) {
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
         lastEnd = nil
         policy.reset()
-        guard let link = chain.current else { return }
+        guard let link = chain.current else { return time }
         self.link = link
         // Until its source is there, nothing of it is decoded.
         isAtEnd = true
         shift = TimeShift(link.offset ?? .zero)
         chain.enter(link.serial, .picture)
-        guard let track = link.videoTrack else { return showNothing(at: time) }
+        guard let track = link.videoTrack else {
+            showNothing(at: time)
+            return time
+        }
         if present?.film !== link.film { try take(setting.open(link.film, track)) }
-        try present?.seek(to: time - (link.offset ?? .zero), exact: exact)
+        let landed = try present?.seek(to: time - (link.offset ?? .zero), aim: aim)
         isAtEnd = false
+        return landed.map { $0 + (link.offset ?? .zero) }
     }
 
     /// What followed a film was taken back; what is to follow it now comes next.

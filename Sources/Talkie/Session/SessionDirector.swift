@@ -182,6 +182,7 @@ final class SessionDirector: @unchecked Sendable {
             guard opensUnderWay == 0, toCome.failed(item) else { return }
             tell(failure)
             announceFilms()
+        case .seeking: if showsNextJump { show(StatusText.position(stage.player.state)) }
         case .sought:
             guard showsNextJump else { return }
             showsNextJump = false

@@ -36,7 +36,7 @@ enum StatusText {
         return "\(now) / \(clock(duration)) (\(Int(share))%)"
     }
 
-    private static func clock(_ time: MediaTime) -> String {
+    static func clock(_ time: MediaTime) -> String {
         let text = Decimals.clock(seconds: max(0, time.seconds))
         return text.utf8.count == 5 ? "00:" + text : text.utf8.count == 7 ? "0" + text : text
     }
