@@ -43,10 +43,14 @@ final class ScalerPass {
         set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? SWS_POINT : SWS_BILINEAR))
         set("threads", threads)
         let toRGB = wanted.target == AV_PIX_FMT_BGRA
-        let table = sws_getCoefficients(Self.coefficients(wanted.matrix))
+        // Red, green and blue are what they are, whatever matrix and range a file states beside them. libswscale takes
+        // them through Y'CbCr on some ways; there and back it must be by the same numbers.
+        let isRGB = Self.isRGB(wanted.source)
+        let table = sws_getCoefficients(isRGB && toRGB ? SWS_CS_DEFAULT : Self.coefficients(wanted.matrix))
+        let isFullRange = isRGB && toRGB ? true : wanted.isFullRange
         sws_setColorspaceDetails(
-            context, table, wanted.isFullRange ? 1 : 0, toRGB ? sws_getCoefficients(SWS_CS_DEFAULT) : table,
-            toRGB || wanted.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
+            context, table, isFullRange ? 1 : 0, toRGB ? sws_getCoefficients(SWS_CS_DEFAULT) : table,
+            toRGB || isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
         if sws_init_context(context, nil, nil) < 0 {
             sws_freeContext(context)
             self.context = nil
@@ -73,6 +77,11 @@ final class ScalerPass {
             }
         }
         return rows > 0
+    }
+
+    private static func isRGB(_ format: AVPixelFormat) -> Bool {
+        guard let description = av_pix_fmt_desc_get(format) else { return false }
+        return description.pointee.flags & UInt64(AV_PIX_FMT_FLAG_RGB) != 0
     }
 
     private static func coefficients(_ matrix: YCbCrMatrix) -> Int32 {

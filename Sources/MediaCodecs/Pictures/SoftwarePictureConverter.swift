@@ -139,10 +139,10 @@ public final class SoftwarePictureConverter: PictureConverter {
     }
 
     private static func libavFormat(of picture: any Picture) -> AVPixelFormat? {
-        if let known = libavFormat(of: picture.pixelFormat) { return known }
-        guard let decoded = picture as? DecodedPicture else { return nil }
+        guard let decoded = picture as? DecodedPicture else { return libavFormat(of: picture.pixelFormat) }
         // The J formats say with their name what `isFullRange` says already.
         switch decoded.libavFormat {
+        case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P
         case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P
         case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P
         case AV_PIX_FMT_YUVJ440P: return AV_PIX_FMT_YUV440P
