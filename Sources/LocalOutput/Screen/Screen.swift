@@ -49,10 +49,10 @@ public final class Screen: VideoOutput {
         let reachable = WindowSystem.reachable
         let found = reachable != "" && WindowSystem.start(reachable)
         guard found else {
-            let reason = reachable == "" ? "neither DISPLAY nor WAYLAND_DISPLAY is set" : sdlError()
+            let refusal = DisplayRefusal.explain(reachable)
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(reason)); set DISPLAY or WAYLAND_DISPLAY, "
+                "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
                     + "or play with --no-video to hear the sound alone")
         }
         do {

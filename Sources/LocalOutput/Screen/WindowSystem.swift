@@ -18,6 +18,9 @@ enum WindowSystem {
 
     /// False when none of them answers; `SDL_GetError` says why.
     static func start(_ drivers: String) -> Bool {
+        // Xlib puts a window's title into the process's encoding first, and what that cannot hold is left out: without
+        // a locale, all but Latin-1. Only what characters are is taken on; numbers and words stay as they were.
+        if setlocale(LC_CTYPE, "C.UTF-8") == nil { setlocale(LC_CTYPE, "") }
         sdlHint(SDL_HINT_VIDEODRIVER, drivers)
         return SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0
     }

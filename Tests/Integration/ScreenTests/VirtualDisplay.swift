@@ -11,7 +11,8 @@ final class VirtualDisplay {
     private let server = Process()
     private let folder: URL
 
-    init(_ size: String) throws {
+    /// - Parameter isLocked: only programs with its cookie are let in.
+    init(_ size: String, isLocked: Bool = false) throws {
         let path = try #require(Self.find("Xvfb"), "Xvfb is not installed; see Tools/packages.txt")
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("screen-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -20,6 +21,14 @@ final class VirtualDisplay {
         server.arguments = [
             "-displayfd", "1", "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset", "-fbdir", folder.path,
         ]
+        if isLocked {
+            // One entry of the form that Xau(3) reads: family "wild", no address, no number, a name, a cookie.
+            let name = "MIT-MAGIC-COOKIE-1"
+            let entry: [UInt8] = [255, 255, 0, 0, 0, 0, 0, UInt8(name.utf8.count)] + Array(name.utf8)
+            let keys = folder.appendingPathComponent("keys")
+            try Data(entry + [0, 16] + (1...16)).write(to: keys)
+            server.arguments! += ["-auth", keys.path]
+        }
         server.standardOutput = numbers
         server.standardError = FileHandle.nullDevice
         try server.run()
@@ -58,16 +67,21 @@ final class VirtualDisplay {
             bytes: Array(bytes[(headerSize + colors * 12)...].prefix(rowBytes * height)))
     }
 
-    /// Runs a command of X11's tools on this display.
-    func run(_ command: String, _ arguments: String...) throws {
+    /// Runs a command of X11's tools on this display. Returns what it prints.
+    @discardableResult
+    func run(_ command: String, _ arguments: String...) throws -> String {
         let path = try #require(Self.find(command), "\(command) is not installed; see Tools/packages.txt")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin"]
+        process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        let output = Pipe()
+        process.standardOutput = output
         try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         #expect(process.terminationStatus == 0, "\(command) \(arguments)")
+        return text
     }
 
     static func find(_ program: String) -> String? {

@@ -67,6 +67,20 @@ struct WindowTests {
         try probe.waitForInput("key(\"MBTN_LEFT_DBL\"")
     }
 
+    @Test func titlesOfEveryScriptReachTheWindowManager() throws {
+        let display = try VirtualDisplay("640x360")
+        // With a locale that holds nothing but ASCII, as services are started.
+        let probe = try Probe(on: display.name, "size=640x360")
+        for title in ["千と千尋–film.mkv", "Amélie"] {
+            try probe.tell("title \(title)")
+            try probe.tell("picture 640x360")
+            let window = try display.run("xdotool", "search", "--class", "screen-probe").split(separator: "\n")
+            let properties = try display.run(
+                "xprop", "-id", String(try #require(window.first)), "_NET_WM_NAME", "WM_NAME")
+            #expect(properties.contains("_NET_WM_NAME(UTF8_STRING) = \"\(title)\""), "\(properties)")
+        }
+    }
+
     @Test func aHiddenWindowTakesPicturesAndShowsTheLatestWhenItIsBack() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360")
@@ -105,6 +119,16 @@ struct WindowTests {
         try probe.waitForInput("--no-video")
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)
+    }
+
+    @Test func aDisplayThatRefusesIsNamedWithWhatIsWrong() throws {
+        let absent = try Probe(on: ":4077")
+        try absent.tell("picture 640x360")
+        try absent.waitForInput("DISPLAY is ':4077', and no X server runs there")
+        let locked = try VirtualDisplay("640x360", isLocked: true)
+        let refused = try Probe(on: locked.name)
+        try refused.tell("picture 640x360")
+        try refused.waitForInput("DISPLAY is '\(locked.name)', and the X server there does not let this program in")
     }
 
     @Test func aDisplayThatDoesNotExistIsRefusedWithThoseThatDo() throws {

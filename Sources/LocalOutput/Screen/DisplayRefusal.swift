@@ -1,0 +1,87 @@
+internal import CSDL
+internal import Glibc
+
+/// Why a window system that the environment names gives no window: Xlib and libwayland keep it to themselves.
+struct DisplayRefusal {
+    /// Which display, and what is wrong with it.
+    var reason: String
+    /// What helps.
+    var remedy: String
+
+    private static let anotherDisplay = "set DISPLAY or WAYLAND_DISPLAY"
+
+    /// - Parameters:
+    ///   - drivers: SDL's names of the drivers that were tried, separated by commas.
+    ///   - variable: looks up the environment.
+    static func explain(
+        _ drivers: String, _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+    ) -> DisplayRefusal {
+        let all = drivers.split(separator: ",").map { driver -> DisplayRefusal in
+            switch driver {
+            case "x11": ofX11(variable("DISPLAY") ?? "")
+            case "wayland": ofWayland(variable("WAYLAND_DISPLAY") ?? "wayland-0", variable("XDG_RUNTIME_DIR"))
+            default: DisplayRefusal(reason: "\(driver): \(sdlError())", remedy: anotherDisplay)
+            }
+        }
+        guard let first = all.first else {
+            return DisplayRefusal(
+                reason: "neither DISPLAY nor WAYLAND_DISPLAY is set", remedy: anotherDisplay)
+        }
+        return DisplayRefusal(reason: all.map(\.reason).joined(separator: ", and "), remedy: first.remedy)
+    }
+
+    /// `[host]:number[.screen]` (X(7), "Display names"); without a host the server listens at a socket of this computer.
+    private static func ofX11(_ display: String) -> DisplayRefusal {
+        let name = "DISPLAY is '\(display)'"
+        guard let colon = display.lastIndex(of: ":"),
+            let number = display[display.index(after: colon)...].split(separator: ".").first.flatMap({ Int($0) })
+        else {
+            return DisplayRefusal(reason: "\(name), which names no display", remedy: "write it like :0")
+        }
+        let host = display[..<colon]
+        guard host.isEmpty || host == "unix" else {
+            return DisplayRefusal(
+                reason: "\(name), and the X server there does not answer or does not let this program in",
+                remedy: "check the name and xauth(1)")
+        }
+        let path = "/tmp/.X11-unix/X\(number)"
+        // Servers listen at a name in the file system, without one, or both.
+        guard isAnswered("\0" + path) || isAnswered(path) else {
+            return DisplayRefusal(reason: "\(name), and no X server runs there", remedy: anotherDisplay)
+        }
+        return DisplayRefusal(
+            reason: "\(name), and the X server there does not let this program in",
+            remedy: "run it as the person who is logged in there, or set XAUTHORITY")
+    }
+
+    private static func ofWayland(_ display: String, _ folder: String?) -> DisplayRefusal {
+        let name = "WAYLAND_DISPLAY is '\(display)'"
+        guard display.hasPrefix("/") || folder != nil else {
+            return DisplayRefusal(reason: "\(name), but XDG_RUNTIME_DIR is not set", remedy: "set XDG_RUNTIME_DIR")
+        }
+        let path = display.hasPrefix("/") ? display : (folder ?? "") + "/" + display
+        guard isAnswered(path) else {
+            return DisplayRefusal(reason: "\(name), and no compositor runs there", remedy: anotherDisplay)
+        }
+        return DisplayRefusal(reason: "\(name), and the compositor there refuses it", remedy: anotherDisplay)
+    }
+
+    /// Whether somebody listens at a Unix socket; a name that begins with a zero byte is none of the file system's.
+    private static func isAnswered(_ path: String) -> Bool {
+        let bytes = Array(path.utf8)
+        var address = sockaddr_un()
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(
+            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let length = MemoryLayout<sa_family_t>.size + bytes.count + (bytes.first == 0 ? 0 : 1)
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(length)) }
+        }
+        // A queue of callers that is full is somebody, too.
+        return code == 0 || errno == EAGAIN
+    }
+}
