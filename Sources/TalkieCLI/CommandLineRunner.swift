@@ -21,7 +21,9 @@ enum CommandLineRunner {
         return outcome.status
     }
 
-    static func outcome(of words: [String]) -> Outcome {
+    static func outcome(of typed: [String]) -> Outcome {
+        let names = TalkieCommand.configuration.subcommands.map { $0._commandName }
+        let words = CommandWords.understood(typed, commands: Set(names + ["help"]))
         do {
             var command = try TalkieCommand.parseAsRoot(words)
             try command.run()

@@ -6,6 +6,7 @@ struct TalkieCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "talkie",
         abstract: "Plays films with lips and voices together.",
+        discussion: "'talkie FILM' plays it; 'talkie play --help' says what else there is to it.",
         version: "talkie \(Release.version)",
         subcommands: [
             PlayCommand.self, SpeakersCommand.self, PairCommand.self, CalibrateCommand.self, ProfileCommand.self,

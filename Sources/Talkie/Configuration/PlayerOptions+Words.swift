@@ -1,10 +1,10 @@
 public import MediaCore
 
 extension PlayerOptions.Loop {
-    /// `3` plays three times more, `inf` until told to stop, `no` once.
+    /// `3` plays three times more, `inf` or `yes` until told to stop, `no` once.
     public init(parsing text: String) throws(ValueError) {
         switch text {
-        case "inf": self = .forever
+        case "inf", "yes": self = .forever
         case "no": self = .times(0)
         default:
             guard let count = DecimalNumber.whole(text) else {

@@ -24,12 +24,13 @@ struct FilmOptions: ParsableArguments {
     var pause = false
 
     @Option(
-        help: ArgumentHelp("Play each film this often again.", valueName: "N|inf"),
+        name: [.customLong("loop-file"), .customLong("loop")],
+        help: ArgumentHelp("Play each film this often again; alone, until told to stop.", valueName: "N|inf"),
         transform: { try PlayerOptions.Loop(parsing: $0) })
     var loopFile: PlayerOptions.Loop = .times(0)
 
     @Option(
-        help: ArgumentHelp("Play the whole list this often again.", valueName: "N|inf"),
+        help: ArgumentHelp("Play the whole list this often again; alone, until told to stop.", valueName: "N|inf"),
         transform: { try PlayerOptions.Loop(parsing: $0) })
     var loopPlaylist: PlayerOptions.Loop = .times(0)
 

@@ -3,7 +3,9 @@ internal import Talkie
 
 /// Options that choose the window.
 struct PictureOptions: ParsableArguments {
-    @Flag(name: .customLong("fs"), help: "Fill the screen.")
+    @Flag(
+        name: [.customLong("fs"), .customLong("fullscreen"), .customLong("fs", withSingleDash: true)],
+        help: "Fill the screen.")
     var isFullScreen = false
 
     @Option(

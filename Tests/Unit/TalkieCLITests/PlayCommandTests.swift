@@ -113,6 +113,42 @@ import Testing
         #expect(CommandLineRunner.outcome(of: ["play", #filePath, "--speaker", nobody]).status == 69)
     }
 
+    /// What the runner makes of words without a command.
+    private func spoken(_ words: String...) throws -> PlayArguments {
+        let understood = CommandWords.understood(words, commands: ["play", "speakers", "help"])
+        return try #require(try TalkieCommand.parseAsRoot(understood) as? PlayCommand).arguments
+    }
+
+    @Test func aFilmWithoutACommandPlays() throws {
+        #expect(try spoken("film.mkv").files == ["film.mkv"])
+        #expect(try spoken("-fs", "/films/one").isFullScreen)
+        #expect(try spoken("-").files == ["-"])
+        #expect(try spoken("https://example.org/film", "--loop").options.loopFile == .forever)
+        #expect(try spoken(#filePath, "--volume", "7").options.volume == 7)
+        for words in [["speakers", "a.mkv"], ["--help"], ["--version"], ["-h"], ["help"], ["fly"], []] {
+            #expect(CommandWords.understood(words, commands: ["play", "speakers", "help"]) == words)
+        }
+        // The words are those of play from then on.
+        let outcome = CommandLineRunner.outcome(of: ["film.mkv", "--warp-speed"])
+        #expect(outcome.status == 2 && outcome.complaint.contains("Usage: talkie play"))
+        #expect(CommandLineRunner.outcome(of: ["/no/such/film.mkv"]).status == 66)
+    }
+
+    @Test func mpvsSpellingsAreUnderstood() throws {
+        for word in ["--fs", "-fs", "--fullscreen"] { #expect(try arguments("a", word).isFullScreen) }
+        #expect(try spoken("--loop", "a.mkv").options.loopFile == .forever)
+        #expect(try spoken("--loop=3", "a.mkv").options.loopFile == .times(3))
+        #expect(try spoken("--loop", "3", "a.mkv").options.loopFile == .times(3))
+        #expect(try spoken("a.mkv", "--loop=no").options.loopFile == .times(0))
+        #expect(try spoken("a.mkv", "--loop-file", "--mute").options.loopFile == .forever)
+        #expect(try spoken("a.mkv", "--loop-playlist").loopPlaylist == .forever)
+        #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
+    }
+
+    @Test(arguments: ["101", "130", "1000"]) func moreThanFullVolumeIsRefusedWithTheRange(volume: String) throws {
+        #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 100"))
+    }
+
     @Test func aCommandThatDoesNotExistIsAUsageError() {
         let outcome = CommandLineRunner.outcome(of: ["fly"])
         #expect(outcome.status == 2)
