@@ -54,6 +54,17 @@ import Testing
         #expect(dark > 500)
     }
 
+    @Test func aSentenceThatIsTooWideGoesOnInTheNextLine() throws {
+        var drawing = MessageDrawing()
+        let drawn = [
+            drawing.overlay("The sound plays", in: area),
+            drawing.overlay(Array(repeating: "The sound plays", count: 12).joined(separator: " "), in: area),
+        ]
+        let (one, many) = (try #require(drawn[0]), try #require(drawn[1]))
+        #expect(many.rect.height > one.rect.height)
+        #expect(many.rect.x + many.rect.width <= area.width)
+    }
+
     @Test func longWordsAndManyLinesStayInsideTheWindow() throws {
         var drawing = MessageDrawing()
         let text = Array(repeating: String(repeating: "W", count: 5000), count: 100).joined(separator: "\n")

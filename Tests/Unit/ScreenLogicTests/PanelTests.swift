@@ -41,6 +41,54 @@ import Testing
         #expect(end.first + end.count == 40)
     }
 
+    @Test(arguments: [
+        (1920, 1080), (1280, 720), (854, 480), (640, 360), (480, 640), (320, 240), (320, 180), (240, 160),
+    ])
+    func theHintIsNotCutAtAnySize(width: Int, height: Int) throws {
+        var panel = panel(3)
+        panel.hint = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
+        let area = PixelSize(width: width, height: height)
+        let layout = try #require(PanelLayout(panel, in: area))
+        #expect(layout.hint.joined(separator: "   ").split(separator: " ") == panel.hint.split(separator: " "))
+        let room = Double(layout.rect.width) / layout.scale
+        for line in layout.hint { #expect(PenStroke.width(of: line.unicodeScalars) <= room) }
+        #expect(layout.rect.width <= width && layout.rect.height <= height)
+        #expect(layout.hintTop + Double(layout.hint.count) * 11 <= Double(layout.rect.height) / layout.scale + 0.5)
+    }
+
+    @Test func linesEndBetweenGroupsThenBetweenWordsThenAnywhere() {
+        let room = PenStroke.width(of: "Enter play here".unicodeScalars)
+        #expect(LineBreaking.lines("Enter play here   Esc close", within: room) == ["Enter play here", "Esc close"])
+        #expect(LineBreaking.lines("Enter play here and there", within: room) == ["Enter play here", "and there"])
+        let word = String(repeating: "m", count: 40)
+        let pieces = LineBreaking.lines(word, within: room)
+        #expect(pieces.count > 1 && pieces.joined() == word)
+        #expect(LineBreaking.lines("a\n\nb", within: room) == ["a", "", "b"])
+        #expect(LineBreaking.lines("", within: 1) == [""])
+    }
+
+    @Test func aBarHasItsNumberBesideIt() throws {
+        var drawing = PanelDrawing()
+        func pixels(_ level: Double) throws -> (overlay: Overlay, layout: PanelLayout) {
+            var panel = panel(1)
+            panel.rows[0].level = level
+            let layout = try #require(PanelLayout(panel, in: PixelSize(width: 640, height: 360)))
+            let overlay = drawing.overlay(panel, in: layout)
+            return (try #require(overlay), layout)
+        }
+        let (low, layout) = try pixels(0.05)
+        let (high, _) = try pixels(1)
+        // Left of the bar, where the words have ended.
+        let columns = Int(layout.textRight * layout.scale)..<Int((layout.barLeft - 2) * layout.scale)
+        func ink(_ overlay: Overlay) -> Int {
+            (0..<overlay.rect.height).reduce(0) { sum, row in
+                sum + columns.count { overlay.pixels[(row * overlay.rect.width + $0) * 4] > 150 }
+            }
+        }
+        #expect(ink(low) > 0)
+        #expect(ink(high) > ink(low), "100% has more to write than 5%")
+    }
+
     @Test func anythingIsDrawnInsideTheWindowOrNotAtAll() {
         var drawing = PanelDrawing()
         var wild = panel(200, current: 999)

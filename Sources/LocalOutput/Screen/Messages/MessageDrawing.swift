@@ -18,8 +18,9 @@ struct MessageDrawing {
     ) -> Overlay? {
         let scale = max(1.6, Double(area.height) / 240)
         let margin = Int((Double(area.height) / 36).rounded())
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(16).map { $0.prefix(200) }
         let border = PenStroke.pen + Measure.rim + 1
+        let room = Double(area.width - 2 * margin) / scale - 2 * border
+        let lines = LineBreaking.lines(text, within: room).prefix(16)
         var segments: [PenStroke] = []
         var widest = 0.0
         for (number, line) in lines.enumerated() {

@@ -38,7 +38,7 @@ struct PanelDrawing {
         var faint: [PenStroke] = []
         typealias Measure = PanelLayout.Measure
         write(panel.title, Measure.margin, Measure.margin + 8, width - 2 * Measure.margin, scale, &strokes)
-        let end = layout.hasBars ? layout.barLeft - Measure.gap : width - Measure.margin
+        let end = layout.textRight
         for number in layout.first..<(layout.first + layout.count) {
             let row = panel.rows[number]
             let top = layout.top(of: number)
@@ -59,12 +59,17 @@ struct PanelDrawing {
             if let level = row.level {
                 let middle = top + Measure.row / 2
                 fill(layout.barLeft, middle - 1, Measure.bar, 2, .track)
-                fill(layout.barLeft, middle - 1.6, Measure.bar * min(1, max(0, level)), 3.2, .level)
+                let share = min(1, max(0, level))
+                fill(layout.barLeft, middle - 1.6, Measure.bar * share, 3.2, .level)
+                let number = "\(Int((share * 100).rounded()))%"
+                let numberWidth = PenStroke.width(of: number.unicodeScalars)
+                let right = layout.barLeft - Measure.gap
+                write(number, right - numberWidth, baseline, numberWidth + 1, scale, &faint)
             }
         }
-        if layout.hasHint {
-            let baseline = layout.top(of: layout.first + layout.count) + 12
-            write(panel.hint, Measure.margin, baseline, width - 2 * Measure.margin, scale, &faint)
+        for (number, line) in layout.hint.enumerated() {
+            let baseline = layout.hintTop + 8 + Double(number) * Measure.hintLine
+            write(line, Measure.margin, baseline, width - 2 * Measure.margin + 1, scale, &faint)
         }
         blend(PenStroke.inked(faint, in: size, pen: 0.42 * scale, rim: 0.3 * scale), share: 0.6, over: &pixels)
         blend(PenStroke.inked(strokes, in: size, pen: PenStroke.pen * scale, rim: 0.3 * scale), share: 1, over: &pixels)

@@ -15,26 +15,47 @@ struct PanelLayout: Hashable {
         static let margin = 6.0
         static let row = 13.0
         static let title = 15.0
-        static let hint = 15.0
+        static let hintLine = 11.0
+        static let hintGap = 4.0
         static let mark = 11.0
         static let bar = 42.0
+        /// `100%` beside a bar.
+        static let number = 20.0
         static let gap = 6.0
         /// A name longer than this is cut.
         static let longestText = 150.0
     }
 
     let hasBars: Bool
-    let hasHint: Bool
+    /// The hint, broken where the window is too narrow for it; left out whole where there is no room for all of it.
+    let hint: [String]
 
     /// Nil when the window is too small for a single row.
     init?(_ panel: ScreenPanel, in area: PixelSize) {
-        let scale = max(1.3, Double(area.height) / 330)
+        let usual = max(1.3, Double(area.height) / 330)
+        // In a small window smaller letters, before the hint is left out.
+        let sizes: [(scale: Double, hasHint: Bool)] = [(usual, true), (1, true), (0.8, true), (usual, false)]
+        for size in sizes {
+            if let layout = PanelLayout(panel, in: area, scale: min(usual, size.scale), hasHint: size.hasHint) {
+                self = layout
+                return
+            }
+        }
+        return nil
+    }
+
+    private init?(_ panel: ScreenPanel, in area: PixelSize, scale: Double, hasHint: Bool) {
         let (width, height) = (Double(area.width) / scale, Double(area.height) / scale)
+        guard width > 60 else { return nil }
         hasBars = panel.rows.contains { $0.level != nil }
-        hasHint = !panel.hint.isEmpty
-        let fixed = Measure.margin * 2 + Measure.title + (hasHint ? Measure.hint : 0)
+        hint =
+            hasHint && !panel.hint.isEmpty
+            ? LineBreaking.lines(panel.hint, within: width - 8 - 2 * Measure.margin) : []
+        let fixed =
+            Measure.margin * 2 + Measure.title
+            + (hint.isEmpty ? 0 : Double(hint.count) * Measure.hintLine + Measure.hintGap)
         let room = Int((height - fixed - 4) / Measure.row)
-        guard room >= 1, width > 60 else { return nil }
+        guard room >= 1 else { return nil }
         self.scale = scale
         count = min(room, panel.rows.count)
         let current = min(max(0, panel.current ?? 0), max(0, panel.rows.count - 1))
@@ -44,8 +65,8 @@ struct PanelLayout: Hashable {
                 + (row.detail.isEmpty ? 0 : Measure.gap + PenStroke.width(of: row.detail.unicodeScalars))
         }
         let widest = panel.rows.map(text).max() ?? 0
-        let body = Measure.mark + max(80, widest) + (hasBars ? Measure.gap + Measure.bar : 0)
-        let words = max(PenStroke.width(of: panel.title.unicodeScalars), PenStroke.width(of: panel.hint.unicodeScalars))
+        let body = Measure.mark + max(80, widest) + (hasBars ? Measure.gap * 2 + Measure.number + Measure.bar : 0)
+        let words = ([panel.title] + hint).map { PenStroke.width(of: $0.unicodeScalars) }.max() ?? 0
         let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
         let size = PixelSize(
             width: Int((wanted * scale).rounded()),
@@ -57,6 +78,15 @@ struct PanelLayout: Hashable {
 
     /// The top of a row within the panel, in units.
     func top(of row: Int) -> Double { Measure.margin + Measure.title + Double(row - first) * Measure.row }
+
+    /// Where the first line of the hint stands within the panel, in units.
+    var hintTop: Double { top(of: first + count) + Measure.hintGap }
+
+    /// Where rows end whose bars and numbers follow, in units.
+    var textRight: Double {
+        hasBars
+            ? barLeft - 2 * Measure.gap - Measure.number : Double(rect.width) / scale - Measure.margin
+    }
 
     /// Where bars begin within the panel, in units.
     var barLeft: Double { Double(rect.width) / scale - Measure.margin - Measure.bar }
