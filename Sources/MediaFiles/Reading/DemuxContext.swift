@@ -22,6 +22,8 @@ final class DemuxContext {
     private var packet: UnsafeMutablePointer<AVPacket>?
     private let openLimit: UnsafeMutablePointer<cff_open_limit>
     private var consecutiveFailures = 0
+    /// How far an input that cannot go back was read for its header.
+    private var headerEnd: Int64?
     /// Packets that libavformat could not make sense of.
     private(set) var damagedPackets = 0
 
@@ -57,6 +59,7 @@ final class DemuxContext {
         // On failure libavformat frees the context and sets the pointer to nil.
         let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
         guard code >= 0 else { throw ReadingErrors.opening(code, address, waiting) }
+        if !hasRandomAccess, !managesOwnInputs { headerEnd = bytePosition }
         if !headerSaysEverything {
             noteOversizedPictures()
             let code = avformat_find_stream_info(context, nil)
@@ -229,7 +232,10 @@ final class DemuxContext {
             consecutiveFailures += 1
             if code == cff_error_invalid_data { damagedPackets += 1 }
             let mayGoOn = code == cff_error_invalid_data || code == cff_error_again
-            if !mayGoOn || consecutiveFailures > 64 { throw ReadingErrors.reading(code, address, waiting) }
+            guard mayGoOn, consecutiveFailures <= 64 else {
+                throw isIndexLast
+                    ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
+            }
         }
     }
 
@@ -268,6 +274,13 @@ final class DemuxContext {
         if address.kind == .network { waiting.allow(options.readTimeout) }
         let code = body(context)
         if code < 0 { throw ReadingErrors.reading(code, address, waiting) }
+    }
+
+    /// Whether all that the header speaks of lies before it, in an input that cannot go back there.
+    private var isIndexLast: Bool {
+        guard let headerEnd, formatName.hasPrefix("mov,") else { return false }
+        let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos }.min()
+        return first.map { $0 < headerEnd } ?? false
     }
 
     /// Where in the input reading is, roughly.

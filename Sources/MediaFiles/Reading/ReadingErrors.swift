@@ -51,6 +51,17 @@ enum ReadingErrors {
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 
+    /// Why an MP4 whose `moov` box comes after its `mdat` (ISO 14496-12, 8.1.1) cannot be read from front to back.
+    static func indexIsLast(_ address: InputAddress) -> MediaError {
+        let (what, remedy) =
+            address.kind == .network
+            ? ("its server sends no ranges", "download it first") : ("a pipe cannot go back", "play the file itself")
+        return MediaError(
+            .unsupported,
+            "\"\(address.text)\" is an MP4 with its index at the end, and \(what); \(remedy), or put the index first "
+                + "('ffmpeg -i FILE -c copy -movflags +faststart NEW.mp4')")
+    }
+
     /// An MP4 that begins as one (its `ftyp` box, ISO 14496-12, 4.3) and could not be opened has lost its end.
     private static func isCutOff(_ address: InputAddress) -> Bool {
         guard address.kind == .file, let file = fopen(address.path, "rb") else { return false }

@@ -86,9 +86,11 @@ struct TrackInspection {
 
     func tracks(starts: Starts) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
-        let special =
-            AV_DISPOSITION_COMMENT | AV_DISPOSITION_VISUAL_IMPAIRED | AV_DISPOSITION_KARAOKE
-            | AV_DISPOSITION_CLEAN_EFFECTS | AV_DISPOSITION_DESCRIPTIONS
+        let purposes = [
+            (AV_DISPOSITION_COMMENT, "commentary"), (AV_DISPOSITION_VISUAL_IMPAIRED, "for the blind"),
+            (AV_DISPOSITION_DESCRIPTIONS, "described"), (AV_DISPOSITION_KARAOKE, "karaoke"),
+            (AV_DISPOSITION_CLEAN_EFFECTS, "effects only"),
+        ]
         return playable.map { stream in
             let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
             let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
@@ -99,13 +101,14 @@ struct TrackInspection {
             numbers[kind]! += 1
             let clock = TrackClock(stream: stream, origin: starts.origin)
             let duration = stream.pointee.duration
+            let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
             return Track(
                 id: Int(stream.pointee.index), number: numbers[kind]!, format: format,
                 language: language == "und" ? nil : language,
-                title: DemuxContext.value(of: "title", in: stream.pointee.metadata),
+                title: DemuxContext.value(of: "title", in: stream.pointee.metadata) ?? purpose,
                 isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
-                isSpecialPurpose: stream.pointee.disposition & special != 0,
+                isSpecialPurpose: purpose != nil,
                 isCoverArt: !isAudio && isCoverArt(stream),
                 start: starts.byStream[stream.pointee.index].map { $0 - starts.origin },
                 duration: duration != cff_nopts_value && duration > 0 ? clock.length(duration) : nil)

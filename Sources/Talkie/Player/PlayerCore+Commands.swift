@@ -83,8 +83,14 @@ extension PlayerCore {
         let next = all[(index + 1) % all.count]
         let moment = filmMoment
         for link in chain.links where link.film === current.film { chain.setAudioTrack(next, of: link.serial) }
-        news(.message("Sound track \(next.number)\(next.language.map { " (\($0))" } ?? "")"))
+        news(.message("Sound track " + Self.description(of: next, among: all.count)))
         begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
+    }
+
+    /// `3 of 3, rus, commentary`.
+    private static func description(of track: Track, among count: Int) -> String {
+        ["\(track.number) of \(count)", track.language, track.title].compactMap { $0 }
+            .joined(separator: ", ")
     }
 
     // MARK: Transport

@@ -52,7 +52,7 @@ extension PlayerCore {
                     stage: VideoStage(setting, pictures: try parts.pictures(of: link.film, track)), onNews: wake)
             } catch {
                 chain.leaveOutPictures(of: link.serial)
-                return news(.message("\(error.message) The sound plays without a picture."))
+                return news(.message(Sentences.joined(error.message, "The sound plays without a picture.")))
             }
         }
         video = pipeline
@@ -74,7 +74,7 @@ extension PlayerCore {
                     stage: AudioStage(chain: chain, renderer: renderer, link: link, source: source), onNews: wake)
             } catch {
                 chain.leaveOutSound(of: link.serial)
-                return news(.message("\(error.message) The picture plays without sound."))
+                return news(.message(Sentences.joined(error.message, "The picture plays without sound.")))
             }
         }
         audio = pipeline

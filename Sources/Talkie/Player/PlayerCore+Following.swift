@@ -198,7 +198,8 @@ extension PlayerCore {
         case .success(let pictures): chain.give(pictures, to: serial)
         case .failure(let error):
             chain.give(nil, to: serial)
-            if error.code != .cancelled { news(.message("\(error.message) The sound plays without a picture.")) }
+            guard error.code != .cancelled else { break }
+            news(.message(Sentences.joined(error.message, "The sound plays without a picture.")))
         }
         wakePipelines()
     }

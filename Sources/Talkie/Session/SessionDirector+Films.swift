@@ -38,6 +38,21 @@ extension SessionDirector {
         announceFilms()
     }
 
+    /// Tells a person at the terminal what plays where no window does: sound alone, or no display.
+    @discardableResult
+    func tellTitle() -> Bool {
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, queue.hasBegun,
+            stage.screen == nil || !stage.player.state.hasVideo || hasLostScreen
+        else { return false }
+        stage.terminal.say("talkie: " + TerminalText.sentence(playing))
+        return true
+    }
+
+    private var playing: String {
+        let title = "playing '\(queue.current.title ?? stage.player.state.title)'"
+        return queue.count > 1 ? "\(title) (\(queue.number) of \(queue.count))" : title
+    }
+
     /// Lets people know which film it is, on window and terminal.
     private func tellOfFilm() {
         let state = stage.player.state
@@ -53,7 +68,7 @@ extension SessionDirector {
                     stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
             }
         }
-        if queue.count > 1 { say(.info, "playing '\(title)' (\(queue.number) of \(queue.count))") }
+        if !tellTitle(), queue.count > 1 { say(.info, playing) }
         if state.hasAudio {
             noteRoutes()
             recallRoutes()

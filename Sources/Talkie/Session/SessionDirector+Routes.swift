@@ -136,7 +136,7 @@ extension SessionDirector {
     /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
-        tell(isLost ? "'\(name)' has fallen silent. \(reason ?? "")" : "'\(name)' is back.")
+        tell(isLost ? Sentences.joined("'\(name)' has fallen silent", reason) : "'\(name)' is back.")
         guard let group = stage.player.outputs, let lost = group.output(number: output.index) else { return }
         guard isLost, group.members.contains(where: { $0 === lost }) else {
             return lostOutputs.removeAll { $0 == output }

@@ -39,6 +39,8 @@ final class SessionDirector: @unchecked Sendable {
     /// The status of the first thing that failed; the exit status when the list is over.
     var firstFailure: Int32?
     var isScreenAttached = false
+    /// There is no window, and there will be none.
+    var hasLostScreen = false
     private var hasShownPicture = false
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
@@ -263,6 +265,7 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     private func lose(_ error: OutputError) {
+        hasLostScreen = true
         let failure = PlayerFailure(
             exitStatus: error.code == .notPermitted ? ExitStatus.notPermitted : ExitStatus.unavailable,
             message: error.message)
@@ -272,6 +275,7 @@ final class SessionDirector: @unchecked Sendable {
             end(failure.exitStatus)
         } else {
             say(.warning, error.message)
+            if stage.player.state.hasVideo { tellTitle() }
         }
     }
 

@@ -55,6 +55,19 @@ import Testing
         #expect(throws: MediaError.self) { try video.seek(to: .zero, mode: .exact) }
     }
 
+    @Test func anIndexAtTheEndOfAPipeIsSaidToBeThere() throws {
+        let clip = try TestClips.make(
+            "index-last.mp4",
+            ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4", "-f", "lavfi", "-i", "sine=d=4"]
+                + TestClips.words("-c:v libx264 -preset ultrafast -c:a aac"))
+        let path = fifo()
+        let feeder = feed(path, try TestClips.bytes(of: clip))
+        let error = #expect(throws: MediaError.self) { try MediaFile.open(path) }
+        #expect(error?.message.contains("index at the end") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("+faststart") == true)
+        feeder.join()
+    }
+
     @Test func aPipeThatNobodyWritesToCanBeCancelled() throws {
         let path = fifo()
         let cancellation = Cancellation()

@@ -25,7 +25,8 @@ import Testing
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
-            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OfferedRoute] = []
+            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OfferedRoute] = [],
+            showsStatus: Bool = false
         ) {
             var arguments = arguments
             arguments.options.playsVideo = false
@@ -47,7 +48,8 @@ import Testing
             ) { [mailbox] in mailbox.post(.player($0)) }
             director = SessionDirector(
                 stage: SessionDirector.Stage(
-                    player: player, screen: nil, terminal: Terminal(descriptor: person.program, showsStatus: false),
+                    player: player, screen: nil,
+                    terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
                     keys: nil, distributor: distributor, route: output,
                     outputs: RouteOutputs(standIn: { [card] _ in card }), routes: routes,
                     stateFolder: StateFolder(path: folder.path)),
@@ -78,6 +80,19 @@ import Testing
         #expect(rig.run() == 0)
         #expect(rig.played == ["a", "b"])
         #expect(rig.person.output() == "")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whereNoWindowNamesItATerminalDoes() {
+        let rig = Rig("Sonata", "Rondo", showsStatus: true)
+        #expect(rig.run() == 0)
+        let told = rig.person.output()
+        #expect(
+            told.contains("talkie: playing 'Sonata' (1 of 2).") && told.contains("talkie: playing 'Rondo' (2 of 2)."))
+        var quiet = PlayArguments(files: [])
+        quiet.isReallyQuiet = true
+        let silent = Rig("Sonata", arguments: quiet, showsStatus: true)
+        #expect(silent.run() == 0)
+        #expect(silent.person.output() == "")
     }
 
     @Test(.timeLimit(.minutes(1))) func aFilmThatCannotBeOpenedIsToldAndLeft() {
@@ -174,6 +189,7 @@ import Testing
                 .output(OutputID(0), isLost: true), .output(OutputID(0), isLost: false), .terminalKey("q")) == 0)
         let told = rig.person.output()
         #expect(told.contains("'recording' has fallen silent."))
+        #expect(!told.contains(". ."))
         #expect(told.contains("'recording' is back."))
     }
 
