@@ -18,51 +18,75 @@ extension CalibrationSession {
                 exitStatus: ExitStatus.usage, message: "an eye and an ear judge one speaker at a time; name one")
         }
         let press = PressedKey()
+        let interruption = interruption
         let terminalKeys = TerminalKeys { key in
             if Self.presses.contains(key) { press.note() }
+            if key == "q" || key == "ESC" { interruption.raise(status: ExitStatus.interrupted) }
         }
         _ = terminalKeys.start()
         defer { terminalKeys.stop() }
-        terminal.say("talkie: press SPACE when flash and sound are one; six passages, each from another side")
-        let interruption = interruption
         let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
         let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.note() } }) {
             (screen) throws(PlayerFailure) -> Passages? in
+            guard let screen, Self.warn(screen, terminal, press, interruption) else { return nil }
             var passages = Passages()
             while let trial = passages.next {
                 let run = StimulusRun(trial.plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
                 press.clear()
-                screen?.show(
-                    ScreenMessage(
-                        "Passage \(passages.number + 1) of \(Passages.count): SPACE when flash and sound are one"))
-                guard
-                    let played = try run.play(
-                        until: { press.moment != nil },
-                        { progress in
-                            if case .events = progress {
-                                terminal.show(
-                                    status:
-                                        "passage \(passages.number + 1) of \(Passages.count): SPACE when flash and sound are one"
-                                )
-                            }
-                        })
-                else { return nil }
-                guard let moment = press.moment else {
+                var guide = EyeAndEarGuide(passage: passages.number + 1, of: Passages.count)
+                var start: HostInstant?
+                var answer: Double?
+                func tell() {
+                    screen.show(ScreenMessage(guide.text, for: Self.untilReplaced))
+                    terminal.show(status: guide.line)
+                }
+                tell()
+                let played = try run.play(
+                    until: {
+                        guard let moment = press.moment else { return false }
+                        press.clear()
+                        answer = guide.hear(
+                            pressAt: start.map { MediaTime(nanoseconds: moment.nanoseconds - $0.nanoseconds) },
+                            in: trial)
+                        if answer == nil { tell() }
+                        return answer != nil
+                    },
+                    { if case .events(_, let begun) = $0 { start = begun } })
+                guard played != nil else { return nil }
+                guard let answer else {
                     throw PlayerFailure(
                         exitStatus: ExitStatus.failed,
                         message:
                             "no key was pressed while flash and sound passed each other; press SPACE where they are one; nothing was stored"
                     )
                 }
-                passages.note(trial.delay(at: MediaTime(nanoseconds: moment.nanoseconds - played.start.nanoseconds)))
+                passages.note(answer)
                 passages.shares = run.shares
-                passages.display = screen.map { Self.display($0) }
+                passages.display = Self.display(screen)
             }
             return passages
         }
         outputs.remember()
         guard let passages = try outcome.get() else { return nil }
         return try judged(passages, outputs.speakers)
+    }
+
+    /// A message that another one takes the place of.
+    private static let untilReplaced = Duration.seconds(3600)
+
+    /// Says what is coming and waits for a press; false when the person had enough.
+    private static func warn(
+        _ screen: ScreenControl, _ terminal: Terminal, _ press: PressedKey, _ interruption: Interruption
+    ) -> Bool {
+        press.clear()
+        screen.open(for: PixelSize(width: 1280, height: 720))
+        screen.show(ScreenMessage(EyeAndEarGuide.warning, for: untilReplaced))
+        terminal.say("talkie: " + TerminalText.sentence(EyeAndEarGuide.quietWarning))
+        while press.moment == nil {
+            guard interruption.status == nil else { return false }
+            _ = interruption.pause(until: .now.advanced(by: .milliseconds(50)))
+        }
+        return true
     }
 
     private func judged(

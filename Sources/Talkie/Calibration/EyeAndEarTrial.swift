@@ -44,6 +44,11 @@ struct EyeAndEarTrial: Equatable {
             })
     }
 
+    /// Before the third pair nobody can have compared any: it takes two to see which way they move.
+    func isTooSoon(_ time: MediaTime) -> Bool {
+        time.seconds < StimulusPlan.before.inSeconds + 2 * Self.period
+    }
+
     /// How much later than its flash the sound was meant to be when a key was pressed, in milliseconds.
     func delay(at time: MediaTime) -> Double {
         let events = (time.seconds - StimulusPlan.before.inSeconds) / Self.period

@@ -142,6 +142,23 @@ import Testing
         #expect(plan.duration.duration < .seconds(60))
     }
 
+    @Test func aPressThatComesTooSoonIsAskedForAgain() throws {
+        let trial = EyeAndEarTrial.coarse(fromLate: true)
+        let flashes = trial.plan.events.map(\.time)
+        var guide = EyeAndEarGuide(passage: 2, of: 6)
+        let asking = guide.text
+        #expect(asking.contains("Passage 2 of 6") && asking.contains("SPACE"))
+        // Before the passage, before its first flash, and when only two were seen.
+        for time in [nil, .zero, flashes[0], flashes[1]] {
+            let answer = guide.hear(pressAt: time, in: trial)
+            #expect(answer == nil)
+            #expect(guide.text.hasSuffix(asking) && guide.text.contains("too soon"))
+        }
+        let answer = guide.hear(pressAt: flashes[20], in: trial)
+        #expect(answer == trial.delay(at: flashes[20]))
+        #expect(EyeAndEarGuide.warning.contains("flash"))
+    }
+
     // MARK: The plan and the answer
 
     @Test(arguments: 1...4)
