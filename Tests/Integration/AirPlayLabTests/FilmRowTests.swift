@@ -72,7 +72,7 @@ extension SpeakerLabTests {
         func filmsOfAListFollowOneAnother(receiver: Receiver) throws {
             let files = try tones()
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
-            check(try play(files.map(\.path), to: try Peer(receiver), seconds: 21), "\(receiver), list")
+            check(try play(files.map(\.path), to: try Peer(receiver, .frameByFrame), seconds: 21), "\(receiver), list")
         }
 
         /// A speaker without a clock of PTP is sent a realtime stream; one beside a sound card is a member of a group.
@@ -95,7 +95,8 @@ extension SpeakerLabTests {
                 500, seconds: 3, rate: 48000, ["-c:a", "aac", "-b:a", "256k", "-movie_timescale", "48000"],
                 named: "film.m4a")
             defer { try? FileManager.default.removeItem(at: film) }
-            let recording = try play(["--loop-file", "3", film.path], to: try Peer(receiver), seconds: 21)
+            let recording = try play(
+                ["--loop-file", "3", film.path], to: try Peer(receiver, .frameByFrame), seconds: 21)
             let stretches = recording.stretches(of: [500])
             print("\(receiver): \(stretches)")
             guard stretches.count == 1, let heard = stretches.first else {

@@ -30,7 +30,7 @@ extension SpeakerLabTests {
         }
 
         @Test(.timeLimit(.minutes(2))) func everyMemberOfAGroupLetsGo() throws {
-            let (lab, addresses) = try Lab.freshSpeakers(2)
+            let (lab, addresses) = try Lab.freshSpeakers(2, .frameByFrame)
             let speakers = Lab.outputs(addresses)
             let group = OutputGroup(members: speakers, name: "both", codecs: FilmAudioCodecs())
             let sound = PlayedSound(group)

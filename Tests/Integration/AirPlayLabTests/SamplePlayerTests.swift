@@ -74,7 +74,7 @@ extension SpeakerLabTests {
                 try Lab.tone(2000, seconds: 3, rate: 48000, ["-c:a", "alac"], named: "four.m4a"),
             ]
             defer { for file in files { try? FileManager.default.removeItem(at: file) } }
-            let peer = try Peer(receiver)
+            let peer = try Peer(receiver, .frameByFrame)
             try peer.record(seconds: 22)
             let running = try Running(["--speaker", "airplay://\(peer.host):\(peer.port)"] + files.map(\.path))
             running.type("volume 100")

@@ -70,21 +70,33 @@ struct Lab {
 
     private static func command(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
+    /// How far a receiver lets its sound drift before it adds or drops frames (Tools/lab).
+    enum DriftTolerance: String {
+        /// shairport-sync's own 2 ms.
+        case asShipped = "default"
+        /// A second: what is heard is the stream as it was sent, frame by frame, wherever the receiver's idea of the time goes.
+        /// For tests that count frames; those that look at instants want a receiver as it is.
+        case frameByFrame = "1"
+    }
+
     /// A speaker with a receiver process of its own: one that has played before may lose a first beep.
-    static func freshSpeaker() throws -> (lab: Lab, host: String, port: UInt16) {
-        let (lab, addresses) = try freshSpeakers(1)
+    static func freshSpeaker(_ tolerance: DriftTolerance = .asShipped) throws -> (lab: Lab, host: String, port: UInt16)
+    {
+        let (lab, addresses) = try freshSpeakers(1, tolerance)
         return (lab, addresses[0].host, addresses[0].port)
     }
 
     /// Several speakers, each with a receiver process of its own and an undisturbed network.
-    static func freshSpeakers(_ count: Int) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
+    static func freshSpeakers(
+        _ count: Int, _ tolerance: DriftTolerance = .asShipped
+    ) throws -> (lab: Lab, addresses: [SpeakerAddress]) {
         if let obstacle { throw Unavailable(description: "the speaker lab cannot run: \(obstacle)") }
         _ = tidiness
         let lab = Lab()
         let listing = try lab.run("up", [String(count), "--private"])
         for number in 1...count {
             _ = try lab.run("impair", [String(number), "clear"])
-            _ = try lab.run("restart", [String(number)])
+            _ = try lab.run("restart", [String(number), "--tolerance", tolerance.rawValue])
         }
         // 1  "Talkie Lab 1"  10.78.9.11  port 7000  airplay2
         let words = listing.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -156,10 +168,21 @@ struct Lab {
             }
         }
 
+        /// Waits until it has lasted as long as it was asked to.
         func wait() throws {
             process.waitUntilExit()
             guard process.terminationStatus == 0 else { throw Unavailable(description: "the recording failed") }
         }
+
+        /// Ends it: nothing plays any more, and what was heard last has passed the recorder.
+        func stop() throws {
+            HostInstant.now.advanced(by: Self.tail).sleep()
+            if process.isRunning { kill(process.processIdentifier, SIGTERM) }
+            try wait()
+        }
+
+        /// What the recorder and a receiver's sound server hold.
+        private static let tail = Duration.milliseconds(500)
     }
 
     /// When each beep of a recording was heard, on CLOCK_MONOTONIC.

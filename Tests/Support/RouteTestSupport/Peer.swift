@@ -24,9 +24,9 @@ final class Peer {
     private var speaker: SoftwareSpeaker?
     private let file = FileManager.default.temporaryDirectory.appendingPathComponent("talkie-\(UUID().uuidString).wav")
 
-    init(_ receiver: Receiver) throws {
+    init(_ receiver: Receiver, _ tolerance: Lab.DriftTolerance = .asShipped) throws {
         switch receiver {
-        case .foreign: (lab, host, port) = try Lab.freshSpeaker()
+        case .foreign: (lab, host, port) = try Lab.freshSpeaker(tolerance)
         case .software:
             let speaker = try SoftwareSpeaker(
                 SpeakerConfiguration(port: 0, output: .file(path: file.path), clock: .required))
@@ -65,7 +65,7 @@ final class Peer {
     /// The recording, which ends with this; nothing may play any more.
     func recorded() throws -> URL {
         if let recording {
-            try recording.wait()
+            try recording.stop()
             return recording.file
         }
         speaker?.stop()

@@ -18,15 +18,17 @@ enum RouteUnderTest: CaseIterable, CustomStringConvertible {
         Bounds.isTight ? [.softwareRealtime, .foreignRealtime] : [.foreignRealtime]
     }
 
-    /// - Parameter seconds: of film that the test plays; a recorder that must be told stops soon after.
-    func open(seconds: Double) throws -> any RecordedRoute {
+    /// - Parameters:
+    ///   - seconds: of film that the test plays; a recorder that must be told stops soon after.
+    ///   - tolerance: of a receiver that has one.
+    func open(seconds: Double, _ tolerance: Lab.DriftTolerance = .asShipped) throws -> any RecordedRoute {
         switch self {
         case .virtualCard: try VirtualRoute()
         case .soundCard: try CardRoute()
-        case .softwareBuffered: try SpeakerRoute(.software, .buffered, seconds: seconds)
-        case .softwareRealtime: try SpeakerRoute(.software, .realtime, seconds: seconds)
-        case .foreignBuffered: try SpeakerRoute(.foreign, .buffered, seconds: seconds)
-        case .foreignRealtime: try SpeakerRoute(.foreign, .realtime, seconds: seconds)
+        case .softwareBuffered: try SpeakerRoute(.software, .buffered, seconds: seconds, tolerance)
+        case .softwareRealtime: try SpeakerRoute(.software, .realtime, seconds: seconds, tolerance)
+        case .foreignBuffered: try SpeakerRoute(.foreign, .buffered, seconds: seconds, tolerance)
+        case .foreignRealtime: try SpeakerRoute(.foreign, .realtime, seconds: seconds, tolerance)
         }
     }
 
@@ -82,13 +84,13 @@ final class SpeakerRoute: RecordedRoute {
     /// What a recorder needs before and after the film: a session, the speaker's clock, the end.
     private static let margin = 5.0
 
-    init(_ receiver: Receiver, _ route: Route, seconds: Double) throws {
+    init(_ receiver: Receiver, _ route: Route, seconds: Double, _ tolerance: Lab.DriftTolerance) throws {
         name = "\(receiver), \(route)"
         promises = RoutePromises(
             flushLead: route == .buffered ? .milliseconds(1050) : .milliseconds(750),
             mostFlushLead: route == .buffered ? .milliseconds(1500) : .milliseconds(700),
             depth: route == .buffered ? 30...600 : 1...20, isExact: Bounds.isTight, startError: 5)
-        peer = try Peer(receiver)
+        peer = try Peer(receiver, tolerance)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))
         try synchronizer.addRenderer(renderer)
         renderer.setGain(0.99)

@@ -21,7 +21,7 @@ extension RouteContract {
     ///
     /// - Parameter lead: nil is the least that the route promises.
     static func whatIsTakenBackIsNotHeardAndWhatFollowsJoins(_ kind: RouteUnderTest, lead: Duration? = nil) throws {
-        let route = try kind.open(seconds: 6)
+        let route = try kind.open(seconds: 6, .frameByFrame)
         let lead = lead ?? route.promises.flushLead
         let end = lead > .milliseconds(800) ? 3.0 : 2
         enqueue(.kept, 0..<end, on: route)

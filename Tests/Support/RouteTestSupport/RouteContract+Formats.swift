@@ -10,7 +10,9 @@ extension RouteContract {
         let pieces: [SinePieces.Piece] = [
             .pcm(48000, 52_001), .aac(44100, 48_511), .mp3(48000, 57_013), .alac(48000, 50_021),
         ]
-        let route = try kind.open(seconds: 5)
+        // shairport-sync adds or drops a frame of each packet of 352 while its clock says that it is beyond its tolerance: up to
+        // 24 samples of 48 kHz within a joint's two windows. That is no joint's error, and not ours.
+        let route = try kind.open(seconds: 5, .frameByFrame)
         // A packet that passes untouched cannot be cut where the next piece begins.
         route.renderer.allowsPassThrough = false
         let requests = try RequestedPieces(pieces, for: route.renderer, on: route.queue)
@@ -43,7 +45,7 @@ extension RouteContract {
             }
         }
         print("\(route.name): joint errors \(errors.map(rounded)) samples of 48 kHz")
-        // A change of rate leaves up to half a sample; a receiver adds and drops single ones while it draws level.
+        // A change of rate leaves up to half a sample.
         #expect(errors.sorted { abs($0) < abs($1) }[errors.count / 2].magnitude < 1.5, "\(route.name): \(errors)")
         if route.promises.isExact { #expect(errors.allSatisfy { abs($0) < 1.5 }, "\(route.name): \(errors)") }
     }
