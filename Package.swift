@@ -160,7 +160,7 @@ let package = Package(
         // One harness per parser
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Talkie"]),
-        fuzzing("TimelineFuzz", ["Talkie"]),
+        fuzzing("TimelineFuzz", ["Talkie", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Talkie", "LocalOutput", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),
         fuzzing("TLV8Fuzz", ["AirPlayWire"]),

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import Talkie
 
 /// `talkie doctor`: what this machine can do, and how to mend what it can't.

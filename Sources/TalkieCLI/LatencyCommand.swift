@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import Talkie
 
 /// `talkie latency`: every share of a speaker's offset, and where it comes from.

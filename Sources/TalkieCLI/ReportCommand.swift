@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import Talkie
 
 /// `talkie report`: what a recorded timeline claims about lip sync.

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import Talkie
 internal import VirtualSpeaker
 

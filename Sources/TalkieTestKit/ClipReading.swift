@@ -1,7 +1,7 @@
-public import MediaCodecs
+internal import MediaCodecs
 public import MediaCore
-public import MediaFiles
-public import SyncRendering
+internal import MediaFiles
+internal import SyncRendering
 
 /// A film's pictures as a test sees them: when each is shown and how bright it is.
 public struct SeenPictures: Sendable {

@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 public import SyncRendering
 
 /// A queue that a test turns by hand, on the test's own clock: for closures that renderers and observers are given.

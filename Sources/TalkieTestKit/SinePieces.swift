@@ -1,5 +1,5 @@
 internal import Glibc
-public import MediaCodecs
+internal import MediaCodecs
 public import MediaCore
 internal import MediaFiles
 internal import SyncRendering

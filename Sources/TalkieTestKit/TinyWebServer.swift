@@ -1,5 +1,5 @@
 internal import Glibc
-public import MediaCore
+internal import MediaCore
 internal import Synchronization
 
 /// A web server on this machine with one bad manner per address, for tests of what reads from the network.

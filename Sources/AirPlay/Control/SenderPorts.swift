@@ -1,5 +1,5 @@
 internal import MediaCore
-public import PTP
+internal import PTP
 
 /// The UDP ports at which speakers reach this computer, besides those of PTP: requests for lost packets, and questions
 /// about the time. A few and always the same, so that a firewall can be told.

@@ -1,6 +1,6 @@
 internal import AirPlayWire
 public import MediaCore
-public import SyncRendering
+internal import SyncRendering
 
 /// The sound itself: packets placed on the stream's clock, and taken back.
 extension AirPlaySpeaker {

@@ -1,6 +1,6 @@
 internal import AirPlayWire
 internal import Glibc
-public import MediaCore
+internal import MediaCore
 public import PTP
 public import SyncRendering
 

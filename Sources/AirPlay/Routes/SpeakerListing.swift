@@ -1,4 +1,5 @@
 internal import AirPlayWire
+public import MediaCore
 
 /// One line of `talkie speakers`: an entry, what it can do, and how it would be driven.
 public struct SpeakerListing: Hashable, Sendable {
@@ -113,59 +114,61 @@ public struct SpeakerListing: Hashable, Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The listing as one JSON object (RFC 8259). Members are only ever added to it.
-    public var json: String {
+    /// The listing for other programs. Members are only ever added to it.
+    public var json: JSONValue {
         let leader = entry.leader
-        var object = JSONObject()
-        object.add("name", entry.name)
-        object.add("kind", entry.kind.rawValue)
-        object.add("id", leader.id?.description)
-        object.add("model", leader.traits.model)
-        object.add("address", leader.endpoint?.address.description)
-        object.add("port", leader.endpoint.map { Int($0.port) })
-        object.add("complete", entry.isComplete)
-        object.add("abilities", abilities)
-        object.add("features", leader.traits.features.map { "0x" + String($0.rawValue, radix: 16, uppercase: true) })
-        object.add("flags", leader.traits.status.map { "0x" + String($0.rawValue, radix: 16, uppercase: true) })
-        object.add("source_version", leader.traits.sourceVersion)
-        object.add("route", decision.route?.rawValue)
-        switch decision.verdict {
-        case .impossible(let obstacle): object.add("obstacle", obstacle.rawValue)
-        case .drive: object.add("obstacle", String?.none)
-        }
-        object.add("reason", decision.reason)
-        object.add("alternatives", decision.alternatives.map(\.rawValue))
-        object.add("clock", decision.role.rawValue)
-        object.add("access", decision.access.rawValue)
-        object.add("paired", isPaired)
-        object.add("password_kept", hasPassword)
-        object.add(
-            "calibrations",
-            objects: calibrations.map { calibration in
-                var object = JSONObject()
-                object.add("route", calibration.route)
-                object.add("screen", calibration.screen)
-                object.add("mode", calibration.mode)
-                object.add("offset_ms", thousandths: calibration.offset)
-                return object
-            })
-        object.add(
-            "members",
-            objects: entry.members.map { member in
-                var object = JSONObject()
-                object.add("name", member.name)
-                object.add("id", member.id?.description)
-                object.add("model", member.traits.model)
-                object.add("addresses", member.endpoints.map(\.description))
-                return object
-            })
-        return object.text
+        let obstacle: JSONValue =
+            switch decision.verdict {
+            case .impossible(let obstacle): .text(obstacle.rawValue)
+            case .drive: .null
+            }
+        return .object([
+            ("name", .text(entry.name)),
+            ("kind", .text(entry.kind.rawValue)),
+            ("id", .optional(leader.id?.description)),
+            ("model", .optional(leader.traits.model)),
+            ("address", .optional(leader.endpoint?.address.description)),
+            ("port", .optional(leader.endpoint.map { Int($0.port) })),
+            ("complete", .flag(entry.isComplete)),
+            ("abilities", .array(abilities.map(JSONValue.text))),
+            ("features", .optional(leader.traits.features.map { Self.hexadecimal($0.rawValue) })),
+            ("flags", .optional(leader.traits.status.map { Self.hexadecimal($0.rawValue) })),
+            ("source_version", .optional(leader.traits.sourceVersion)),
+            ("route", .optional(decision.route?.rawValue)),
+            ("obstacle", obstacle),
+            ("reason", .text(decision.reason)),
+            ("alternatives", .array(decision.alternatives.map { .text($0.rawValue) })),
+            ("clock", .text(decision.role.rawValue)),
+            ("access", .text(decision.access.rawValue)),
+            ("paired", .flag(isPaired)),
+            ("password_kept", .flag(hasPassword)),
+            ("calibrations", .array(calibrations.map(Self.json))),
+            ("members", .array(entry.members.map(Self.json))),
+        ])
+    }
+
+    private static func hexadecimal(_ value: some BinaryInteger) -> String {
+        "0x" + String(value, radix: 16, uppercase: true)
+    }
+
+    private static func json(_ calibration: Calibration) -> JSONValue {
+        .object([
+            ("route", .text(calibration.route)), ("screen", .text(calibration.screen)),
+            ("mode", .text(calibration.mode)), ("offset_ms", .optional(calibration.offset, decimals: 3)),
+        ])
+    }
+
+    private static func json(_ member: DiscoveredSpeaker) -> JSONValue {
+        .object([
+            ("name", .text(member.name)), ("id", .optional(member.id?.description)),
+            ("model", .optional(member.traits.model)),
+            ("addresses", .array(member.endpoints.map { .text($0.description) })),
+        ])
     }
 
     /// What a whole list prints.
     public static func json(_ listings: [SpeakerListing], note: String?) -> String {
-        let note = note.map { JSONObject.quoted($0) } ?? "null"
-        return "{\"speakers\":[\(listings.map(\.json).joined(separator: ","))],\"note\":\(note)}\n"
+        JSONValue.object([("speakers", .array(listings.map(\.json))), ("note", .optional(note))]).compact + "\n"
     }
 }
 
@@ -204,6 +207,6 @@ public enum ListingChange: Hashable, Sendable {
     /// One JSON object in one line.
     public var json: String {
         let (_, word, listing) = parts
-        return "{\"event\":\"\(word)\",\"speaker\":\(listing.json)}\n"
+        return JSONValue.object([("event", .text(word)), ("speaker", listing.json)]).compact + "\n"
     }
 }

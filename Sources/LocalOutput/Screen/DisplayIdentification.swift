@@ -1,5 +1,5 @@
 internal import Glibc
-public import MediaCore
+internal import MediaCore
 
 /// What a display says about itself (VESA E-EDID release A revision 2, with CTA-861 extensions): its name, and, if it
 /// does, how long it takes to show a picture. Bytes from outside: any of them, of any length, are read safely.

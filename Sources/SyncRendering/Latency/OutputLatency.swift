@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// Where a number about delay came from.
 public enum LatencySource: String, Sendable {

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 extension SpeakerAnswer {
     var json: [(String, JSONValue)] {
         [

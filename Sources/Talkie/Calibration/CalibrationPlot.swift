@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Draws an answer as an SVG picture (SVG 1.1): each event's offset over time, those left out hollow, the answer with
 /// its interval, and what the recommendations allow.
 struct CalibrationPlot {

@@ -1,4 +1,4 @@
-internal import MediaCore
+public import MediaCore
 internal import SyncRendering
 
 /// Where an offset comes from: every share of the time between handing a sound over and the picture it belongs to,

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import MediaCore
 
 extension LatencyProfile {
     /// Adds to each speaker of a list what was measured with it.

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// `talkie profile`: lists, forgets, exports and imports what calibrations found out.
 public struct ProfileDesk {
     private let store: ProfileStore

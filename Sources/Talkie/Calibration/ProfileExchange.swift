@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Profiles as a file that people carry from one computer to another. Bytes from outside when read: bounded.
 enum ProfileExchange {
     static let largestFile = 4 << 20

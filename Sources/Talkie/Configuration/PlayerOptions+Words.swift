@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 extension PlayerOptions.Loop {
     /// `3` plays three times more, `inf` or `yes` until told to stop, `no` once.

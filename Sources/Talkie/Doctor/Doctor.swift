@@ -1,3 +1,5 @@
+public import MediaCore
+
 /// Looks at what this machine can do for a film, and says how to mend what it cannot. On the main thread, which the
 /// display wants; makes no sound and opens no window.
 public enum Doctor {

@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
 public struct PlayerOptions: Sendable {

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Draws a report as one SVG picture (SVG 1.1): the offset, the picture's and the sound's own lateness over time, and
 /// where pictures were dropped, sound ran dry and the line was set anew. The size of the file does not depend on the
 /// length of the film.

@@ -1,3 +1,5 @@
+public import MediaCore
+
 extension TimelineReport {
     /// What a timeline says, for other programs. Milliseconds; offsets are positive when sound is later than picture.
     public var json: JSONValue {

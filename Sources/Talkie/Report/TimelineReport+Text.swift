@@ -1,3 +1,5 @@
+internal import MediaCore
+
 extension TimelineReport {
     /// The offset's drift is told once the record is this long, in seconds.
     static let shortestTrend = 10.0

@@ -1,4 +1,5 @@
 internal import LocalOutput
+internal import MediaCore
 
 /// The list from which a person chooses where the sound goes: what it shows, and what keys and pointer mean in it. A
 /// value; nothing happens in it by itself.

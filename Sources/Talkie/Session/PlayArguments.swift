@@ -1,5 +1,5 @@
 internal import AirPlay
-public import MediaCore
+internal import MediaCore
 
 /// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
 public struct PlayArguments: Sendable {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import MediaCore
 
 /// Collects lines and writes them to a descriptor in large pieces. Used by one thread; allocates once.
 struct LineBuffer {

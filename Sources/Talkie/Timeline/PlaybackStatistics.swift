@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 internal import SyncRendering
 
 /// What the outputs have reported so far, summed up for a status line. Offsets are positive when sound is later than

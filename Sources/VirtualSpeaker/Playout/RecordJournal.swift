@@ -18,65 +18,65 @@ final class RecordJournal: Sendable {
 
     func write(_ span: HeardSpan) {
         line("heard", span.instant) {
-            $0.field("rtp", Int64(span.position.rawValue))
-            $0.field("frames", Int64(span.frames))
-            $0.field("rate", Int64(span.sampleRate))
+            $0.add("rtp", Int(span.position.rawValue))
+            $0.add("frames", Int(span.frames))
+            $0.add("rate", Int(span.sampleRate))
         }
     }
 
     func write(_ event: SpeakerEvent, at instant: HostInstant) {
         switch event {
-        case .connected(let from): line("connected", instant) { $0.field("from", from) }
+        case .connected(let from): line("connected", instant) { $0.add("from", text: from) }
         case .disconnected(let from, let reason):
             line("disconnected", instant) {
-                $0.field("from", from)
-                $0.field("reason", reason)
+                $0.add("from", text: from)
+                $0.add("reason", text: reason)
             }
         case .request(let method, let target, let status):
             line("request", instant) {
-                $0.field("method", method)
-                $0.field("target", target)
-                $0.field("status", Int64(status))
+                $0.add("method", text: method)
+                $0.add("target", text: target)
+                $0.add("status", Int(status))
             }
         case .stream(let kind, let format, let rate):
             line("stream", instant) {
-                $0.field("kind", kind.rawValue)
-                $0.field("format", format)
-                $0.field("rate", Int64(rate))
+                $0.add("kind", text: kind.rawValue)
+                $0.add("format", text: format)
+                $0.add("rate", Int(rate))
             }
         case .clock(let locked, let offset, let grandmaster):
             line("clock", instant) {
-                $0.field("locked", locked)
-                $0.field("offset_ns", offset.wholeNanoseconds)
-                if let grandmaster { $0.field("grandmaster", String(grandmaster, radix: 16)) }
+                $0.add("locked", locked)
+                $0.add("offset_ns", Int(offset.wholeNanoseconds))
+                if let grandmaster { $0.add("grandmaster", text: String(grandmaster, radix: 16)) }
             }
         case .anchor(let position, let sender, let host, let clock):
             line("anchor", instant) {
-                $0.field("rtp", Int64(position.rawValue))
-                $0.field("ptp_ns", sender.nanoseconds)
-                if let host { $0.field("at_ns", host.nanoseconds) }
-                if let clock { $0.field("clock", String(clock, radix: 16)) }
+                $0.add("rtp", Int(position.rawValue))
+                $0.add("ptp_ns", Int(sender.nanoseconds))
+                if let host { $0.add("at_ns", Int(host.nanoseconds)) }
+                if let clock { $0.add("clock", text: String(clock, radix: 16)) }
             }
         case .flushed(let from, let until):
             line("flushed", instant) {
-                if let from { $0.field("from", Int64(from)) }
-                $0.field("until", Int64(until))
+                if let from { $0.add("from", Int(from)) }
+                $0.add("until", Int(until))
             }
-        case .volume(let decibels): line("volume", instant) { $0.field("millibels", Int64(decibels * 100)) }
+        case .volume(let decibels): line("volume", instant) { $0.add("millibels", Int(decibels * 100)) }
         case .metadata(let kind, let bytes):
             line("metadata", instant) {
-                $0.field("kind", kind)
-                $0.field("bytes", Int64(bytes))
+                $0.add("kind", text: kind)
+                $0.add("bytes", Int(bytes))
             }
-        case .late(let packets): line("late", instant) { $0.field("packets", Int64(packets)) }
-        case .lost(let packets): line("lost", instant) { $0.field("packets", Int64(packets)) }
+        case .late(let packets): line("late", instant) { $0.add("packets", Int(packets)) }
+        case .lost(let packets): line("lost", instant) { $0.add("packets", Int(packets)) }
         case .resendRequested(let first, let count):
             line("resend", instant) {
-                $0.field("first", Int64(first))
-                $0.field("packets", Int64(count))
+                $0.add("first", Int(first))
+                $0.add("packets", Int(count))
             }
-        case .damaged(let reason): line("damaged", instant) { $0.field("reason", reason) }
-        case .notAnnounced(let reason): line("not-announced", instant) { $0.field("reason", reason) }
+        case .damaged(let reason): line("damaged", instant) { $0.add("reason", text: reason) }
+        case .notAnnounced(let reason): line("not-announced", instant) { $0.add("reason", text: reason) }
         case .paused: line("paused", instant)
         case .underrun: line("underrun", instant)
         case .takenOver: line("taken-over", instant)
@@ -85,39 +85,14 @@ final class RecordJournal: Sendable {
         }
     }
 
-    private func line(_ event: String, _ instant: HostInstant, _ fields: (inout JSONLine) -> Void = { _ in }) {
-        var line = JSONLine()
-        line.field("event", event)
-        line.field("host_ns", instant.nanoseconds)
+    private func line(
+        _ event: StaticString, _ instant: HostInstant, _ fields: (inout JSONLine) -> Void = { _ in }
+    ) {
+        var line = JSONLine(bytes: [])
+        line.add("event", event)
+        line.add("host_ns", instant)
         fields(&line)
-        let bytes = Array(line.text.utf8)
+        let bytes = line.finish()
         file.withLock { _ = Glibc.write($0, bytes, bytes.count) }
-    }
-}
-
-/// One JSON object on one line.
-struct JSONLine {
-    private var members: [String] = []
-
-    var text: String { "{" + members.joined(separator: ", ") + "}\n" }
-
-    mutating func field(_ name: String, _ value: Int64) { members.append("\"\(name)\": \(value)") }
-    mutating func field(_ name: String, _ value: Bool) { members.append("\"\(name)\": \(value)") }
-    mutating func field(_ name: String, _ value: String) { members.append("\"\(name)\": \(Self.quoted(value))") }
-
-    /// RFC 8259, section 7.
-    static func quoted(_ text: String) -> String {
-        var out = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": out += "\\\""
-            case "\\": out += "\\\\"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: out.unicodeScalars.append(scalar)
-            }
-        }
-        return out + "\""
     }
 }

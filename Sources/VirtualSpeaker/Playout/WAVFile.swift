@@ -78,20 +78,24 @@ final class WAVFile: SoundSink {
         func moment(_ frame: Int64) -> Int64 {
             origin.nanoseconds + Int64(clamping: Int128(frame) * 1_000_000_000 / Int128(sampleRate))
         }
-        let rate = Int64(sampleRate)
-        let anchors = stride(from: 0, through: frames, by: sampleRate).map { frame in
-            "{\"frame\": \(frame), \"realtime_ns\": \(moment(frame) + shift), \"monotonic_ns\": \(moment(frame))}"
+        let anchors = stride(from: 0, through: frames, by: sampleRate).map { frame -> JSONValue in
+            .object([
+                ("frame", .whole(Int(frame))), ("realtime_ns", .whole(Int(moment(frame) + shift))),
+                ("monotonic_ns", .whole(Int(moment(frame)))),
+            ])
         }
-        let points = stride(from: 0, through: frames, by: max(1, sampleRate / 10)).map { frame in
-            "[\(frame), \(moment(frame) + shift), \(moment(frame))]"
+        let points = stride(from: 0, through: frames, by: max(1, sampleRate / 10)).map { frame -> JSONValue in
+            .array([.whole(Int(frame)), .whole(Int(moment(frame) + shift)), .whole(Int(moment(frame)))])
         }
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        let text = """
-            {"wav": \(JSONLine.quoted(name)), "rate": \(rate), "sample_rate": \(rate), "channels": 2, "frames": \(frames), \
-            "first_frame_realtime_ns": \(moment(0) + shift), "first_frame_monotonic_ns": \(moment(0)), \
-            "anchors": [\(anchors.joined(separator: ", "))], "points": [\(points.joined(separator: ", "))]}
-
-            """
+        let text =
+            JSONValue.object([
+                ("wav", .text(name)), ("rate", .whole(sampleRate)), ("sample_rate", .whole(sampleRate)),
+                ("channels", .whole(2)), ("frames", .whole(Int(frames))),
+                ("first_frame_realtime_ns", .whole(Int(moment(0) + shift))),
+                ("first_frame_monotonic_ns", .whole(Int(moment(0)))), ("anchors", .array(anchors)),
+                ("points", .array(points)),
+            ]).compact + "\n"
         let side = open(path + ".json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard side >= 0 else { return }
         let bytes = Array(text.utf8)

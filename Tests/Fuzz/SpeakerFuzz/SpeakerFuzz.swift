@@ -34,7 +34,7 @@ private func command(_ input: ArraySlice<UInt8>) {
     var session = SpeakerSession(backend: NotedBackend(), admitted: key)
     var parser = RTSPParser()
     parser.append(input)
-    while case .request(let request)?? = try? parser.next() { _ = session.handle(request) }
+    while case .request(let request) = try? parser.next() { _ = session.handle(request) }
 }
 
 /// Sequence numbers and lengths of a buffered stream, and the flushes in between.

@@ -1,3 +1,4 @@
+internal import MediaCore
 @testable import Talkie
 
 /// A timeline file and a speaker's record from their bytes to its text, its results and its plot.

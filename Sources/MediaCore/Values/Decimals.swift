@@ -1,7 +1,7 @@
 /// Numbers with a fixed count of decimals, for people and for JSON.
-public enum Decimals {
+package enum Decimals {
     /// `-0.250` for (-0.25, 3). Never "-0.000". Beyond ±9.2e12 (three decimals) the value is cut there.
-    public static func text(_ value: Double, _ decimals: Int) -> String {
+    package static func text(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
         let scaled = (value * scale).rounded()
@@ -13,13 +13,13 @@ public enum Decimals {
     }
 
     /// The same with a sign in any case: offsets have one.
-    static func signed(_ value: Double, _ decimals: Int) -> String {
+    package static func signed(_ value: Double, _ decimals: Int) -> String {
         let text = text(value, decimals)
         return text.hasPrefix("-") ? text : "+" + text
     }
 
     /// `1:02:03` or `02:03`.
-    static func clock(seconds: Double) -> String {
+    package static func clock(seconds: Double) -> String {
         let whole = Int(max(0, min(3.6e8, seconds.isNaN ? 0 : seconds)))
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let (hours, minutes) = (whole / 3600, whole / 60 % 60)

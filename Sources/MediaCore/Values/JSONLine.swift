@@ -1,17 +1,15 @@
-public import MediaCore
-
 /// Writes one flat JSON object (RFC 8259) onto the end of a byte buffer: no nesting, no allocation once the buffer
 /// has its size.
-struct JSONLine {
+package struct JSONLine {
     private var bytes: [UInt8]
     private var isFirst = true
 
-    init(bytes: consuming [UInt8]) {
+    package init(bytes: consuming [UInt8]) {
         self.bytes = bytes
         self.bytes.append(UInt8(ascii: "{"))
     }
 
-    consuming func finish() -> [UInt8] {
+    package consuming func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         bytes.append(UInt8(ascii: "\n"))
         return bytes
@@ -26,7 +24,7 @@ struct JSONLine {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    mutating func add(_ name: StaticString, _ value: StaticString) {
+    package mutating func add(_ name: StaticString, _ value: StaticString) {
         key(name)
         bytes.append(UInt8(ascii: "\""))
         value.withUTF8Buffer { bytes.append(contentsOf: $0) }
@@ -34,65 +32,47 @@ struct JSONLine {
     }
 
     /// A text from outside, escaped, and cut after 1000 bytes.
-    mutating func add(_ name: StaticString, text: String) {
+    package mutating func add(_ name: StaticString, text: String) {
         key(name)
-        bytes.append(UInt8(ascii: "\""))
-        var room = 1000
-        for scalar in text.unicodeScalars {
-            room -= 6
-            if room < 0 { break }
-            switch scalar {
-            case "\"", "\\":
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(UInt8(scalar.value))
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                for digit in [UInt8(ascii: "\\"), UInt8(ascii: "u"), UInt8(ascii: "0"), UInt8(ascii: "0")] {
-                    bytes.append(digit)
-                }
-                bytes.append(Self.hexDigit(scalar.value >> 4))
-                bytes.append(Self.hexDigit(scalar.value & 15))
-            default:
-                for byte in UTF8.encode(scalar)! { bytes.append(byte) }
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
+        JSONText.append(text, to: &bytes, limit: 1000)
     }
 
-    private static func hexDigit(_ value: UInt32) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + UInt8(value) : UInt8(ascii: "a") + UInt8(value - 10)
-    }
-
-    mutating func add(_ name: StaticString, _ value: Int) {
+    package mutating func add(_ name: StaticString, _ value: Int) {
         key(name)
         digits(value.magnitude, negative: value < 0)
     }
 
     /// Nanoseconds on the host's monotonic clock.
-    mutating func add(_ name: StaticString, _ instant: HostInstant) {
+    package mutating func add(_ name: StaticString, _ instant: HostInstant) {
         key(name)
         digits(UInt(instant.nanoseconds.magnitude), negative: instant.nanoseconds < 0)
     }
 
     /// Seconds of film.
-    mutating func add(_ name: StaticString, _ time: MediaTime) {
+    package mutating func add(_ name: StaticString, _ time: MediaTime) {
         key(name)
         billionths(time.nanoseconds)
     }
 
     /// Seconds.
-    mutating func add(_ name: StaticString, _ duration: Duration) {
+    package mutating func add(_ name: StaticString, _ duration: Duration) {
         key(name)
         billionths(duration.wholeNanoseconds)
     }
 
     /// A number to the ninth decimal; what JSON cannot express becomes null.
-    mutating func add(_ name: StaticString, _ value: Double) {
+    package mutating func add(_ name: StaticString, _ value: Double) {
         key(name)
         guard value.isFinite, value.magnitude < 9e9 else {
-            for byte in "null".utf8 { bytes.append(byte) }
+            bytes.append(contentsOf: "null".utf8)
             return
         }
         billionths(Int64((value * 1e9).rounded()))
+    }
+
+    package mutating func add(_ name: StaticString, _ value: Bool) {
+        key(name)
+        bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
     private mutating func digits(_ value: UInt, negative: Bool, atLeast width: Int = 1) {

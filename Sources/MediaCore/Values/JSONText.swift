@@ -1,0 +1,35 @@
+/// The one place that knows how a text is written in JSON (RFC 8259, section 7).
+enum JSONText {
+    /// Adds a text with its quotes. Control characters, quotes and backslashes are escaped; the rest is UTF-8 as it is.
+    ///
+    /// - Parameter limit: most bytes that the text may take, quotes not counted; what does not fit is left out.
+    static func append(_ text: String, to bytes: inout [UInt8], limit: Int = .max) {
+        bytes.append(UInt8(ascii: "\""))
+        var room = limit
+        for scalar in text.unicodeScalars {
+            // An escape is the longest form a character has.
+            room -= 6
+            if room < 0 { break }
+            append(scalar, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func append(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+        switch scalar {
+        case "\"", "\\":
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(UInt8(scalar.value))
+        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+            for byte in "\\u00".utf8 { bytes.append(byte) }
+            bytes.append(hexDigit(scalar.value >> 4))
+            bytes.append(hexDigit(scalar.value & 15))
+        default:
+            for byte in String(scalar).utf8 { bytes.append(byte) }
+        }
+    }
+
+    private static func hexDigit(_ value: UInt32) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + UInt8(value) : UInt8(ascii: "a") + UInt8(value - 10)
+    }
+}

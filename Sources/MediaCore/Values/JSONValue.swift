@@ -1,0 +1,67 @@
+/// A result for other programs (RFC 8259), with its members in the order they were written.
+public enum JSONValue: Sendable {
+    case object([(String, JSONValue)])
+    case array([JSONValue])
+    case text(String)
+    case whole(Int)
+    /// Rounded to the given number of decimals; what is no finite number becomes null.
+    case real(Double, decimals: Int)
+    case flag(Bool)
+    case null
+
+    /// A number, or null when there is none.
+    public static func optional(_ value: Double?, decimals: Int) -> JSONValue {
+        value.map { .real($0, decimals: decimals) } ?? .null
+    }
+
+    public static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.text) ?? .null }
+    public static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
+
+    /// The text of the value, indented by two spaces a level, ending in a newline.
+    public var formatted: String { written(indent: "\n") + "\n" }
+
+    /// The text of the value on one line, without spaces and without a newline.
+    public var compact: String { written(indent: nil) }
+
+    private func written(indent: String?) -> String {
+        var bytes: [UInt8] = []
+        write(to: &bytes, indent: indent)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// - Parameter indent: what begins a line at this level; nil writes no lines.
+    private func write(to bytes: inout [UInt8], indent: String?) {
+        switch self {
+        case .object(let members):
+            Self.writeList(members, between: ("{", "}"), to: &bytes, indent: indent) { member, bytes, indent in
+                JSONText.append(member.0, to: &bytes)
+                bytes += (indent == nil ? ":" : ": ").utf8
+                member.1.write(to: &bytes, indent: indent)
+            }
+        case .array(let values):
+            Self.writeList(values, between: ("[", "]"), to: &bytes, indent: indent) { value, bytes, indent in
+                value.write(to: &bytes, indent: indent)
+            }
+        case .text(let value): JSONText.append(value, to: &bytes)
+        case .whole(let value): bytes += String(value).utf8
+        case .real(let value, let decimals): bytes += (value.isFinite ? Decimals.text(value, decimals) : "null").utf8
+        case .flag(let value): bytes += (value ? "true" : "false").utf8
+        case .null: bytes += "null".utf8
+        }
+    }
+
+    private static func writeList<Element>(
+        _ elements: [Element], between brackets: (String, String), to bytes: inout [UInt8], indent: String?,
+        _ body: (Element, inout [UInt8], String?) -> Void
+    ) {
+        bytes += brackets.0.utf8
+        let inner = indent.map { $0 + "  " }
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            if let inner { bytes += inner.utf8 }
+            body(element, &bytes, inner)
+        }
+        if !elements.isEmpty, let indent { bytes += indent.utf8 }
+        bytes += brackets.1.utf8
+    }
+}
