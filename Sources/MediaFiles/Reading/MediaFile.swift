@@ -9,6 +9,8 @@ public final class MediaFile: MediaSource {
     public let summary: MediaSummary
     /// One sentence for each track that was left out because it cannot be played.
     public let warnings: [String]
+    /// Tracks of subtitles, of which nothing is read.
+    public let subtitleTracks: Int
 
     private let address: InputAddress
     private let options: ReadOptions
@@ -50,6 +52,9 @@ public final class MediaFile: MediaSource {
         let inspection = TrackInspection(context)
         guard !inspection.playable.isEmpty else { throw Self.nothingToPlay(address, inspection) }
         warnings = inspection.problems
+        subtitleTracks = context.streams.count {
+            $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
+        }
         let starts = try inspection.findStarts(in: context)
         origin = starts.origin
         streamIDs = Dictionary(uniqueKeysWithValues: inspection.playable.map { (Int($0.pointee.index), $0.pointee.id) })

@@ -32,6 +32,8 @@ final class FilmChain: Sendable {
         /// Pictures that were opened and decoded ahead, by link.
         var pictures: [Int: PictureTrack] = [:]
         var pictureless: Set<Int> = []
+        /// Links whose film cannot be read any more.
+        var lost: [Int: MediaError] = [:]
         var lastSerial = 0
     }
 
@@ -98,8 +100,7 @@ final class FilmChain: Sendable {
         state.withLock { state in
             guard !state.links.isEmpty else { return }
             let old = state.links.removeFirst().serial
-            state.pictures[old] = nil
-            state.pictureless.remove(old)
+            state.forget(old)
         }
     }
 
@@ -107,10 +108,7 @@ final class FilmChain: Sendable {
     func truncate(after serial: Int) {
         state.withLock { state in
             guard let index = state.links.firstIndex(where: { $0.serial == serial }) else { return }
-            for link in state.links[(index + 1)...] {
-                state.pictures[link.serial] = nil
-                state.pictureless.remove(link.serial)
-            }
+            for link in state.links[(index + 1)...] { state.forget(link.serial) }
             state.links.removeSubrange((index + 1)...)
         }
     }
@@ -150,7 +148,26 @@ final class FilmChain: Sendable {
         }
     }
 
+    /// A link that waits behind another and whose film cannot be read any more.
+    var lost: (before: FilmLink, link: FilmLink, error: MediaError)? {
+        state.withLock { state in
+            for (before, link) in zip(state.links, state.links.dropFirst()) {
+                if let error = state.lost[link.serial] { return (before, link, error) }
+            }
+            return nil
+        }
+    }
+
     // MARK: Walkers
+
+    /// A film cannot be read any more: whoever has not begun with it waits until it is taken off the chain.
+    func lose(_ serial: Int, _ error: MediaError) {
+        state.withLock { state in
+            guard state.links.contains(where: { $0.serial == serial }) else { return }
+            state.lost[serial] = error
+        }
+        onChange()
+    }
 
     /// A walker begins with a link.
     func enter(_ serial: Int, _ walker: Walker) {
@@ -219,6 +236,13 @@ extension FilmChain.State {
         ending = [false, false]
         pictures.removeAll()
         pictureless.removeAll()
+        lost.removeAll()
+    }
+
+    fileprivate mutating func forget(_ serial: Int) {
+        pictures[serial] = nil
+        pictureless.remove(serial)
+        lost[serial] = nil
     }
 
     /// Gives a link its place as soon as the one before has an end.
@@ -234,7 +258,7 @@ extension FilmChain.State {
         }
         guard index + 1 < links.count else { return isOpen ? .wait : .end }
         let next = links[index + 1]
-        guard next.offset != nil else { return .wait }
+        guard next.offset != nil, lost[next.serial] == nil else { return .wait }
         if walker == .picture, next.videoTrack != nil, pictures[next.serial] == nil, !pictureless.contains(next.serial)
         {
             return .wait

@@ -62,6 +62,22 @@ struct FilmsAhead {
     /// What followed is being taken back.
     var cut: FilmCut?
     var cuts = 0
+    /// The film that loops could not be opened again: when that is tried once more.
+    var loopAgain: Retry?
+}
+
+/// When something that failed is tried again: after pauses that grow, and stay so short that what is back is there within a second.
+struct Retry {
+    let notBefore: HostInstant
+    let pause: Duration
+
+    private static let shortest = Duration.milliseconds(100)
+    private static let longest = Duration.milliseconds(700)
+
+    static func later(_ last: Retry?, from now: HostInstant) -> Retry {
+        let pause = last.map { min(longest, $0.pause * 2) } ?? shortest
+        return Retry(notBefore: now.advanced(by: pause), pause: pause)
+    }
 }
 
 /// What was laid out behind a film is taken back: first by the pipelines, then by the renderer.

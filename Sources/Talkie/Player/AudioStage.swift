@@ -50,16 +50,21 @@ final class AudioStage: TrackStage {
         (isAtEnd, isJoint, readUntil, failuresInARow) = (true, false, moment, 0)
         chain.enter(link.serial, .sound)
         guard let wanted = link.audioTrack else { return time }
-        let reader: any SampleSource
-        if film === link.film, track == wanted, let open = source.withLock({ $0.reader }) {
-            reader = open
-        } else {
-            reader = try open(link, wanted)
-        }
-        do {
+        do throws(MediaError) {
+            let reader: any SampleSource
+            if film === link.film, track == wanted, let open = source.withLock({ $0.reader }) {
+                reader = open
+            } else {
+                reader = try open(link, wanted)
+            }
             try reader.seek(to: moment, mode: .exact)
-        } catch  where error.code == .unsupported {
-            // A source that cannot jump goes on from where it is, which at the start is right.
+        } catch {
+            if error.code == .cancelled { throw error }
+            // A source that cannot jump goes on from where it is, which at the start is right; one that fails is over.
+            if error.code != .unsupported {
+                _ = reachEnd(of: link)
+                return time
+            }
         }
         isAtEnd = false
         return time
@@ -74,13 +79,17 @@ final class AudioStage: TrackStage {
 
     private func open(_ link: FilmLink, _ track: Track) throws(MediaError) -> any SampleSource {
         let reader = try link.film.source(for: track)
+        try take(reader, link, track)
+        return reader
+    }
+
+    private func take(_ reader: any SampleSource, _ link: FilmLink, _ track: Track) throws(MediaError) {
         let isCancelled = source.withLock { source in
             if !source.isCancelled { source.reader = reader }
             return source.isCancelled
         }
         if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
         (film, self.track) = (link.film, track)
-        return reader
     }
 
     // MARK: Steps
@@ -155,17 +164,19 @@ final class AudioStage: TrackStage {
     }
 
     private func begin(_ next: FilmLink) {
-        link = next
-        (isAtEnd, isJoint, readUntil, failuresInARow) = (next.audioTrack == nil, true, next.start, 0)
         // Opened before it counts as begun: whoever waits for the joint waits for this.
         if let track = next.audioTrack {
             do throws(MediaError) {
-                let reader = try open(next, track)
+                let reader = try next.film.source(for: track)
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
+                try take(reader, next, track)
             } catch {
-                _ = reachEnd(of: next)
+                // Its picture alone is not played either.
+                return chain.lose(next.serial, error)
             }
         }
+        link = next
+        (isAtEnd, isJoint, readUntil, failuresInARow) = (next.audioTrack == nil, true, next.start, 0)
         chain.enter(next.serial, .sound)
     }
 

@@ -17,18 +17,22 @@ public final class Player: Sendable {
         /// Where the sound goes; nil plays without sound.
         public var audioOutput: (any AudioOutput)?
         public var clock: any HostClock
+        /// What a person who sees a film should know of it; told once when it begins.
+        public var remark: @Sendable (any MediaSource) -> String?
 
         public init(
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,
             makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
-            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock()
+            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock(),
+            remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {
             self.open = open
             self.codecs = codecs
             self.makeDecoder = makeDecoder
             self.audioOutput = audioOutput
             self.clock = clock
+            self.remark = remark
         }
     }
 

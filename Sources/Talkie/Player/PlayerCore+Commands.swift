@@ -9,6 +9,7 @@ extension PlayerCore {
         closeFilm()
         if prepared == nil { forgetAhead() }
         upcoming = []
+        (opened, lost, reopening, ahead.loopAgain) = ((address, cancellation), nil, nil, nil)
         state.title = String(address.split(separator: "/").last ?? Substring(address))
         state.failure = nil
         enter(.opening)
@@ -28,10 +29,16 @@ extension PlayerCore {
         guard let link = link(to: film, title: state.title) else {
             return fail(nothingToPlay(in: film, title: state.title), status: 66)
         }
+        begin(with: link)
+        remark()
+    }
+
+    /// Plays an opened film from its start.
+    func begin(with link: FilmLink) {
         chain.begin(with: link)
         addPipelines(for: link, behind: nil)
         guard chain.current?.audioTrack != nil || chain.current?.videoTrack != nil else {
-            return fail(nothingToPlay(in: film, title: state.title), status: 66)
+            return fail(nothingToPlay(in: link.film, title: state.title), status: 66)
         }
         describeCurrent()
         begin(at: link.start, exact: true)

@@ -150,8 +150,16 @@ extension PlayerCore {
         if let item = next.item, !next.isLoop {
             if let index = upcoming.firstIndex(of: item) { upcoming.removeSubrange(...index) }
             news(.began(item, at: begin))
+            remark()
         } else {
+            ahead.loopAgain = nil
             news(.looped(at: begin))
         }
+    }
+
+    /// Tells what a person should know of the film that has begun.
+    func remark() {
+        guard let film = chain.current, film.videoTrack != nil, let remark = parts.remark(film.film) else { return }
+        news(.message(remark))
     }
 }

@@ -26,6 +26,10 @@ extension PlayerCore {
     /// For this film and the next ones.
     func setLoop(_ loop: PlayerOptions.Loop) {
         options.loopFile = loop
+        if lost != nil, loop != .forever {
+            lost = nil
+            return enter(.ended)
+        }
         if let current = chain.current { chain.setLoopsLeft(loop, of: current.serial) }
         choosePassThrough()
         reconcile()
@@ -78,6 +82,7 @@ extension PlayerCore {
         findEnd()
         if isOpen, isNear(last) {
             switch next {
+            case .loop where ahead.loopAgain.map { parts.clock.now < $0.notBefore } ?? false: break
             case .loop(let left): append(last.again(serial: chain.newSerial(), loopsLeft: left), behind: last)
             case .item(let item): open(item, behind: last)
             case .nothing: break
@@ -196,12 +201,30 @@ extension PlayerCore {
     private func hear(_ result: Result<PictureTrack, MediaError>, of serial: Int) {
         switch result {
         case .success(let pictures): chain.give(pictures, to: serial)
+        case .failure(let error)
+        where error.code != .unsupported && error.code != .limitExceeded && error.code != .cancelled:
+            // It cannot be read; its sound alone is not played either.
+            chain.lose(serial, error)
         case .failure(let error):
             chain.give(nil, to: serial)
             guard error.code != .cancelled else { break }
             news(.message(Sentences.joined(error.message, "The sound plays without a picture.")))
         }
         wakePipelines()
+    }
+
+    /// A film that was laid out cannot be read any more: its sound and its picture are given up together.
+    func dropLost() {
+        guard ahead.cut == nil, let (before, link, error) = chain.lost else { return }
+        if let item = link.item, !link.isLoop {
+            refuse(item, PlayerFailure(exitStatus: error.exitStatus, message: error.message))
+        } else {
+            if ahead.loopAgain == nil {
+                news(.message("“\(link.title)” cannot be opened again; it loops from what is open."))
+            }
+            ahead.loopAgain = .later(ahead.loopAgain, from: parts.clock.now)
+        }
+        cut(behind: before, from: link)
     }
 
     /// Nothing has come in time so far: what waits inside is to be heard and seen all the same.

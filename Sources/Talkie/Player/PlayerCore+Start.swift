@@ -8,6 +8,7 @@ extension PlayerCore {
         let lead = synchronizer.startLead + .milliseconds(3)
         synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
         hasBegun = true
+        reopening = nil
         enter(.playing)
     }
 

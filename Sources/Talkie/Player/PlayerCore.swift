@@ -47,6 +47,11 @@ final class PlayerCore {
     var soundIsLost = false
     /// The film has played since it was opened.
     var hasBegun = false
+    /// What `open` was told last.
+    var opened = (address: "", cancellation: OpenCancellation())
+    var lost: LostFilm?
+    /// Attempts to open a lost film, until it plays.
+    var reopening: Retry?
     var startWatch = StartWatch()
     /// Pictures to go on (or back, below zero) while the film is paused.
     var stepsLeft = 0
@@ -121,6 +126,7 @@ final class PlayerCore {
         // Whether the screen has taken the picture of one step is seen before the next.
         if stepsLeft != 0 { return .milliseconds(10) }
         if jump != nil { return .milliseconds(50) }
+        if let lost { return max(.milliseconds(1), lost.again.notBefore - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
         if startWatch.isWatching { return .milliseconds(20) }
         let now = synchronizer.currentTime
@@ -156,7 +162,9 @@ final class PlayerCore {
 
     /// Looks at what has changed and does what follows from it.
     private func advance() {
+        reopenLost()
         continueCut()
+        dropLost()
         passJoints()
         layOutFilms()
         if jump != nil { continueJump() }
@@ -271,6 +279,7 @@ final class PlayerCore {
 
     private func continueJump() {
         guard var jump else { return }
+        if hasNothingCome(for: jump) { return giveUpFilm() }
         let pictureReady = isPictureReady(for: jump)
         if jump.soundFollowsPicture {
             guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
@@ -319,7 +328,7 @@ final class PlayerCore {
         let status = video.status
         guard status.seekSerial == jump.serial else { return false }
         // One is enough: by the time the film starts, an output's lead later, the next are there.
-        return status.hasEnded || layer.count >= 1 || layer.shownTime != nil
+        return status.hasEnded || chain.isWaiting(.picture) || layer.count >= 1 || layer.shownTime != nil
     }
 
     private func isSoundReady(for jump: Jump) -> Bool {

@@ -81,4 +81,6 @@ public enum PlayerNews: Sendable {
     case looped(at: MediaTime)
     /// A film of `setNext` cannot be played; the one behind it is next.
     case nextFailed(QueueItem, PlayerFailure)
+    /// The film that is to loop for ever cannot be read any more; it is opened again as soon as it can be.
+    case lost(PlayerFailure)
 }

@@ -60,10 +60,17 @@ final class VideoStage: TrackStage {
             showNothing(at: time)
             return time
         }
-        if present?.film !== link.film { try take(setting.open(link.film, track)) }
-        let landed = try present?.seek(to: time - (link.offset ?? .zero), aim: aim)
-        isAtEnd = false
-        return landed.map { $0 + (link.offset ?? .zero) }
+        do throws(MediaError) {
+            if present?.film !== link.film { try take(setting.open(link.film, track)) }
+            let landed = try present?.seek(to: time - (link.offset ?? .zero), aim: aim)
+            isAtEnd = false
+            return landed.map { $0 + (link.offset ?? .zero) }
+        } catch {
+            if error.code == .cancelled { throw error }
+            // A source that fails is over.
+            _ = reachEnd(of: link)
+            return time
+        }
     }
 
     /// What followed a film was taken back; what is to follow it now comes next.

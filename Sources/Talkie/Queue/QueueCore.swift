@@ -44,6 +44,9 @@ final class QueueCore {
     /// What callers that wait are told when the list and the sound agree again.
     var waiting: [@Sendable (QueueEditOutcome) -> Void] = []
     var outcome = QueueEditOutcome.seamless
+    /// Attempts to go on with items that vanished, until sound comes; they are under way while the queue waits.
+    var again: Retry?
+    var isWaitingForItems = false
     /// The renderer was told that nothing follows.
     var hasFinished = false
     private var announced: Int?
@@ -89,6 +92,7 @@ final class QueueCore {
             settleEdits(.unchanged)
             return false
         }
+        tryVanishedItems()
         followPlayhead()
         // Settled before more is handed over, so that nothing is laid out that the list does not say.
         if cut == nil { reconcile() }
@@ -103,6 +107,7 @@ final class QueueCore {
     /// How long nothing will happen unless somebody wakes us.
     var restingTime: Duration {
         if isStarting || cut != nil || startWatch.isWatching { return .milliseconds(20) }
+        if isWaitingForItems, let again { return max(.milliseconds(1), again.notBefore - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
         let next = timeline.entries.dropFirst().first?.start ?? timeline.entries.last?.end
         let remaining = next.map { (time($0) - synchronizer.currentTime).duration } ?? .milliseconds(250)
@@ -118,6 +123,7 @@ final class QueueCore {
     }
 
     private func fail(_ error: OutputError) {
+        isWaitingForItems = false
         synchronizer.setRate(0)
         state.failure = PlayerFailure(exitStatus: error.code == .notPermitted ? 77 : 69, message: error.message)
         enter(.failed)
@@ -179,9 +185,11 @@ final class QueueCore {
             renderer.enqueue(SampleBuffer(plain: block, at: frame))
             timeline.entries[index].written += Int64(block.frames)
             hasFinished = false
+            again = nil
         case .ended: complete(index)
         case .failed(_, let error):
-            news(.failed(timeline.entries[index].item, error))
+            // That vanished items are still away is no news.
+            if again == nil { news(.failed(timeline.entries[index].item, error)) }
             complete(index)
         }
         return true
@@ -222,7 +230,7 @@ final class QueueCore {
         }
         guard state.phase == .playing, let end = last.end, playhead >= end, renderer.status.isDrained else { return }
         synchronizer.setRate(0)
-        enter(.ended)
+        if timeline.mayComeBack { waitForItems() } else { enter(.ended) }
     }
 
     private func startIfReady() {
@@ -237,6 +245,7 @@ final class QueueCore {
         } else {
             // Nothing comes at all.
             guard entry.isComplete, status.isDrained else { return }
+            if again != nil, timeline.mayComeBack { return waitForItems() }
         }
         guard isPictureReady(for: entry) else { return }
         isStarting = false
@@ -272,6 +281,7 @@ final class QueueCore {
     func begin(with id: QueueItem.ID?, at offset: Int64) -> Bool {
         guard timeline.begin(with: id, at: offset) else { return false }
         cut = nil
+        isWaitingForItems = false
         renderer.flush()
         pictures?.clear()
         hasFinished = false
@@ -295,6 +305,7 @@ final class QueueCore {
     }
 
     func finishEmpty() {
+        isWaitingForItems = false
         timeline.entries = []
         cut = nil
         reader.plan([])

@@ -41,8 +41,10 @@ struct QueueTimeline {
         var item: QueueItem
         /// It is not in the queue any more, and stays here while an entry needs to know what followed it.
         var isRemoved = false
-        /// It cannot be played, or holds nothing: no pass of a loop tries it again.
+        /// It cannot be played, or holds nothing: no pass of a loop tries it again, unless it was played before.
         var isBarren = false
+        /// It was played: where it cannot be any more, it has vanished, and may come back.
+        var hasGiven = false
     }
 
     private var slots: [Slot] = []
@@ -83,7 +85,8 @@ struct QueueTimeline {
             // What is laid out of it already knows where it was.
             let slot = slots[from]
             slots[from].isRemoved = true
-            slots.insert(Slot(item: slot.item, isBarren: slot.isBarren), at: target + 1)
+            slots.insert(
+                Slot(item: slot.item, isBarren: slot.isBarren, hasGiven: slot.hasGiven), at: target + 1)
         case .loop(let item, let queue): (loopItem, loopQueue) = (item, queue)
         }
         return true
@@ -107,6 +110,16 @@ struct QueueTimeline {
 
     /// An item that gave nothing is not tried again by a loop.
     mutating func noteBarren(_ id: QueueItem.ID) { if let index = index(of: id) { slots[index].isBarren = true } }
+
+    /// Items that were played before are tried again.
+    mutating func forgive() {
+        for index in slots.indices where slots[index].hasGiven { slots[index].isBarren = false }
+    }
+
+    /// Whether the queue is to go on for ever, and holds something that was played.
+    var mayComeBack: Bool {
+        (loopItem == .forever || loopQueue == .forever) && slots.contains { $0.hasGiven && !$0.isRemoved }
+    }
 
     // MARK: What follows
 
@@ -193,7 +206,12 @@ struct QueueTimeline {
     /// An entry has been handed over whole: the next one begins there.
     mutating func complete(_ index: Int) {
         entries[index].isComplete = true
-        if entries[index].written == 0, entries[index].offset == 0 { noteBarren(entries[index].item.id) }
+        if entries[index].written > 0 {
+            if let place = self.index(of: entries[index].item.id) { slots[place].hasGiven = true }
+            forgive()
+        } else if entries[index].offset == 0 {
+            noteBarren(entries[index].item.id)
+        }
         if index + 1 < entries.count { entries[index + 1].start = entries[index].end }
     }
 

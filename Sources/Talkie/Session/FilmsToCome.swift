@@ -3,16 +3,12 @@ struct FilmsToCome {
     private struct Entry {
         let item: QueueItem
         /// The list when this film has its turn.
-        let queue: PlayQueue
-        /// The list behind films after this one that were tried ahead and could not be played.
-        var passed: PlayQueue?
+        var queue: PlayQueue
+        /// Films after this one that were tried ahead and could not be played.
+        var passed = 0
 
         /// The list that what follows is read from. A film is taken to play well until it turns out otherwise.
-        var base: PlayQueue {
-            var begun = queue
-            begun.noteBegun()
-            return passed ?? begun
-        }
+        var base: PlayQueue { queue.begun(passing: passed) }
     }
 
     /// Enough for a speaker that holds minutes of sound, and clips of seconds.
@@ -20,14 +16,14 @@ struct FilmsToCome {
 
     private var entries: [Entry] = []
     /// The same for the film that plays.
-    private var passed: PlayQueue?
+    private var passed = 0
 
     var items: [QueueItem] { entries.map(\.item) }
 
     /// Another film was opened: everything is thought out anew when it has begun.
     mutating func removeAll() {
         entries = []
-        passed = nil
+        passed = 0
     }
 
     /// Thinks out what follows, as far as it is not known.
@@ -35,7 +31,8 @@ struct FilmsToCome {
     /// - Parameter queue: the list with the film that plays.
     mutating func fill(behind queue: PlayQueue) {
         while entries.count < Self.count {
-            guard let next = (entries.last?.base ?? base(queue)).next else { return }
+            // Behind a pass of which nothing could be played there is a pause, and no film follows another without a seam.
+            guard let next = (entries.last?.base ?? base(queue)).next, next.pause == .zero else { return }
             entries.append(Entry(item: QueueItem(next.current.address, title: next.current.title), queue: next))
         }
     }
@@ -51,13 +48,42 @@ struct FilmsToCome {
     }
 
     /// A film cannot be played: what follows is what follows it. False when it was none of these.
-    mutating func failed(_ item: QueueItem) -> Bool {
+    ///
+    /// - Parameter queue: the list with the film that plays.
+    mutating func failed(_ item: QueueItem, behind queue: PlayQueue) -> Bool {
         guard let index = entries.firstIndex(where: { $0.item == item }) else { return false }
-        let queue = entries.remove(at: index).queue
-        if index == 0 { passed = queue } else { entries[index - 1].passed = queue }
+        entries.remove(at: index)
+        if index == 0 { passed += 1 } else { entries[index - 1].passed += 1 }
+        // Those behind it were thought to follow a film that plays.
+        for later in entries.indices.dropFirst(index) {
+            let before = later == 0 ? base(queue) : entries[later - 1].base
+            guard let next = before.next, next.number == entries[later].queue.number, next.pause == .zero else {
+                entries.removeSubrange(later...)
+                break
+            }
+            entries[later].queue = next
+        }
         return true
     }
 
-    /// The list from which to go on when the film that plays has ended and nothing has followed it.
-    func base(_ queue: PlayQueue) -> PlayQueue { passed ?? queue }
+    /// The list from which to go on when the current film has ended, or could not be played, and nothing has followed it.
+    func rest(of queue: PlayQueue) -> PlayQueue { queue.passing(passed) }
+
+    /// The same, while the current film plays.
+    private func base(_ queue: PlayQueue) -> PlayQueue { queue.begun(passing: passed) }
+}
+
+extension PlayQueue {
+    /// The list when the current film has played and so many behind it could not.
+    fileprivate func begun(passing count: Int) -> PlayQueue {
+        var queue = self
+        queue.noteBegun()
+        return queue.passing(count)
+    }
+
+    fileprivate func passing(_ count: Int) -> PlayQueue {
+        var queue = self
+        for _ in 0..<count { _ = queue.advance() }
+        return queue
+    }
 }

@@ -6,12 +6,26 @@ internal import SyncRendering
 extension SessionDirector {
     func goOn() {
         // What was tried ahead and failed is not tried again.
-        if let next = toCome.base(queue).next {
-            queue = next
-            openCurrent()
-        } else {
-            end(firstFailure ?? ExitStatus.done)
+        guard let next = toCome.rest(of: queue).next else { return end(firstFailure ?? ExitStatus.done) }
+        queue = next
+        guard queue.pause > .zero else { return openCurrent() }
+        if !isWaitingForFilms {
+            isWaitingForFilms = true
+            tell("Nothing in the list can be played any more; it goes on as soon as one of the films is back.")
         }
+        toCome.removeAll()
+        nextAttempt = .now.advanced(by: queue.pause)
+    }
+
+    /// Tries the list once more, when its pause is over.
+    func openIfDue() {
+        if let due = nextAttempt, due <= .now { openCurrent() }
+    }
+
+    /// A film is perceived: failures from here on are news.
+    func noteFilmPlays() {
+        queue.noteBegun()
+        isWaitingForFilms = false
     }
 
     /// Tells the player what follows the film that plays.
@@ -24,6 +38,7 @@ extension SessionDirector {
     func film(_ item: QueueItem, beganAt moment: MediaTime) {
         guard let queue = toCome.began(item) else { return }
         self.queue = queue
+        noteFilmPlays()
         stage.distributor.note(
             .joint(
                 name: queue.current.title ?? queue.current.address, at: moment, origin: stage.player.state.lineOffset))
@@ -33,7 +48,7 @@ extension SessionDirector {
 
     /// The film is open and about to collect what it needs.
     func prepareFilm() {
-        queue.noteBegun()
+        queue.noteOpened()
         tellOfFilm()
         announceFilms()
     }

@@ -42,6 +42,10 @@ final class SessionDirector: @unchecked Sendable {
     /// There is no window, and there will be none.
     var hasLostScreen = false
     private var hasShownPicture = false
+    /// When the list is tried again of which nothing could be played.
+    var nextAttempt: HostInstant?
+    /// It was told that the list waits: what fails until a film plays is no news.
+    var isWaitingForFilms = false
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
     private var thread: WorkerThread?
@@ -107,6 +111,7 @@ final class SessionDirector: @unchecked Sendable {
                 if result != nil { break }
             }
             haltIfReady()
+            openIfDue()
             refreshRoutePicker()
             showStatus()
         }
@@ -117,6 +122,7 @@ final class SessionDirector: @unchecked Sendable {
 
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
+        if let nextAttempt { return nextAttempt }
         if desk?.isOpen == true { return .now.advanced(by: Self.statusInterval) }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
             return .now.advanced(by: .seconds(3600))
@@ -153,6 +159,7 @@ final class SessionDirector: @unchecked Sendable {
 
     func openCurrent() {
         opensUnderWay += 1
+        nextAttempt = nil
         toCome.removeAll()
         stage.distributor.note(.film(queue.current.title ?? queue.current.address))
         stage.player.open(queue.current.address)
@@ -163,6 +170,7 @@ final class SessionDirector: @unchecked Sendable {
         guard queue.step(by: distance) else {
             return show(distance > 0 ? "This is the last film" : "This is the first film")
         }
+        isWaitingForFilms = false
         openCurrent()
     }
 
@@ -181,10 +189,11 @@ final class SessionDirector: @unchecked Sendable {
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
         case .nextFailed(let item, let failure):
-            guard opensUnderWay == 0, toCome.failed(item) else { return }
+            guard opensUnderWay == 0, toCome.failed(item, behind: queue) else { return }
             tell(failure)
             announceFilms()
         case .seeking: if showsNextJump { show(StatusText.position(stage.player.state)) }
+        case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }
             showsNextJump = false
@@ -195,7 +204,9 @@ final class SessionDirector: @unchecked Sendable {
     private func take(_ phase: PlayerState.Phase) {
         switch phase {
         case .buffering: if !queue.hasBegun { prepareFilm() }
-        case .playing: noteScreen()
+        case .playing:
+            noteFilmPlays()
+            noteScreen()
         case .ended: goOn()
         case .failed:
             let failure =
@@ -241,7 +252,7 @@ final class SessionDirector: @unchecked Sendable {
 
     private func tell(_ failure: PlayerFailure) {
         if firstFailure == nil { firstFailure = failure.exitStatus }
-        say(.error, failure.message)
+        if !isWaitingForFilms { say(.error, failure.message) }
     }
 
     // MARK: The window

@@ -51,6 +51,27 @@ import Testing
         #expect([0, 1, 66].contains(result.status), "\(result.errors)")
     }
 
+    /// A seed of the demuxer's fuzz target, filled with one byte from a place on.
+    private func spoiled(_ name: String, from share: Double, with byte: UInt8) throws -> String {
+        let seed = Program.root.appending(path: "Tests/Fixtures/Fuzz/Demux").appending(path: name)
+        let whole = try Data(contentsOf: seed)
+        let kept = Int(Double(whole.count) * share)
+        return try scratch.file(
+            "spoiled-" + name, whole.prefix(kept) + Data(repeating: byte, count: whole.count - kept))
+    }
+
+    @Test(arguments: [("a.flac", 0.1, 0), ("h264-opus.mkv", 0.3, 255)] as [(String, Double, UInt8)])
+    func aFilmOfWhichNothingCanBeDecodedIsRefused(name: String, share: Double, byte: UInt8) throws {
+        expectOneSentence(try play([try spoiled(name, from: share, with: byte)], atMost: 20), status: 66)
+    }
+
+    @Test func aFilmOfWhichNothingCanBeDecodedIsPassedOverInAList() throws {
+        let result = try play([
+            try spoiled("a.flac", from: 0.1, with: 0), "--end", "0.5", Program.media("flash-and-beep.mp4"),
+        ])
+        expectOneSentence(result, status: 66)
+    }
+
     @Test func anUnknownOptionGetsASentenceAndAUsageLine() throws {
         let result = try play(["--frobnicate", Program.media("flash-and-beep.mp4")])
         #expect(result.status == 2)

@@ -425,4 +425,20 @@ import Testing
         #expect(programme.dropped == 0)
         #expect(worstPicture(programme) < 0.001)
     }
+
+    @Test func whatAPersonShouldKnowOfAFilmIsToldOnceWhenItBegins() {
+        let (one, two) = (
+            CountedFilm(1, pictures: 25, soundFrames: 48_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+        )
+        var options = PlayerOptions()
+        options.loopFile = .times(2)
+        let programme = VirtualProgramme(
+            ["one": one, "two": two, "sound": CountedFilm(3, pictures: 0, soundFrames: 48_000)], first: "one",
+            options: options,
+            remark: { ($0 as? CountedFilm).map { "film \($0.number)" } })
+        programme.core.setNext([QueueItem("two"), QueueItem("sound")])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        let told = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(told == ["film 1", "film 2"])
+    }
 }

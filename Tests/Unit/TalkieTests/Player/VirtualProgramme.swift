@@ -38,7 +38,8 @@ final class VirtualProgramme: VirtualPlayer {
     /// - Parameter films: by address; others cannot be opened.
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
-        depth: Duration = .seconds(1), hasSound: Bool = true
+        depth: Duration = .seconds(1), hasSound: Bool = true,
+        remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
         let events = EventLog(clock: clock)
         self.events = events
@@ -53,10 +54,14 @@ final class VirtualProgramme: VirtualPlayer {
                 open: { (address, _) throws(MediaError) in
                     opened.withLock { $0.append(address) }
                     guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
+                    guard (film as? VanishingFilm)?.canBeOpened ?? true else {
+                        throw MediaError(.cannotOpen, "There is no “\(address)” any more.")
+                    }
                     return film
                 },
                 codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
-                audioOutput: hasSound ? tape : nil, clock: clock),
+                audioOutput: hasSound ? tape : nil, clock: clock,
+                remark: remark),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             startRenderer: { made = $0.startWithoutThread(news: $1) },

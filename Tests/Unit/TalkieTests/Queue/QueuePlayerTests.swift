@@ -155,6 +155,45 @@ import Testing
         #expect(silent.run(untilPhase: .ended, atMost: .seconds(5)))
     }
 
+    @Test func aQueueThatLoopsWaitsForItemsThatVanishedAndGoesOnWithinASecond() {
+        for loopsItem in [false, true] {
+            var options = QueueOptions()
+            if loopsItem { options.loopItem = .forever } else { options.loopQueue = .forever }
+            let queue = queue(items(loopsItem ? ["1/8000"] : ["1/8000", "2/8000"]), options)
+            queue.run(for: .milliseconds(2500))
+            queue.absent.withLock { $0 = ["1/8000", "2/8000"] }
+            queue.run(for: .seconds(12))
+            #expect(queue.core.state.phase == .buffering)
+            let failures = queue.news.withLock { $0.count { if case .failed = $0 { true } else { false } } }
+            #expect((1...3).contains(failures))
+            let (tried, heard) = (queue.opened.withLock { $0.count }, queue.heard.count)
+            queue.run(for: .seconds(2))
+            #expect((2...6).contains(queue.opened.withLock { $0.count } - tried), "pauses between attempts")
+            queue.absent.withLock { $0 = [] }
+            queue.run(for: .seconds(1))
+            #expect(queue.core.state.phase == .playing)
+            queue.run(for: .seconds(4))
+            #expect(queue.heard.count > heard + 8000 * 3)
+            if !loopsItem { #expect(Set(queue.heard.dropFirst(heard).map(\.sound)) == [1, 2]) }
+        }
+    }
+
+    @Test func anItemOfALoopThatVanishedAndCameBackIsHeardAgainAndTheOthersMeanwhile() {
+        var options = QueueOptions()
+        options.loopQueue = .forever
+        let queue = queue(items(["1/8000", "2/8000", "nothing"]), options)
+        queue.run(for: .milliseconds(2500))
+        queue.absent.withLock { $0 = ["2/8000"] }
+        queue.run(for: .seconds(10))
+        let away = queue.heard.count
+        #expect(queue.heard.suffix(8000 * 4).allSatisfy { $0.sound == 1 })
+        queue.absent.withLock { $0 = [] }
+        queue.run(for: .seconds(10))
+        #expect(queue.heard.dropFirst(away).contains { $0.sound == 2 })
+        #expect(queue.holes == 0)
+        #expect(queue.opened.withLock { $0.count { $0 == "nothing" } } == 1, "what never played is not tried again")
+    }
+
     @Test func itemsAreToldWhenTheyAreHeardAndTheEndIsTheEnd() throws {
         let all = items(["1/8000", "2/8000"])
         let queue = queue(all)

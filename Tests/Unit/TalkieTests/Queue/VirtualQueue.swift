@@ -49,6 +49,8 @@ final class VirtualQueue {
     let card: VirtualSoundCard
     let core: QueueCore
     let opened = Lock<[String]>([])
+    /// Items that have vanished.
+    let absent = Lock<Set<String>>([])
     let news = Lock<[QueueNews]>([])
     private let reader: QueueReader
     private let renderer: AudioRenderer
@@ -79,10 +81,11 @@ final class VirtualQueue {
         renderer = AudioRenderer(synchronizer: synchronizer, codecs: FloatCodecs(), events: events)
         feeder = renderer.startWithoutThread { [mailbox] in QueuePlayer.pass($0, to: mailbox) }
         renderer.setOutput(card)
-        let opened = opened
+        let (opened, absent) = (opened, absent)
         let parts = QueuePlayer.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
+                if absent.withLock({ $0.contains(address) }) { throw MediaError(.cannotOpen, "no '\(address)' now") }
                 if address.split(separator: "/").count > 2 { return try NumberedFilm(address, rate: Self.rate) }
                 return try NumberedSound(address, rate: Self.rate)
             }, codecs: FloatCodecs(), output: card,

@@ -34,16 +34,16 @@ import Testing
         var films = FilmsToCome()
         let list = queue("a", "bad")
         films.fill(behind: list)
-        let failed = films.failed(films.items[0])
+        let failed = films.failed(films.items[0], behind: list)
         #expect(failed)
         films.fill(behind: list)
         #expect(films.items.isEmpty)
-        #expect(films.base(list).next == nil)
+        #expect(films.rest(of: list).next == nil)
         // In a further pass it is.
         var again = FilmsToCome()
         let round = queue("a", "bad", loop: .times(1))
         again.fill(behind: round)
-        let fails = again.failed(again.items[0])
+        let fails = again.failed(again.items[0], behind: round)
         #expect(fails)
         again.fill(behind: round)
         #expect(again.items.map(\.address) == ["a", "bad"])
@@ -54,13 +54,38 @@ import Testing
         let list = queue("a", "b", "bad")
         films.fill(behind: list)
         let (two, bad) = (films.items[0], films.items[1])
-        let fails = films.failed(bad)
+        let fails = films.failed(bad, behind: list)
         #expect(fails)
         films.fill(behind: list)
         #expect(films.items == [two])
         let now = films.began(two) ?? list
         films.fill(behind: now)
         #expect(films.items.isEmpty)
-        #expect(films.base(now).next == nil)
+        #expect(films.rest(of: now).next == nil)
+    }
+
+    @Test func aPassOfWhichNothingCanBePlayedIsFollowedByPausesThatGrowAndByNoFurtherPass() {
+        var films = FilmsToCome()
+        var list = queue("a", "b", "c", loop: .forever)
+        films.fill(behind: list)
+        var tried = 0
+        while let first = films.items.first, tried < 100 {
+            tried += 1
+            let isKnown = films.failed(first, behind: list)
+            #expect(isKnown)
+            films.fill(behind: list)
+        }
+        #expect(tried == 5, "the rest of this pass and all of the next")
+        // The film that plays has ended: each pass from here on waits longer than the one before, up to a limit.
+        list = films.rest(of: list)
+        var pauses: [Duration] = []
+        for _ in 0..<18 {
+            let goesOn = list.advance()
+            #expect(goesOn)
+            if list.number == 1 { pauses.append(list.pause) }
+        }
+        #expect(pauses.map { $0 / .milliseconds(1) } == [100, 200, 400, 700, 700, 700])
+        list.noteBegun()
+        #expect(list.pause == .zero && list.next?.pause == .zero)
     }
 }

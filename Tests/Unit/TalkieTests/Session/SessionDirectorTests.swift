@@ -13,6 +13,8 @@ import Testing
     private final class Rig {
         let mailbox = SessionMailbox()
         let opened = Lock<[String]>([])
+        /// Films called "stick…" cannot be opened.
+        let isStickPulled = Lock(false)
         let person = PseudoTerminal(columns: 200)
         let player: Player
         let director: SessionDirector
@@ -35,9 +37,12 @@ import Testing
             distributor.start()
             player = Player(
                 parts: Player.Parts(
-                    open: { [opened] (address, _) throws(MediaError) in
+                    open: { [opened, isStickPulled] (address, _) throws(MediaError) in
                         opened.withLock { $0.append(address) }
                         if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                        if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
+                            throw MediaError(.cannotOpen, "there is no '\(address)'")
+                        }
                         let length = address.hasPrefix("long") ? 60_000 : 200
                         return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                     },
@@ -127,6 +132,34 @@ import Testing
         let rig = Rig("bad 1", "bad 2", arguments: arguments)
         #expect(rig.run() == 66)
         #expect(rig.played == ["bad 1", "bad 2"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListThatLoopsWaitsForFilmsThatVanishedAndTellsThatOnce() throws {
+        var arguments = PlayArguments(files: [])
+        arguments.loopPlaylist = .forever
+        let rig = Rig("stick 1", "stick 2", arguments: arguments)
+        /// Waits until so many films were asked for.
+        func wait(for count: Int) {
+            while rig.played.count < count { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
+        }
+        rig.director.start()
+        wait(for: 3)
+        rig.isStickPulled.withLock { $0 = true }
+        // At most seven attempts belong to what was laid out before the first pause.
+        let before = rig.played.count + 7
+        let since = HostInstant.now
+        wait(for: before + 8)
+        #expect(HostInstant.now - since >= .milliseconds(1000), "four passes have pauses before them")
+        rig.isStickPulled.withLock { $0 = false }
+        let back = HostInstant.now
+        while rig.player.state.phase != .playing { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
+        #expect(HostInstant.now - back < .seconds(5), "0.7 s on a machine that has time")
+        #expect(rig.end(.terminalKey("q")) == 0)
+        let told = rig.person.output().split(separator: "\n")
+        for name in ["stick 1", "stick 2"] {
+            #expect((1...2).contains(told.count { $0.contains("there is no '\(name)'") }), "\(told)")
+        }
+        #expect(told.count { $0.contains("as soon as one of the films is back") } == 1)
     }
 
     @Test(.timeLimit(.minutes(1))) func aKeyQuitsAndASignalQuitsWithItsStatus() {

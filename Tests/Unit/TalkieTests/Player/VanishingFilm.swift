@@ -1,0 +1,59 @@
+import MediaCore
+
+@testable import TalkieTestKit
+
+/// A film that may be moved away, lie on a stick that is pulled, or hold nothing that can be read.
+final class VanishingFilm: MediaSource {
+    enum Presence: Sendable {
+        case there
+        /// Moved away: what is open can be read, nothing can be opened.
+        case moved
+        /// On a stick that was pulled.
+        case gone
+        /// There, and without anything in it.
+        case empty
+    }
+
+    let film: CountedFilm
+    let presence: Lock<Presence>
+    var summary: MediaSummary { film.summary }
+
+    init(_ film: CountedFilm, _ presence: Presence = .there) {
+        self.film = film
+        self.presence = Lock(presence)
+    }
+
+    var canBeOpened: Bool { presence.withLock { $0 == .there || $0 == .empty } }
+
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
+        guard canBeOpened else { throw MediaError(.cannotOpen, "there is no film \(film.number)") }
+        return Reader(track: track, source: try film.source(for: track), film: self)
+    }
+
+    private final class Reader: SampleSource {
+        let track: Track
+        let source: any SampleSource
+        let film: VanishingFilm
+
+        init(track: Track, source: any SampleSource, film: VanishingFilm) {
+            (self.track, self.source, self.film) = (track, source, film)
+        }
+
+        func read() throws(MediaError) -> SampleBuffer? {
+            switch film.presence.withLock({ $0 }) {
+            case .there, .moved: return try source.read()
+            case .gone: throw MediaError(.readFailed, "the film is gone")
+            case .empty: return nil
+            }
+        }
+
+        func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+            switch film.presence.withLock({ $0 }) {
+            case .there, .moved: return try source.seek(to: time, mode: mode)
+            case .gone, .empty: throw MediaError(.readFailed, "nothing can be read")
+            }
+        }
+
+        func cancel() { source.cancel() }
+    }
+}
