@@ -9,6 +9,8 @@ final class SessionCore {
         static let connect: Duration = .seconds(3)
         static let request: Duration = .seconds(2)
         static let setUp: Duration = .seconds(8)
+        static let events: Duration = .seconds(2)
+        static let eventsPause: Duration = .milliseconds(50)
         static let metadata: Duration = .seconds(5)
         static let tearDown: Duration = .milliseconds(500)
         static let glance: Duration = .milliseconds(100)
@@ -165,8 +167,24 @@ final class SessionCore {
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
-        let socket = try TCPSocket.connect(
-            to: connection.socket.remote, port: setup.eventPort, deadline: .now.advanced(by: Deadline.connect))
+        listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
+        isAlive = true
+        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+        schedule()
+    }
+
+    /// Connects to the speaker's event port, where it has one. Some begin to listen only after they have announced it; a
+    /// speaker that never does plays without, and what it would have told shows in its answers.
+    private func listenToEvents(on port: UInt16?, at remote: IPv4Address, _ secret: SecretBytes) {
+        guard let port else { return }
+        let deadline = HostInstant.now.advanced(by: Deadline.events)
+        var socket: TCPSocket?
+        while socket == nil {
+            socket = try? TCPSocket.connect(to: remote, port: port, deadline: deadline)
+            if socket != nil || .now >= deadline { break }
+            HostInstant.now.advanced(by: Deadline.eventsPause).sleep()
+        }
+        guard let socket else { return }
         let shared = shared
         events = EventChannel(socket: socket, keys: .events(from: secret)) { event in
             switch event {
@@ -174,9 +192,6 @@ final class SessionCore {
             case .ended(let error): shared.fail(error)
             }
         }
-        isAlive = true
-        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
-        schedule()
     }
 
     /// Sets up the route's stream and its way to the speaker.

@@ -1,7 +1,8 @@
 /// The sender's half of SRP-6a as HomeKit pairing uses it (RFC 5054 group of 3072 bits, SHA-512).
 ///
 /// In the hashes x, K, M1 and M2 numbers have no leading zeros; in k and u they are padded. Receivers disagree about
-/// that, so a private key whose public key or secret would be short is drawn again, and the question never arises.
+/// that, and some take K and M1 for numbers too, so a private key for which one of these would be short is drawn again,
+/// and the question never arises.
 public struct SRPClient: Sendable {
     private let username: String
     private let password: SecretBytes
@@ -28,7 +29,7 @@ public struct SRPClient: Sendable {
 
     /// - Throws: `malformed` for a public key that is zero modulo N, longer than N or otherwise a trick.
     public func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
-        // About 1 draw in 128 is short; 64 in a row never happen.
+        // About 1 draw in 64 is short; 64 in a row never happen.
         for _ in 0..<64 {
             let privateKey = SecretBytes.random(count: 256)
             let (answer, isFull) = try answer(salt: salt, receiverKey: receiverKey, privateKey: privateKey)
@@ -37,7 +38,7 @@ public struct SRPClient: Sendable {
         throw .malformed("The speaker's pairing key leads to no usable secret; try again.")
     }
 
-    /// With a private key of the caller's choice; `isFull` when neither A nor S begins with a zero byte.
+    /// With a private key of the caller's choice; `isFull` when none of A, S, K and M1 begins with a zero byte.
     func answer(
         salt: [UInt8], receiverKey: [UInt8], privateKey a: SecretBytes
     ) throws(WireError) -> (answer: Answer, isFull: Bool) {
@@ -61,7 +62,8 @@ public struct SRPClient: Sendable {
         let answer = Answer(
             publicKey: SRPGroup.minimal(own), proof: proof, sessionKey: key,
             expectedProof: SRP.counterProof(sender: own, proof: proof, key: key))
-        return (answer, own[0] != 0 && secret.withBytes { $0[0] != 0 })
+        let areHashesFull = proof[0] != 0 && key.withBytes { $0[0] != 0 }
+        return (answer, own[0] != 0 && secret.withBytes { $0[0] != 0 } && areHashesFull)
     }
 }
 

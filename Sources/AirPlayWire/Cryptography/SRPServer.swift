@@ -8,8 +8,9 @@ public struct SRPServer: Sendable {
     private let verifier: SecretBytes
     private let privateKey: SecretBytes
 
-    public init(username: String = "Pair-Setup", password: String) {
-        let salt = SecretBytes.random(count: 16).withBytes { Array($0) }
+    /// - Parameter saltSize: 15 is what is left of 16 bytes whose leading zero was stripped.
+    public init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
+        let salt = SecretBytes.random(count: saltSize).withBytes { Array($0) }
         var made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
         // Senders disagree about a public key with a leading zero byte; draw until there is none.
         while made.publicKey.count < SRPGroup.size {

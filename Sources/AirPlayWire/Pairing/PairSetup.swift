@@ -15,7 +15,7 @@ public struct PairSetup: Sendable {
     public static let transientPassword = "3939"
 
     private let kind: Kind
-    private var answer: SRPClient.Answer?
+    var answer: SRPClient.Answer?
 
     public init(_ kind: Kind) { self.kind = kind }
 
@@ -50,7 +50,7 @@ public struct PairSetup: Sendable {
     /// Reads M4; the secret that every key of a transient connection derives from, 64 bytes.
     public func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
         let message = try PairingMessage.read(body, state: 4)
-        let proof = try PairingMessage.value(.proof, of: message, size: 64...64)
+        let proof = try PairingMessage.number(.proof, of: message, size: 64)
         guard let answer, answer.verify(proof) else {
             throw WireError(.notAuthentic, "The speaker does not know the password it asked for; do not trust it.")
         }

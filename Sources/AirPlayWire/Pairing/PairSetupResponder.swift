@@ -39,11 +39,14 @@ public struct PairSetupResponder: Sendable {
 
     private let admission: Admission
     private let identity: PairingIdentity
+    /// Salt, key and proof are numbers to it, sent without their leading zeros; the salt has one.
+    private let stripsZeros: Bool
     private var stage = Stage.idle
 
-    public init(admission: Admission, identity: PairingIdentity) {
+    public init(admission: Admission, identity: PairingIdentity, stripsZeros: Bool = false) {
         self.admission = admission
         self.identity = identity
+        self.stripsZeros = stripsZeros
     }
 
     /// Answers one message of a sender. M1 and M3 take about 10 ms of calculation.
@@ -73,7 +76,8 @@ public struct PairSetupResponder: Sendable {
             reply.needsPIN = true
             return reply
         }
-        let server = SRPServer(password: admission.secret)
+        let server =
+            stripsZeros ? SRPServer(password: admission.secret, saltSize: 15) : SRPServer(password: admission.secret)
         stage = .challenged(server, transient: transient)
         return Reply(
             body: TLV8([.init(.state, [2]), .init(.salt, server.salt), .init(.publicKey, server.publicKey)]).encoded())
@@ -83,7 +87,8 @@ public struct PairSetupResponder: Sendable {
         guard let key = message[.publicKey], let proof = message[.proof], !key.isEmpty,
             let accepted = try? server.accept(senderKey: key, proof: proof)
         else { return Self.refusal(.authentication, state: 4) }
-        var reply = Reply(body: TLV8([.init(.state, [4]), .init(.proof, accepted.proof)]).encoded())
+        let own = stripsZeros ? SRPGroup.minimal(accepted.proof) : accepted.proof
+        var reply = Reply(body: TLV8([.init(.state, [4]), .init(.proof, own)]).encoded())
         if transient { reply.transientSecret = accepted.key } else { stage = .proven(accepted.key) }
         return reply
     }

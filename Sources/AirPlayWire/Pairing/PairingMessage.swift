@@ -22,6 +22,12 @@ enum PairingMessage {
         return value
     }
 
+    /// A value that some receivers calculate with as a number: they send it without its leading zeros, which are put back.
+    static func number(_ tag: TLV8.Tag, of message: TLV8, size: Int) throws(WireError) -> [UInt8] {
+        let value = try value(tag, of: message, size: 1...size)
+        return [UInt8](repeating: 0, count: size - value.count) + value
+    }
+
     private static func sentence(_ error: PairingError, delay: Int?) -> String {
         switch error {
         case .authentication: "The speaker refuses the PIN or password; check it and try again."

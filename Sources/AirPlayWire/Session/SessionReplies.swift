@@ -38,16 +38,14 @@ public struct ReceiverInfo: Hashable, Sendable {
 
 /// The reply to the first SETUP.
 public struct SessionSetup: Hashable, Sendable {
-    /// TCP; connect to it before RECORD.
-    public let eventPort: UInt16
+    /// TCP; connect to it before RECORD. Nil for a receiver that has no news to tell.
+    public let eventPort: UInt16?
     /// Every address under which the receiver may speak PTP.
     public let peerAddresses: [String]
 
     public init(_ reply: PropertyList) throws(WireError) {
-        guard let port = reply["eventPort"]?.integer(UInt16.self), port != 0 else {
-            throw .malformed("The speaker answered SETUP without a port for events.")
-        }
-        eventPort = port
+        guard reply.dictionary != nil else { throw .malformed("The speaker answered SETUP without a word about itself.") }
+        eventPort = reply["eventPort"]?.integer(UInt16.self).flatMap { $0 == 0 ? nil : $0 }
         // As many as a device with several networks may have; more would be somebody's joke.
         peerAddresses = (reply["timingPeerInfo"]?["Addresses"]?.array ?? []).prefix(16).compactMap { $0.string }
     }

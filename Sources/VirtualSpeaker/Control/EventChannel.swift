@@ -16,6 +16,8 @@ final class EventChannel: Sendable {
 
     private let listener: TCPListener
     private let sender: IPv4Address
+    /// From when on it listens; nil never.
+    private let opens: HostInstant?
     private let secret: SecretBytes
     private let wakeup: Wakeup
     private let stopping = Atomic<Bool>(false)
@@ -27,8 +29,11 @@ final class EventChannel: Sendable {
 
     var port: UInt16 { listener.port }
 
-    init(address: IPv4Address, sender: IPv4Address, secret: SecretBytes, greeting: PropertyList) throws(SpeakerError) {
-        listener = try TCPListener(address: address)
+    init(
+        address: IPv4Address, sender: IPv4Address, secret: SecretBytes, greeting: PropertyList, quirks: SpeakerQuirks
+    ) throws(SpeakerError) {
+        listener = try TCPListener(address: address, listens: false)
+        opens = quirks.hasNoEvents ? nil : .now.advanced(by: quirks.eventsAfter)
         wakeup = try Wakeup()
         self.sender = sender
         self.secret = secret
@@ -112,6 +117,11 @@ final class EventChannel: Sendable {
     private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
     private func accept() -> TCPStream? {
+        while !stopping.load(ordering: .acquiring), opens.map({ $0 > .now }) ?? true {
+            _ = Poller.wait(reading: [wakeup.descriptor], until: opens)
+            wakeup.clear()
+        }
+        guard opens != nil, listener.listen() else { return nil }
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
             wakeup.clear()

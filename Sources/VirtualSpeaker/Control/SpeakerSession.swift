@@ -28,7 +28,8 @@ struct SpeakerSession {
         self.backend = backend
         if let admitted { stage = .paired(admitted) }
         pairSetup = PairSetupResponder(
-            admission: backend.configuration.admission, identity: backend.identity.pairing)
+            admission: backend.configuration.admission, identity: backend.identity.pairing,
+            stripsZeros: backend.configuration.quirks.stripsZeros)
         pairVerify = PairVerifyResponder(identity: backend.identity.pairing)
     }
 

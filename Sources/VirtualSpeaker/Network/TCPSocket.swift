@@ -7,13 +7,15 @@ final class TCPListener: Sendable {
     let descriptor: Int32
     let port: UInt16
 
-    /// - Parameter port: 0 for one that the system chooses.
-    init(address: IPv4Address, port: UInt16 = 0) throws(SpeakerError) {
+    /// - Parameters:
+    ///   - port: 0 for one that the system chooses.
+    ///   - listens: false only takes the port; connections are refused until `listen`.
+    init(address: IPv4Address, port: UInt16 = 0, listens: Bool = true) throws(SpeakerError) {
         let socket = openSocket(SOCK_STREAM)
         guard socket >= 0 else { throw Self.refusal(errno, address, port) }
         // A restart must not wait for old connections; two listeners on one port stay impossible (socket(7)).
         if port != 0 { setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1) }
-        guard bindSocket(socket, address, port), listen(socket, 16) == 0 else {
+        guard bindSocket(socket, address, port), !listens || Glibc.listen(socket, 16) == 0 else {
             let cause = errno
             close(socket)
             throw Self.refusal(cause, address, port)
@@ -32,6 +34,9 @@ final class TCPListener: Sendable {
                 .cannotListen,
                 "Cannot listen on \(address):\(port) (error \(cause)); choose an address of this computer.")
     }
+
+    /// From now on connections are taken; false when the system refuses.
+    func listen() -> Bool { Glibc.listen(descriptor, 16) == 0 }
 
     /// The next connection that waits; nil when there is none.
     func accept() -> TCPStream? {

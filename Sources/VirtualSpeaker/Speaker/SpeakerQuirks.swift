@@ -60,6 +60,13 @@ public struct SpeakerQuirks: Sendable {
     /// Requests are refused with 403 unless they name a sender of version 300 or later, as Apple's speakers do.
     public var wantsKnownSender = false
 
+    /// It listens on its event port only this much later than it announced it.
+    public var eventsAfter: Duration = .zero
+    /// It announces an event port and never listens there.
+    public var hasNoEvents = false
+    /// Pairing's salt, key and proof are sent without their leading zeros.
+    public var stripsZeros = false
+
     /// It says that it is Shairport Sync and ends when a stream's first anchor comes before playing was allowed, as
     /// that does in one start of ten.
     public var endsUnlessAllowed = false
@@ -72,7 +79,7 @@ public struct SpeakerQuirks: Sendable {
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
-        "busy", "dies=SECONDS", "known-sender", "shairport-start",
+        "busy", "dies=SECONDS", "known-sender", "shairport-start", "late-events=SECONDS", "no-events", "stripped-zeros",
     ]
 
     /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
@@ -123,6 +130,9 @@ public struct SpeakerQuirks: Sendable {
         case "dies": diesAfter = try seconds(0)
         case "known-sender": wantsKnownSender = true
         case "shairport-start": endsUnlessAllowed = true
+        case "late-events": eventsAfter = try seconds(0)
+        case "no-events": hasNoEvents = true
+        case "stripped-zeros": stripsZeros = true
         default: throw unusable()
         }
     }

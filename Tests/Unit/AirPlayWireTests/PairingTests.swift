@@ -57,6 +57,23 @@ import Testing
         #expect(try setup.finish(m4.encoded()) == accepted.key)
     }
 
+    /// Some receivers take salt, key and proof for numbers: a leading zero is not sent, and one proof of 256 has one.
+    @Test func valuesWhoseLeadingZerosWereStrippedAreUnderstood() throws {
+        let server = SRPServer(
+            username: "Pair-Setup", password: "3939", salt: [UInt8](1...15),
+            privateKey: SecretBytes([UInt8](repeating: 11, count: 32)))
+        // Found by trying: with this key the receiver's proof begins with a zero.
+        let (answer, isFull) = try SRPClient(password: "3939").answer(
+            salt: server.salt, receiverKey: server.publicKey,
+            privateKey: SecretBytes([UInt8](repeating: 86, count: 255) + [1]))
+        let accepted = try #require(try server.accept(senderKey: answer.publicKey, proof: answer.proof))
+        #expect(isFull && accepted.proof[0] == 0)
+        var setup = PairSetup(.transient)
+        setup.answer = answer
+        let m4 = TLV8([.init(.state, [4]), .init(.proof, Array(accepted.proof.dropFirst()))])
+        #expect(try setup.finish(m4.encoded()) == accepted.key)
+    }
+
     @Test func aRefusalInsideAnAnswerNamesItsCause() throws {
         var setup = PairSetup(.transient)
         let refusal = try Vectors("tlv8", "error_auth").bytes("encoded")
