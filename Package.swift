@@ -74,7 +74,7 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "Talkie", "VirtualSpeaker", "MediaCore",
+                "Talkie", "VirtualSpeaker", "AirPlayWire", "MediaCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),

@@ -90,7 +90,8 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     }
 
     func run() throws {
-        let configuration = try speaker
+        var configuration = try speaker
+        if pin != nil { configuration.memory = SpeakerMemoryFile(name: name) }
         let ending = SpeakerEnding()
         // Before any other thread: all inherit the blocked signals.
         let signals = SignalWatch { if case .end(let status) = $0 { ending.end(status) } }

@@ -7,15 +7,16 @@ internal import SyncRendering
 final class SpeakerCore: Sendable {
     private struct State {
         var volume: Double
-        var paired: [[UInt8]: [UInt8]] = [:]
+        /// In the order of their pairing, each name once.
+        var paired: [PairedAccessory] = []
         var recordings = 0
         var busyUntil: HostInstant?
         var hasSession = false
         var isDead = false
     }
 
-    /// Senders that are remembered; a real speaker has room for 16.
-    private static let pairedLimit = 16
+    /// Senders that are remembered, far more than a household has; the one paired longest ago gives way.
+    static let pairedLimit = 256
 
     let configuration: SpeakerConfiguration
     let identity: SpeakerIdentity
@@ -24,6 +25,8 @@ final class SpeakerCore: Sendable {
     let codecs: (any AudioCodecs)?
     let oscillator: Oscillator
     private let state: Lock<State>
+    /// Held while the memory is written, so that the newest state is what it holds.
+    private let writing = Lock(())
 
     init(
         configuration: SpeakerConfiguration, codecs: (any AudioCodecs)?, record: SpeakerRecord, ptp: PTPSockets?
@@ -32,10 +35,12 @@ final class SpeakerCore: Sendable {
         self.codecs = codecs
         self.record = record
         self.ptp = ptp
-        identity = SpeakerIdentity(name: configuration.name)
+        let kept = configuration.memory?.recall()
+        identity = SpeakerIdentity(name: configuration.name, seed: kept?.seed)
         oscillator = Oscillator(
             partsPerMillion: configuration.quirks.clockPartsPerMillion, sender: configuration.senderClock)
-        state = Lock(State(volume: configuration.volume))
+        state = Lock(State(volume: configuration.volume, paired: (kept?.senders ?? []).suffix(Self.pairedLimit)))
+        if kept == nil { remember() }
     }
 
     var volume: Double {
@@ -43,13 +48,26 @@ final class SpeakerCore: Sendable {
         set { state.withLock { $0.volume = newValue } }
     }
 
-    func pairedKey(of sender: [UInt8]) -> [UInt8]? { state.withLock { $0.paired[sender] } }
+    func pairedKey(of sender: [UInt8]) -> [UInt8]? {
+        state.withLock { state in state.paired.first { $0.identifier == sender }?.publicKey }
+    }
 
     func keep(_ paired: PairedAccessory) {
         state.withLock { state in
-            guard state.paired[paired.identifier] != nil || state.paired.count < Self.pairedLimit else { return }
-            state.paired[paired.identifier] = paired.publicKey
+            state.paired.removeAll { $0.identifier == paired.identifier }
+            state.paired.append(paired)
+            if state.paired.count > Self.pairedLimit { state.paired.removeFirst() }
         }
+        remember()
+    }
+
+    private func remember() {
+        guard let memory = configuration.memory else { return }
+        let seed = identity.pairing.withSeed { Array($0) }
+        let complaint = writing.withLock { _ in
+            memory.keep(SpeakerKeepsake(seed: seed, senders: state.withLock { $0.paired }))
+        }
+        if let complaint { record.note(.damaged(reason: complaint)) }
     }
 
     /// Where the next stream sounds: each gets a recording of its own.

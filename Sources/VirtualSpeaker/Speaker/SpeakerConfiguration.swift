@@ -43,6 +43,8 @@ public struct SpeakerConfiguration: Sendable {
     /// Loudness at the start in dB; −144 is mute.
     public var volume: Double
     public var quirks: SpeakerQuirks
+    /// Where its key and the senders it was paired with outlive it; nil forgets both with the speaker.
+    public var memory: (any SpeakerMemory)?
     /// For tests that let the sender sleep on the same computer: its clock, whose suspensions the speaker lives through
     /// awake.
     public var senderClock: (any HostClock)?
@@ -67,6 +69,27 @@ public struct SpeakerConfiguration: Sendable {
     }
 }
 
+/// What a speaker that pairs by PIN knows from run to run.
+public struct SpeakerKeepsake: Hashable, Sendable {
+    /// 32 bytes: the seed of its Ed25519 key. A secret.
+    public var seed: [UInt8]
+    /// Who may verify without a PIN, in the order of their pairing.
+    public var senders: [PairedAccessory]
+
+    public init(seed: [UInt8], senders: [PairedAccessory] = []) {
+        self.seed = seed
+        self.senders = senders
+    }
+}
+
+/// Where a speaker keeps what it knows. May block on the disk; called by one thread at a time.
+public protocol SpeakerMemory: Sendable {
+    /// What was kept last; nil when there is nothing.
+    func recall() -> SpeakerKeepsake?
+    /// Keeps it for good; a sentence when that fails.
+    func keep(_ keepsake: SpeakerKeepsake) -> String?
+}
+
 /// What follows from the configuration and stays the same for the speaker's life.
 struct SpeakerIdentity: Sendable {
     /// shairport-sync's size (measured); what a HomePod has is not known.
@@ -81,7 +104,8 @@ struct SpeakerIdentity: Sendable {
     let publicID: String
     let pairing: PairingIdentity
 
-    init(name: String) {
+    /// - Parameter seed: of the key that senders know; nil, or one of another length, makes a new one.
+    init(name: String, seed: [UInt8]? = nil) {
         // FNV-1a, 64 bits: the same name is the same device, in every run.
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         func hex(_ value: UInt64, _ digits: Int) -> String {
@@ -92,10 +116,13 @@ struct SpeakerIdentity: Sendable {
         deviceID = (0..<6).map { hex(address >> UInt64(40 - 8 * $0) & 0xFF, 2) }.joined(separator: ":")
         clock = (address >> 24) << 40 | 0xFFFE << 24 | address & 0xFF_FFFF
         let second = hash &* 0x9E37_79B9_7F4A_7C15
-        publicID =
+        let publicID =
             "\(hex(hash >> 32, 8))-\(hex(hash >> 16 & 0xFFFF, 4))-4\(hex(hash & 0xFFF, 3))-"
             + "8\(hex(second & 0xFFF, 3))-\(hex(second >> 16, 12))"
-        pairing = PairingIdentity.generate(identifier: publicID)
+        pairing =
+            seed.flatMap { $0.count == 32 ? PairingIdentity(identifier: publicID, seed: SecretBytes($0)) : nil }
+            ?? PairingIdentity.generate(identifier: publicID)
+        self.publicID = publicID
     }
 
     /// A host name of its own, without the domain.

@@ -1,0 +1,25 @@
+internal import AirPlayWire
+internal import Talkie
+internal import VirtualSpeaker
+
+/// What a speaker with a PIN knows, in a file of this computer's state folder.
+struct SpeakerMemoryFile: SpeakerMemory {
+    private let store: SoftwareSpeakerStore
+
+    init(name: String) { store = SoftwareSpeakerStore(name: name) }
+
+    func recall() -> SpeakerKeepsake? {
+        store.read().map { content in
+            SpeakerKeepsake(
+                seed: content.seed,
+                senders: content.senders.map { PairedAccessory(identifier: $0.name, publicKey: $0.key) })
+        }
+    }
+
+    func keep(_ keepsake: SpeakerKeepsake) -> String? {
+        store.write(
+            SoftwareSpeakerStore.Content(
+                seed: keepsake.seed,
+                senders: keepsake.senders.map { .init(name: $0.identifier, key: $0.publicKey) }))
+    }
+}
