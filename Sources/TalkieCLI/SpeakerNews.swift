@@ -19,6 +19,7 @@ enum SpeakerNews {
         case .anchor: "playing"
         case .paused: "paused"
         case .volume(let decibels): decibels <= -144 ? "muted" : "volume \(Decimals.text(decibels, 1)) dB"
+        case .title(let title): "the title is \"\(title)\""
         case .underrun: "ran dry"
         case .lost(let packets): "\(packets) packets never came"
         case .late(let packets): "\(packets) packets came too late"

@@ -10,12 +10,15 @@ extension SessionCore {
             body: TextParameters.volume(decibels: decibels), timeout: Deadline.request)
     }
 
+    /// More characters no display has, and a file may call itself anything.
+    private static let longestTitle = 250
+
     /// Titles; some speakers are silent until they have seen any.
     func setMetadata(title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
         _ = try exchange(
             "SET_PARAMETER",
             headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: title, artist: "", album: ""), timeout: Deadline.metadata)
+            body: TrackMetadata.body(title: String(title.prefix(Self.longestTitle)), artist: "", album: ""), timeout: Deadline.metadata)
     }
 
     /// Why the speaker can never be started: it insists on its clock while another speaker's is followed.

@@ -61,7 +61,7 @@ extension AirPlaySpeaker {
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
         let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
         do {
-            let (session, setup) = try join(choice.stream, store: nil, context, title: first)
+            let (session, setup) = try join(choice.stream, store: nil, context, titleAt: first)
             state.withLock { state in
                 state.stream = choice.stream
                 state.store = session.store
@@ -77,7 +77,7 @@ extension AirPlaySpeaker {
 
     /// A new session with a stream. On failure nothing is left behind.
     func join(
-        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, title: RTPTimestamp,
+        _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
         yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
         var configuration = configuration
@@ -96,7 +96,7 @@ extension AirPlaySpeaker {
                 setup = try session.startStream(stream, room: { room.raise() })
             }
             // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
-            try? session.setTitle(name, at: title)
+            try? session.setTitle(self.title, at: moment)
             if let volume = state.withLock({ $0.volume }) { try? session.setVolume(decibels: volume) }
             return (session, setup)
         } catch {

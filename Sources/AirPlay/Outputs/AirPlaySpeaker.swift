@@ -23,6 +23,8 @@ public final class AirPlaySpeaker: AudioOutput {
     let encoding: Encoding
     let state = Lock(State())
     let loudness = SpeakerLoudness()
+    /// What plays, when somebody has said.
+    private let shownTitle = Lock<String?>(nil)
 
     struct State {
         var session: AirPlaySession?
@@ -94,6 +96,22 @@ public final class AirPlaySpeaker: AudioOutput {
         self.clocks = clocks
         self.encoding = encoding
     }
+
+    /// What plays, for speakers that show it: the film's title. Kept for later sessions. Any thread; returns at once.
+    public func setTitle(_ title: String) {
+        shownTitle.withLock { $0 = title }
+        let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
+            guard let line = state.line, let store = state.store else { return (state.session, nil) }
+            let segment = state.context?.timebase.snapshot.segment(at: .now)
+            let heard = segment.flatMap { line.timestamp(of: $0.mediaTime(at: .now), rate: state.speed) }
+            return (state.session, store.onWire(heard ?? line.next))
+        }
+        guard let session, let moment else { return }
+        session.control.post { core in try? core.setMetadata(title: title, at: moment) }
+    }
+
+    /// Some speakers are silent until they have seen a title, so there is always one.
+    var title: String { shownTitle.withLock { $0 } ?? "Talkie" }
 
     // MARK: Control
 

@@ -59,7 +59,7 @@ extension AirPlaySpeaker {
             }
             do throws(AirPlayError) {
                 let (session, setup) = try join(
-                    stream, store: store, context, title: store.onWire(line.next), yielding: true)
+                    stream, store: store, context, titleAt: store.onWire(line.next), yielding: true)
                 let isWanted = state.withLock { state in
                     guard state.use == use else { return false }
                     adopt(session, setup, &state)

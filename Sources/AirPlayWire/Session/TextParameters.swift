@@ -41,4 +41,23 @@ public enum TrackMetadata {
             + item("asal", Array(album.utf8)) + item("astn", [UInt8(track >> 8), UInt8(track & 0xFF)])
         return item("mlit", parts)
     }
+
+    /// The title in such a body, which may be anything; nil when there is none.
+    public static func title(in body: [UInt8]) -> String? {
+        var rest = body[...]
+        func next() -> (tag: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+            guard rest.count >= 8 else { return nil }
+            let start = rest.startIndex
+            let count = rest[start + 4..<start + 8].reduce(0) { $0 << 8 | Int($1) }
+            guard count <= rest.count - 8 else { return nil }
+            defer { rest = rest.dropFirst(8 + count) }
+            return (rest[start..<start + 4], rest[start + 8..<start + 8 + count])
+        }
+        guard let list = next(), list.tag.elementsEqual("mlit".utf8) else { return nil }
+        rest = list.value
+        while let item = next() {
+            if item.tag.elementsEqual("minm".utf8) { return String(decoding: item.value.prefix(1024), as: UTF8.self) }
+        }
+        return nil
+    }
 }

@@ -2,23 +2,28 @@ internal import Glibc
 
 /// From the number on a volume control to the gain on the samples; one curve for every output.
 ///
-/// The curve is cubic, as in PulseAudio's software volume and mpv's `--volume`: gain = (volume / 100)³, so 100 is
-/// 0 dB, 50 is −18 dB, 10 is −60 dB, and equal steps sound about equally large.
+/// 100 is 0 dB, and each step below it is 0.3 dB down to −29.7 dB at 1; 0 is silence. That is the range of AirPlay's speakers
+/// (−30…0 dB), so that every step is heard on each of them and beside a sound card all are set alike. Equal steps in
+/// decibels sound about equally large.
 public enum VolumeCurve {
+    /// The level of a volume just above 0, in dB.
+    private static let floor: Double = -30
+
     /// The gain for a volume of 0…100; values outside are taken as the nearer end.
     public static func gain(volume: Double) -> Float {
-        let share = min(max(volume.isNaN ? 0 : volume, 0), 100) / 100
-        return Float(share * share * share)
+        decibels(volume: volume).map { Float(pow(10, $0 / 20)) } ?? 0
     }
 
     /// The level in decibels against full scale; nil for silence.
     public static func decibels(volume: Double) -> Double? {
-        let gain = Double(gain(volume: volume))
-        return gain > 0 ? 20 * log10(gain) : nil
+        guard volume > 0 else { return nil }
+        return floor * (1 - min(volume, 100) / 100)
     }
 
-    /// The volume 0…100 whose level is this many decibels; 0 dB and above are 100.
+    /// The volume 0…100 whose level is this many decibels; 0 dB and above are 100. A level below the curve that is not
+    /// mute (−144 dB and less, as AirPlay has it) is the lowest step that is heard.
     public static func volume(decibels: Double) -> Double {
-        decibels.isNaN ? 0 : 100 * min(1, pow(10, decibels / 60))
+        guard decibels > -144 else { return 0 }
+        return min(100, max(1, 100 * (1 - decibels / floor)))
     }
 }

@@ -12,6 +12,7 @@ public final class RouteOutputs: Sendable {
         var clocks: PTPDirectory?
         var cards: [String: SoundCard] = [:]
         var speakers: [String: DrivenSpeaker] = [:]
+        var title: String?
     }
 
     private let state = Lock(State())
@@ -100,9 +101,19 @@ public final class RouteOutputs: Sendable {
         return state.withLock { state in
             if let known = state.speakers[key] { return known }
             let driven = DrivenSpeaker(chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks)
+            if let title = state.title { driven.output.setTitle(title) }
             state.speakers[key] = driven
             return driven
         }
+    }
+
+    /// What plays, for speakers that show it; also for those that are chosen later.
+    func setTitle(_ title: String) {
+        let speakers = state.withLock { state in
+            state.title = title
+            return Array(state.speakers.values)
+        }
+        for speaker in speakers { speaker.output.setTitle(title) }
     }
 
     private var clocks: PTPDirectory {

@@ -75,6 +75,9 @@ extension SpeakerSession {
             }
         } else {
             backend.note(.metadata(kind: String(type.prefix(64)), bytes: request.body.count))
+            if type == "application/x-dmap-tagged", let title = TrackMetadata.title(in: request.body) {
+                backend.note(.title(title))
+            }
         }
         return Reply(response: RTSPResponse(status: 200))
     }

@@ -68,6 +68,7 @@ final class RecordJournal: Sendable {
                 $0.add("kind", text: kind)
                 $0.add("bytes", Int(bytes))
             }
+        case .title(let title): line("title", instant) { $0.add("title", text: title) }
         case .late(let packets): line("late", instant) { $0.add("packets", Int(packets)) }
         case .lost(let packets): line("lost", instant) { $0.add("packets", Int(packets)) }
         case .resendRequested(let first, let count):

@@ -31,6 +31,8 @@ public enum SpeakerEvent: Hashable, Sendable {
     case volume(Double)
     /// Text about the item.
     case metadata(kind: String, bytes: Int)
+    /// What plays, as a display would show it.
+    case title(String)
     /// Packets that came after their moment.
     case late(packets: Int)
     /// Packets that never came.

@@ -176,6 +176,49 @@ extension LoopTests {
             #expect(!receiver.record.events.contains(.died) && speaker.interruption == nil)
         }
 
+        /// Receivers that begin to listen for events after they announced the port, never do, or strip leading zeros.
+        @Test(arguments: ["late-events=1", "no-events", "stripped-zeros"])
+        func aSpeakerWithBadMannersPlaysAllTheSame(quirk: String) throws {
+            let receiver = try receiver([quirk])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            play(speaker)
+            #expect(
+                eventually(within: .seconds(8)) {
+                    receiver.record.spans.reduce(0) { $0 + $1.frames } > 30_000
+                }, "\(receiver.record.events.suffix(6))")
+            #expect(speaker.failure == nil && speaker.interruption == nil)
+        }
+
+        @Test func aSpeakerIsToldWhatPlaysAlsoWhenThatChanges() throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            speaker.setTitle("千と千尋の神隠し")
+            try prepare(speaker)
+            speaker.setTitle("Stalker")
+            func titles() -> [String] {
+                receiver.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
+            }
+            #expect(eventually(within: .seconds(4)) { titles().count == 2 })
+            #expect(titles() == ["千と千尋の神隠し", "Stalker"])
+        }
+
+        @Test func everyStepOfAVolumeIsAnotherLoudness() throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let speaker = speaker(receiver)
+            defer { speaker.close() }
+            try prepare(speaker)
+            for volume in 0...100 { speaker.setGain(VolumeCurve.gain(volume: Double(volume))) }
+            #expect(eventually(within: .seconds(4)) { receiver.volume == 0 })
+            let heard = receiver.record.events.compactMap { if case .volume(let level) = $0 { level } else { nil } }
+            #expect(heard.count == 101 && zip(heard, heard.dropFirst()).allSatisfy { $0 < $1 }, "\(heard)")
+        }
+
         @Test(arguments: [Route.buffered, .realtime])
         func anOrdinarySpeakerPlaysAfterAllThat(route: Route) throws {
             let receiver = try receiver([])

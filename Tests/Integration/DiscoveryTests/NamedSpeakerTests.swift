@@ -68,11 +68,15 @@ extension SpeakerBrowserTests {
                 seconds(heardBy: speaker) > 1.5, "\(speaker.configuration.name): \(speaker.record.events.suffix(5))")
             // Nobody asked for a volume.
             #expect(speaker.volume == -20)
+            let titles = speaker.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
+            #expect(titles.last == "talking", "\(titles)")
         }
         let routes = try FileManager.default.contentsOfDirectory(atPath: state.path("talkie/routes"))
         #expect(routes.count == 2, "both are remembered")
-        #expect(try play(state, "Hall", options: ["--volume", "100"]).status == 0)
-        #expect(hall.volume == 0)
+        #expect(try play(state, "Hall", "Den", options: ["--volume", "100"]).status == 0)
+        #expect(hall.volume == 0 && den.volume == 0)
+        #expect(try play(state, "Hall", "Den", options: ["--volume", "10"]).status == 0)
+        #expect(abs(hall.volume + 27) < 0.01 && hall.volume == den.volume, "\(hall.volume) and \(den.volume) dB")
     }
 
     @Test func aSpeakerThatWantsAPINIsPairedOnceAndPlaysThen() throws {
@@ -92,6 +96,32 @@ extension SpeakerBrowserTests {
         #expect(seconds(heardBy: safe) > 1.5)
         #expect(try talkie(state, "pair", "Safe", "--forget").output.contains("forgotten"))
         #expect(try play(state, "Safe").status == 77)
+    }
+
+    @Test func aSpeakerInSoftwareKnowsItsSendersAfterARestart() throws {
+        let state = try Scratch()
+        let keys = try Scratch()
+        /// While `talkie speaker` runs, with a state folder of its own.
+        func whileItIsOn(_ body: () throws -> Void) throws {
+            var failure: (any Error)?
+            let result = try Program.run(
+                Program.talkie, ["speaker", "--name", "Vault", "--address", "127.0.0.19", "--pin", "1357"],
+                environment: ["XDG_STATE_HOME": keys.folder.path], atMost: 60
+            ) { pid in
+                do { try body() } catch { failure = error }
+                kill(pid, SIGTERM)
+            }
+            #expect(result.status != 137, "\(result.errors)")
+            if let failure { throw failure }
+        }
+        try whileItIsOn {
+            let paired = try talkie(state, "pair", "Vault", "--pin", "1357")
+            #expect(paired.status == 0, "\(paired.errors)")
+        }
+        try whileItIsOn {
+            let played = try play(state, "Vault")
+            #expect(played.status == 0, "\(played.errors)")
+        }
     }
 
     @Test func aPasswordIsGivenOnceAndKept() throws {
