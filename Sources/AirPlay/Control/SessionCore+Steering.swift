@@ -18,7 +18,8 @@ extension SessionCore {
         _ = try exchange(
             "SET_PARAMETER",
             headers: ["Content-Type": "application/x-dmap-tagged", "RTP-Info": "rtptime=\(timestamp.rawValue)"],
-            body: TrackMetadata.body(title: String(title.prefix(Self.longestTitle)), artist: "", album: ""), timeout: Deadline.metadata)
+            body: TrackMetadata.body(title: String(title.prefix(Self.longestTitle)), artist: "", album: ""),
+            timeout: Deadline.metadata)
     }
 
     /// Why the speaker can never be started: it insists on its clock while another speaker's is followed.

@@ -44,8 +44,11 @@ public struct SessionSetup: Hashable, Sendable {
     public let peerAddresses: [String]
 
     public init(_ reply: PropertyList) throws(WireError) {
-        guard reply.dictionary != nil else { throw .malformed("The speaker answered SETUP without a word about itself.") }
-        eventPort = reply["eventPort"]?.integer(UInt16.self).flatMap { $0 == 0 ? nil : $0 }
+        let named = reply["eventPort"]
+        guard reply.dictionary != nil, let port = named.map({ $0.integer(UInt16.self) }) ?? 0 else {
+            throw .malformed("The speaker answered SETUP with a port for events that is none.")
+        }
+        eventPort = port == 0 ? nil : port
         // As many as a device with several networks may have; more would be somebody's joke.
         peerAddresses = (reply["timingPeerInfo"]?["Addresses"]?.array ?? []).prefix(16).compactMap { $0.string }
     }

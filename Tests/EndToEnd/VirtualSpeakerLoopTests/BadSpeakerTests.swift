@@ -214,8 +214,11 @@ extension LoopTests {
             defer { speaker.close() }
             try prepare(speaker)
             for volume in 0...100 { speaker.setGain(VolumeCurve.gain(volume: Double(volume))) }
-            #expect(eventually(within: .seconds(4)) { receiver.volume == 0 })
-            let heard = receiver.record.events.compactMap { if case .volume(let level) = $0 { level } else { nil } }
+            func levels() -> [Double] {
+                receiver.record.events.compactMap { if case .volume(let level) = $0 { level } else { nil } }
+            }
+            #expect(eventually(within: .seconds(4)) { levels().count == 101 })
+            let heard = levels()
             #expect(heard.count == 101 && zip(heard, heard.dropFirst()).allSatisfy { $0 < $1 }, "\(heard)")
         }
 
