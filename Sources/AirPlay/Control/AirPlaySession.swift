@@ -31,6 +31,20 @@ public final class AirPlaySession: Sendable {
         /// Follower: the speaker is known to insist on serving time, and is left to it at once. Otherwise that is found
         /// out, which takes some seconds.
         public var clockRole = ClockRole.grandmaster
+        /// Who it is on the network, when that is known.
+        public var id: SpeakerID?
+        /// Where it is looked for by its id when it no longer answers; nil looks at its address only.
+        public var network: (any SpeakerSource)?
+        /// Since its last answer: a speaker that leaves everything unanswered for longer is lost.
+        ///
+        /// A speaker that holds minutes of sound plays on while the network is gone. After 20 s without it TCP sends again
+        /// up to 28 s after the first loss on kernels that cannot be told to be quicker (`TCPSocket.Persistence`), and the
+        /// session goes on without a gap; after a longer absence a new connection is quicker.
+        package var patience = Duration.seconds(35)
+        /// What a connection may take.
+        var connectPatience = Duration.seconds(3)
+        /// Who must answer at `/info`; nil takes whoever is there.
+        package var expected: SpeakerID?
 
         public init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
@@ -73,6 +87,9 @@ public final class AirPlaySession: Sendable {
         control.post { $0.end() }
         control.closeWithoutWaiting()
     }
+
+    /// Whether the speaker has announced our group while it was ours: then its announcements tell whose it is.
+    var tellsGroup: Bool { shared.tellsGroup }
 
     /// At most 256 untold messages are kept, the newest ones. One consumer.
     public var news: AsyncStream<News> { shared.news }

@@ -5,7 +5,7 @@ internal import PTP
 /// one comes or goes. Any thread.
 public final class PTPPeerGroup: Sendable {
     /// An upper-case UUID.
-    let identifier = UniqueName.uuid()
+    package let identifier = UniqueName.uuid()
 
     private struct Member: Sendable {
         let address: IPv4Address

@@ -25,6 +25,9 @@ final class RTSPConnection {
         self.identity = identity
     }
 
+    /// Nothing more is asked on it.
+    func abandon() { isBroken = true }
+
     /// From the next byte on everything is encrypted, in both directions.
     func encrypt(with keys: ChannelKeys) {
         sealer = HAPFrameSealer(key: keys.write)

@@ -6,23 +6,19 @@ internal import PTP
 final class SessionCore {
     /// What must happen within how long (measured on receivers by others; see each request's own slowness).
     enum Deadline {
-        static let connect: Duration = .seconds(3)
         static let request: Duration = .seconds(2)
         static let setUp: Duration = .seconds(8)
         static let events: Duration = .seconds(2)
         static let eventsPause: Duration = .milliseconds(50)
         static let metadata: Duration = .seconds(5)
+        /// Short, so that what else is due is not late; a later answer counts all the same.
+        static let keepAlive: Duration = .seconds(1)
         static let tearDown: Duration = .milliseconds(500)
         static let glance: Duration = .milliseconds(100)
     }
 
     /// A session without news for longer is ended by receivers.
     private static let keepAliveInterval: Duration = .seconds(2)
-    /// A speaker that holds minutes of sound plays on while the network is gone. After 20 s without it TCP sends again
-    /// up to 28 s after the first loss on kernels that cannot be told to be quicker (`TCPSocket.Persistence`), and the
-    /// session goes on without a gap; after a longer absence a new connection is quicker.
-    private static let keepAlivePatience: Duration = .seconds(35)
-
     /// A speaker that has not understood our clock by then never will on this route.
     private static let clockPatience: Duration = .seconds(8)
 
@@ -56,6 +52,10 @@ final class SessionCore {
     var attend: ((SessionCore) -> HostInstant?)?
     private var nextKeepAlive = HostInstant(nanoseconds: .max)
     private var nextAttention = HostInstant(nanoseconds: .max)
+    /// When `lookForMove` is due.
+    var nextLook = HostInstant(nanoseconds: .max)
+    /// The move after which the speaker answered all the same.
+    var survivedMove: String?
     private var suspensions: SuspensionWatch
 
     init(configuration: AirPlaySession.Configuration, clocks: PTPDirectory, shared: SessionShared) {
@@ -100,7 +100,8 @@ final class SessionCore {
         guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
         let address = try TCPSocket.resolve(configuration.address.host)
         let socket = try TCPSocket.connect(
-            to: address, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+            to: address, port: configuration.address.port,
+            deadline: .now.advanced(by: configuration.connectPatience))
         socket.setPersistence(.requests)
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
         self.connection = connection
@@ -108,6 +109,9 @@ final class SessionCore {
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
+        if let expected = configuration.expected, let id = info.deviceID.flatMap({ SpeakerID($0) }), id != expected {
+            throw AirPlayError(.unreachable, "Another speaker is at \(configuration.address) now.")
+        }
         traits = traits.updated(by: info)
         if let flags = info.statusFlags, !flags.isDisjoint(with: busy) {
             throw AirPlayError(.busy, "Somebody else is playing on the speaker now.")
@@ -138,7 +142,8 @@ final class SessionCore {
         let remote = first.socket.remote
         let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
             let socket = try TCPSocket.connect(
-                to: remote, port: configuration.address.port, deadline: .now.advanced(by: Deadline.connect))
+                to: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectPatience)
+            )
             socket.setPersistence(.requests)
             return RTSPConnection(socket: socket, identity: configuration.identity)
         }
@@ -170,6 +175,7 @@ final class SessionCore {
         listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
         isAlive = true
         nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+        nextLook = .now
         schedule()
     }
 
@@ -224,7 +230,7 @@ final class SessionCore {
         }
         if configuration.route == .buffered {
             let socket = try TCPSocket.connect(
-                to: remote, port: setup.dataPort, deadline: .now.advanced(by: Deadline.connect))
+                to: remote, port: setup.dataPort, deadline: .now.advanced(by: configuration.connectPatience))
             socket.setPersistence(.sound)
             let shared = shared
             shared.setWriter(
@@ -323,11 +329,16 @@ final class SessionCore {
     }
 
     private func schedule() {
-        nextTick = min(isAlive ? nextKeepAlive : HostInstant(nanoseconds: .max), nextAttention)
+        nextTick = min(isAlive ? min(nextKeepAlive, nextLook) : HostInstant(nanoseconds: .max), nextAttention)
     }
 
     func tick() {
         if isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
+        if isAlive, .now >= nextLook, let move = lookForMove() {
+            isAlive = false
+            connection?.abandon()
+            shared.fail(AirPlayError(.lost, move))
+        }
         let now = HostInstant.now
         if now >= nextAttention {
             nextAttention = attend?(self) ?? HostInstant(nanoseconds: .max)
@@ -351,7 +362,8 @@ final class SessionCore {
     }
 
     /// - Parameter patience: since the last answer; one that misses after so long is the end.
-    private func keepAlive(patience: Duration = SessionCore.keepAlivePatience) {
+    private func keepAlive(patience: Duration? = nil) {
+        let patience = patience ?? configuration.patience
         guard let connection else { return }
         // While the network is away nothing is worth waiting for: what a person asks for shall be sent as soon as it
         // is back, and late answers count.
@@ -359,7 +371,7 @@ final class SessionCore {
             patience > .zero && HostInstant.now - connection.lastAnswer > Self.keepAliveInterval + Deadline.request
         do throws(AirPlayError) {
             let response = try connection.exchange(
-                "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.request)
+                "POST", "/feedback", timeout: isAway ? Deadline.glance : Deadline.keepAlive)
             // Receivers without this request answer 404, which shows that they are there.
             if response.status == 454 { throw Self.sessionEnded }
         } catch {

@@ -8,6 +8,7 @@ final class SessionShared: Sendable {
     private let continuation: AsyncStream<AirPlaySession.News>.Continuation
     private let stream = Lock<(any StreamWriter)?>(nil)
     private let clockState = Lock<SessionClock?>(nil)
+    private let group = Lock(false)
     private let failure = Lock<AirPlayError?>(nil)
 
     init() {
@@ -41,6 +42,11 @@ final class SessionShared: Sendable {
     func expectEnd() {
         failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
     }
+
+    /// Whether the speaker has announced our group.
+    var tellsGroup: Bool { group.withLock { $0 } }
+
+    func noteGroup() { group.withLock { $0 = true } }
 
     func finish() { continuation.finish() }
 }

@@ -72,6 +72,45 @@ final class TCPSocket: Sendable {
         return TCPSocket(descriptor: descriptor, local: IPv4Address(own), remote: address)
     }
 
+    /// The local address from which a host is reached now; nil when there is no way to it. Sends nothing.
+    static func localAddress(toward remote: IPv4Address) -> IPv4Address? {
+        withDatagramSocket { descriptor in
+            // The port is of no interest: connecting a UDP socket only chooses the way (udp(7)).
+            var target = remote.socketAddress(port: 9)
+            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let code = withUnsafePointer(to: &target) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, size) }
+            }
+            guard code == 0 else { return nil }
+            var own = sockaddr_in()
+            var length = size
+            _ = withUnsafeMutablePointer(to: &own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+            }
+            return IPv4Address(own)
+        }
+    }
+
+    /// Whether an address is one of this computer's now.
+    static func isOwn(_ address: IPv4Address) -> Bool {
+        withDatagramSocket { descriptor in
+            var own = address.socketAddress(port: 0)
+            let code = withUnsafePointer(to: &own) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            return code == 0 || errno != EADDRNOTAVAIL
+        } ?? true
+    }
+
+    private static func withDatagramSocket<Result>(_ body: (Int32) -> Result?) -> Result? {
+        let descriptor = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        return body(descriptor)
+    }
+
     private static func text(of cause: Int32) -> String {
         strerror(cause).map { String(cString: $0) } ?? "error \(cause)"
     }

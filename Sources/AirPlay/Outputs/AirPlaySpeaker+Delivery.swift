@@ -75,20 +75,39 @@ extension AirPlaySpeaker {
         }
     }
 
+    /// Where to look for the speaker, first to last: where it was found last unless it is announced elsewhere.
+    var places: [SpeakerAddress] {
+        let known = state.withLock { $0.place } ?? configuration.address
+        let announced = sighting?.addresses ?? []
+        return announced.contains(known) ? [known] + announced.filter { $0 != known } : announced + [known]
+    }
+
+    var sighting: SpeakerSighting? { configuration.id.flatMap { configuration.network?.sighting(of: $0) } }
+
     /// A new session with a stream. On failure nothing is left behind.
+    ///
+    /// - Parameter place: nil is the first of `places`.
     func join(
         _ stream: StreamFormat, store: PacketStore?, _ context: AudioOutputContext, titleAt moment: RTPTimestamp,
-        yielding: Bool = false
+        at place: SpeakerAddress? = nil, connectPatience: Duration? = nil, yielding: Bool = false
     ) throws(AirPlayError) -> (AirPlaySession, StreamSetup) {
         var configuration = configuration
         if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
+        let place = place ?? places[0]
+        configuration.address = place
+        configuration.expected = state.withLock { $0.deviceID }
+        if let connectPatience { configuration.connectPatience = connectPatience }
         let room = context.room
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
             if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
-            state.withLock { $0.model = info.model }
+            state.withLock { state in
+                state.model = info.model
+                state.place = place
+                state.deviceID = info.deviceID.flatMap { SpeakerID($0) }
+            }
             let setup: StreamSetup
             if let store {
                 setup = try session.startStream(stream, store: store, room: { room.raise() })

@@ -76,6 +76,9 @@ public final class AirPlaySpeaker: AudioOutput {
         var recall: Recall?
         /// When what the speaker was told to leave out would have been heard, for requests that still wait there.
         var recalls: [HostInstant] = []
+        /// Where it was found last, when that is not where it was named, and who it said that it is.
+        var place: SpeakerAddress?
+        var deviceID: SpeakerID?
         /// What the speaker calls its make.
         var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
@@ -147,7 +150,8 @@ public final class AirPlaySpeaker: AudioOutput {
         let (session, news, errand) = state.withLock { state in
             defer {
                 state = State(
-                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume)
+                    speed: state.speed, epoch: state.epoch + 1, use: state.use + 1, volume: state.volume,
+                    place: state.place, deviceID: state.deviceID)
             }
             return (state.session, state.news, state.errand)
         }

@@ -12,6 +12,15 @@ extension AirPlaySpeaker {
     /// A session that lasted less than this, so often in a row, tells that somebody else wants the speaker.
     private static let evictions: (span: Duration, count: Int) = (.seconds(5), 6)
 
+    /// A speaker that does not take a connection within this is not there; a host on the same network does at once.
+    private static let connectPatience: Duration = .seconds(1)
+    /// Our own old session may still have the speaker, which has only now heard that it is over: so long it is let be.
+    private static let farewell: Duration = .seconds(1)
+    /// How long a speaker is waited for that says it is busy: one whose announcements tell that it is somebody else's, and
+    /// one that does not say whose, which may be our own session until the receiver ends that (60 s after the last word
+    /// from us with shairport-sync and others).
+    private static let busyPatience: (told: Duration, untold: Duration) = (.seconds(3), .seconds(130))
+
     /// The session is lost: brings the sound back in sync as soon as the speaker answers, on a thread of its own.
     ///
     /// What the speaker had not yet played is sent again. The thread ends when it succeeds, when somebody else plays
@@ -39,12 +48,17 @@ extension AirPlaySpeaker {
                         use: use)
                 }
                 if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
-                self.rejoin(context, use: use, errand)
+                self.rejoin(context, use: use, after: session, because: error, errand)
             })
     }
 
-    private func rejoin(_ context: AudioOutputContext, use: UInt64, _ errand: SpeakerErrand) {
+    private func rejoin(
+        _ context: AudioOutputContext, use: UInt64, after lost: AirPlaySession, because cause: AirPlayError,
+        _ errand: SpeakerErrand
+    ) {
         let began = HostInstant.now
+        let (oldPlace, group) = (lost.configuration.address, lost.configuration.peers.identifier)
+        var (tries, busySince) = (0, HostInstant?.none)
         var waits = Self.patient[...]
         while true {
             let attempt = HostInstant.now
@@ -57,9 +71,17 @@ extension AirPlaySpeaker {
             if let heard = line.timestamp(of: segment.mediaTime(at: attempt), rate: speed) {
                 _ = store.rewind(to: heard, gap: Self.gap(line))
             }
+            let places = places
+            let place = places[tries % places.count]
+            tries += 1
+            // A speaker that ended the session by itself belongs to whoever made it do so. One that fell silent and still
+            // announces our group is ours: it has not noticed that the session is over.
+            let isOurs = cause.code != .ended && sighting?.group == group
+            let isLetBe = place == oldPlace && busySince.map { attempt - $0 < Self.farewell } ?? true
             do throws(AirPlayError) {
                 let (session, setup) = try join(
-                    stream, store: store, context, titleAt: store.onWire(line.next), yielding: true)
+                    stream, store: store, context, titleAt: store.onWire(line.next), at: place,
+                    connectPatience: Self.connectPatience, yielding: !isOurs || isLetBe)
                 let isWanted = state.withLock { state in
                     guard state.use == use else { return false }
                     adopt(session, setup, &state)
@@ -74,7 +96,12 @@ extension AirPlaySpeaker {
                 return
             } catch {
                 // Whoever has taken the speaker shall keep it.
-                if error.code == .busy {
+                let since = busySince ?? .now
+                let patience: Duration =
+                    cause.code == .ended
+                    ? .zero : lost.tellsGroup && !isOurs ? Self.busyPatience.told : Self.busyPatience.untold
+                if error.code == .busy { busySince = since }
+                if error.code == .busy, .now - since >= patience {
                     return giveUp(OutputError(.busy, "Somebody else plays on \(name) now."), use: use)
                 }
             }

@@ -12,6 +12,7 @@ public final class ScreenControl: Sendable {
         case fullScreen(Bool?)
         case title(String)
         case message(ScreenMessage?)
+        case mark(String?)
         case panel(ScreenPanel?)
         case snapshot(@Sendable (ScreenSnapshot?) -> Void)
         case stop
@@ -76,6 +77,10 @@ public final class ScreenControl: Sendable {
 
     /// Lays a message over the film for a while, in place of the one before; nil takes it away.
     public func show(_ message: ScreenMessage?) { send(.message(message)) }
+
+    /// Lays a few words over the film that stay, in the corner, until others or nil take their place; a message covers
+    /// them for as long as it stays.
+    public func show(mark: String?) { send(.mark(mark)) }
 
     /// Lays a list over the film until another one or nil takes its place; messages wait behind it. What a person points
     /// at in it comes as `ScreenInput.panel`.

@@ -32,6 +32,9 @@ extension ScreenLoop {
             fullScreenMayHaveChanged()
         case .title(let title): screen?.setTitle(title)
         case .message(let message): showMessage(message)
+        case .mark(let mark):
+            self.mark = mark
+            layOutMessage()
         case .panel(let panel):
             self.panel = panel
             layOutMessage()
@@ -90,6 +93,8 @@ extension ScreenLoop {
             screen.overlay = panelDrawing.overlay(panel, in: layout)
         } else if let message {
             screen.overlay = drawing.overlay(message.text, in: area, at: message.place)
+        } else if let mark {
+            screen.overlay = drawing.overlay(mark, in: area, at: .corner)
         } else {
             screen.overlay = nil
         }

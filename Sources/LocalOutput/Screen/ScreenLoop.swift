@@ -22,6 +22,7 @@ public final class ScreenLoop {
     var failure: OutputError?
     var isFailureKnown = false
     var message: ScreenMessage?
+    var mark: String?
     var drawing = MessageDrawing()
     var messageEnds: HostInstant?
     var panel: ScreenPanel?

@@ -16,6 +16,8 @@ public final class RouteOutputs: Sendable {
     }
 
     private let state = Lock(State())
+    /// Where speakers are found again that have moved.
+    private let network = SpeakerNetwork()
     /// Another card takes over from one that is lost.
     private let replacesLostCards: Bool
 
@@ -97,10 +99,12 @@ public final class RouteOutputs: Sendable {
     /// The output of a speaker that was chosen already.
     func speaker(_ chosen: ChosenSpeaker) -> DrivenSpeaker {
         let (knowledge, clocks) = (knowledge, clocks)
+        network.start()
         let key = Self.key(chosen.speaker)
         return state.withLock { state in
             if let known = state.speakers[key] { return known }
-            let driven = DrivenSpeaker(chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks)
+            let driven = DrivenSpeaker(
+                chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network)
             if let title = state.title { driven.output.setTitle(title) }
             state.speakers[key] = driven
             return driven
@@ -126,9 +130,10 @@ public final class RouteOutputs: Sendable {
         }
     }
 
-    /// A speaker that has moved to another address is another output.
+    /// An output follows its speaker to another address by the id; one without an id is known by where it is.
     private static func key(_ speaker: DiscoveredSpeaker) -> String {
-        "\(speaker.id?.description ?? speaker.name) \(speaker.endpoint.map { "\($0)" } ?? "")"
+        if let id = speaker.id { return "\(id) \(speaker.name)" }
+        return "\(speaker.name) \(speaker.endpoint.map { "\($0)" } ?? "")"
     }
 
     /// Keeps what was learned about the speakers. After they have been released.

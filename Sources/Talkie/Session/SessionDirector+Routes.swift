@@ -37,6 +37,7 @@ extension SessionDirector {
         refreshRoutePicker()
         guard let told else { return }
         noteRoutes()
+        showSilence()
         let title = queue.current.title ?? stage.player.state.title
         stage.screen?.setTitle(windowTitle(title))
         let lines = told.split(separator: "\n")
@@ -126,6 +127,7 @@ extension SessionDirector {
     /// A card's device was lost or replaced and the sound goes on at another one: a person should know where.
     func takeMove(of output: OutputID) {
         lostOutputs.removeAll { $0 == output }
+        showSilence()
         guard let (name, _) = stage.player.outputs?.part(output) else { return }
         guard let card = stage.player.outputs?.output(number: output.index) as? SoundCard,
             let device = card.playingDevice, !card.isPlayingOwnDevice
@@ -137,6 +139,7 @@ extension SessionDirector {
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
         tell(isLost ? Sentences.joined("'\(name)' has fallen silent", reason) : "'\(name)' is back.")
+        defer { showSilence() }
         guard let group = stage.player.outputs, let lost = group.output(number: output.index) else { return }
         guard isLost, group.members.contains(where: { $0 === lost }) else {
             return lostOutputs.removeAll { $0 == output }
@@ -152,5 +155,18 @@ extension SessionDirector {
         case .local: if desk?.ids != ["local"] { desk?.fallBack() }
         case .pause: stage.player.pause()
         }
+    }
+
+    /// Who is silent that should play, in the corner of the picture for as long as that is so.
+    func showSilence() {
+        guard let group = stage.player.outputs else { return }
+        let members = group.members
+        let names = lostOutputs.compactMap { lost -> String? in
+            guard let output = group.output(number: lost.index), members.contains(where: { $0 === output }) else {
+                return nil
+            }
+            return output.name
+        }
+        stage.screen?.show(mark: names.isEmpty ? nil : "No sound: " + names.joined(separator: ", "))
     }
 }

@@ -79,6 +79,7 @@ struct ChosenSpeaker: Sendable {
     func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits
+        configuration.id = speaker.id
         configuration.password = credentials.password
         configuration.pairingIdentity = knowledge.identity.pairing
         configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }

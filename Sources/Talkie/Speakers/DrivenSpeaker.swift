@@ -9,8 +9,13 @@ struct DrivenSpeaker: Sendable {
 
     /// - Parameters:
     ///   - sender, clocks: the same for all speakers of one run, which share one identity and one clock on each address.
-    init(_ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory) {
-        let configuration = chosen.configuration(knowledge, sender: sender)
+    ///   - network: where the speaker is found again when it has moved.
+    init(
+        _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
+        network: (any SpeakerSource)? = nil
+    ) {
+        var configuration = chosen.configuration(knowledge, sender: sender)
+        configuration.network = network
         self.chosen = chosen
         output = AirPlaySpeaker(name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route)
         lessons = configuration.lessons

@@ -53,8 +53,13 @@ final class ControlConnection: Sendable {
         var conversation = ControlConversation(backend: stage)
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
         var lastHeard = HostInstant.now
+        let began = lastHeard
         while true {
             let now = HostInstant.now
+            if let freeze = core.freeze, freeze.began > began, now < freeze.ends.advanced(by: .seconds(1)) {
+                _ = Poller.wait(reading: [wakeup.descriptor], until: freeze.ends.advanced(by: .seconds(1)))
+                lastHeard = .now
+            }
             _ = Poller.wait(
                 reading: [wakeup.descriptor, stream.descriptor], until: now.advanced(by: Self.beat))
             if let reason = endReason.withLock({ $0 }) { return reason }
@@ -85,11 +90,17 @@ final class ControlConnection: Sendable {
     private func strike(_ stage: SpeakerStage) -> String? {
         let quirks = core.configuration.quirks
         if core.isDead { return "the speaker died" }
-        guard quirks.diesAfter != nil || quirks.takenOver != nil, let playing = stage.playingFor else { return nil }
+        guard quirks.diesAfter != nil || quirks.takenOver != nil || quirks.freezes != nil,
+            let playing = stage.playingFor
+        else { return nil }
         if let limit = quirks.diesAfter, playing >= limit {
             core.isDead = true
             core.record.note(.died)
             return "the speaker died"
+        }
+        if let (after, lasting) = quirks.freezes, playing >= after, core.freeze == nil {
+            core.freeze(for: lasting)
+            stage.pause()
         }
         if let (after, busyFor) = quirks.takenOver, playing >= after, !core.isTaken {
             core.take(for: busyFor)

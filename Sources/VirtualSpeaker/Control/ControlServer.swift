@@ -45,6 +45,7 @@ final class ControlServer: Sendable {
         while !stopping.load(ordering: .acquiring), !core.isDead {
             _ = Poller.wait(
                 reading: [wakeup.descriptor, listener.descriptor], until: .now.advanced(by: .milliseconds(500)))
+            if let thaw = core.freeze?.ends { _ = Poller.wait(reading: [wakeup.descriptor], until: thaw) }
             while let stream = listener.accept() { admit(stream) }
             let finished = state.withLock { state in
                 let finished = state.finished

@@ -13,6 +13,7 @@ final class SpeakerCore: Sendable {
         var busyUntil: HostInstant?
         var hasSession = false
         var isDead = false
+        var freeze: (began: HostInstant, ends: HostInstant)?
     }
 
     /// Senders that are remembered, far more than a household has; the one paired longest ago gives way.
@@ -90,6 +91,13 @@ final class SpeakerCore: Sendable {
 
     /// Another sender has the speaker for a while.
     func take(for duration: Duration) { state.withLock { $0.busyUntil = .now.advanced(by: duration) } }
+
+    /// Nothing is done and heard from now on for so long; only once.
+    func freeze(for duration: Duration) {
+        state.withLock { if $0.freeze == nil { $0.freeze = (.now, .now.advanced(by: duration)) } }
+    }
+
+    var freeze: (began: HostInstant, ends: HostInstant)? { state.withLock { $0.freeze } }
 
     var isDead: Bool {
         get { state.withLock { $0.isDead } }

@@ -67,6 +67,10 @@ public struct SpeakerQuirks: Sendable {
     /// Pairing's salt, key and proof are sent without their leading zeros.
     public var stripsZeros = false
 
+    /// After the first duration of playing it does and hears nothing for the second, as a process that is stopped; what came
+    /// meanwhile on connections from before is read a second later than what is new.
+    public var freezes: (after: Duration, lasting: Duration)?
+
     /// It says that it is Shairport Sync and ends when a stream's first anchor comes before playing was allowed, as
     /// that does in one start of ten.
     public var endsUnlessAllowed = false
@@ -79,7 +83,8 @@ public struct SpeakerQuirks: Sendable {
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
         "truncated=REQUEST", "silent=REQUEST", "endless=REQUEST", "status=REQUEST:CODE", "taken-over=AFTER:BUSY",
-        "busy", "dies=SECONDS", "known-sender", "shairport-start", "late-events=SECONDS", "no-events", "stripped-zeros",
+        "busy", "dies=SECONDS", "known-sender", "shairport-start", "freezes=AFTER:LASTING", "late-events=SECONDS",
+        "no-events", "stripped-zeros",
     ]
 
     /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
@@ -130,6 +135,7 @@ public struct SpeakerQuirks: Sendable {
         case "dies": diesAfter = try seconds(0)
         case "known-sender": wantsKnownSender = true
         case "shairport-start": endsUnlessAllowed = true
+        case "freezes": freezes = (try seconds(0), try seconds(1))
         case "late-events": eventsAfter = try seconds(0)
         case "no-events": hasNoEvents = true
         case "stripped-zeros": stripsZeros = true

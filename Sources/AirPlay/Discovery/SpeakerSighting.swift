@@ -1,0 +1,39 @@
+public import MediaCore
+
+/// Where a speaker is announced now.
+struct SpeakerSighting: Hashable {
+    /// Best first; by IPv4 only, as sessions are.
+    var addresses: [SpeakerAddress]
+    /// The playback group that it says it is in, upper case: that of the sender that has it, on speakers that tell.
+    var group: String?
+}
+
+extension SpeakerSource {
+    /// Nil while nobody announces the speaker, or while several claim its id. Never waits.
+    func sighting(of id: SpeakerID) -> SpeakerSighting? {
+        let found = snapshot.speakers.filter { $0.id == id }
+        guard let speaker = found.first, found.count == 1 else { return nil }
+        let addresses = speaker.endpoints.filter(\.address.isIPv4).map { SpeakerAddress($0) }
+        guard !addresses.isEmpty else { return nil }
+        return SpeakerSighting(addresses: addresses, group: speaker.traits.group.group?.uppercased())
+    }
+}
+
+/// The speakers on the network, looked for from `start` on and for as long as this lives. Any thread.
+public final class SpeakerNetwork: SpeakerSource {
+    private let browser = Lock<SpeakerBrowser?>(nil)
+
+    public init() {}
+
+    /// Begins to look; once. Without memory or threads for it nothing is ever found.
+    public func start() { browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } } }
+
+    public var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
+
+    public func wait(
+        until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
+    ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool) {
+        guard let browser = browser.withLock({ $0 }) else { return (snapshot, condition(snapshot)) }
+        return browser.wait(until: deadline, condition)
+    }
+}
