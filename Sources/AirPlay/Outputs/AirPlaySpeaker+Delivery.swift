@@ -101,7 +101,8 @@ extension AirPlaySpeaker {
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
-            if !yielding { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
+            // Before we played there; a session that takes the place of an older one of ours finds our own flags.
+            if store == nil { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }
             loudness.note(info)
             state.withLock { state in
                 state.model = info.model
@@ -115,7 +116,9 @@ extension AirPlaySpeaker {
                 setup = try session.startStream(stream, room: { room.raise() })
             }
             // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
-            try? session.setTitle(self.title, at: moment)
+            let title = title
+            try? session.setTitle(title, at: moment)
+            state.withLock { $0.sentTitle = title }
             if let volume = state.withLock({ $0.volume }) { try? session.setVolume(decibels: volume) }
             return (session, setup)
         } catch {
@@ -135,6 +138,12 @@ extension AirPlaySpeaker {
         session.control.post { core in
             core.attend = attendance.attend
             core.requestAttention()
+        }
+        // What was said about the film while the session was being made.
+        let title = title
+        if state.sentTitle != title, let store = state.store, let next = state.line?.next {
+            let moment = store.onWire(next)
+            session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
         let news = session.news
         let use = state.use

@@ -79,6 +79,8 @@ public final class AirPlaySpeaker: AudioOutput {
         /// Where it was found last, when that is not where it was named, and who it said that it is.
         var place: SpeakerAddress?
         var deviceID: SpeakerID?
+        /// The title that the session was made with.
+        var sentTitle: String?
         /// What the speaker calls its make.
         var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.

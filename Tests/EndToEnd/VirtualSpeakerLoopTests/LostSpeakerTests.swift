@@ -144,7 +144,7 @@ extension LoopTests {
                     "\(new.record.events.suffix(8)) \(speaker.failure?.message ?? "")")
                 #expect(speaker.failure == nil)
             } else {
-                #expect(eventually(within: .seconds(9)) { speaker.failure != nil })
+                #expect(eventually(within: .seconds(12)) { speaker.failure != nil })
                 #expect(speaker.failure?.code == .busy && frames(new, after: moved) == 0)
             }
         }

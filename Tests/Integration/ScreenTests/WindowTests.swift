@@ -48,6 +48,14 @@ struct WindowTests {
         #expect(during.lit[1] < before.lit[1])
         try probe.tell("brief Volume 85 %")
         try eventually("the words are gone") { try display.picture().bytes == before.bytes }
+        // A mark stays, below a message for as long as that does.
+        try probe.tell("mark No sound: Kitchen")
+        let marked = try display.picture()
+        #expect(marked.bytes != before.bytes)
+        try probe.tell("brief Volume 90 %")
+        try eventually("the mark is there again") { try display.picture().bytes == marked.bytes }
+        try probe.tell("mark")
+        try eventually("the mark is gone") { try display.picture().bytes == before.bytes }
     }
 
     @Test func keysArriveByTheNamesThatPeopleKnow() throws {

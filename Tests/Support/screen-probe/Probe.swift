@@ -58,6 +58,7 @@ final class Script: Sendable {
                         presentationTime: MediaTime(value: number, timescale: 25)))
             case "message": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .seconds(60)))
             case "brief": control.show(ScreenMessage(words.dropFirst().joined(separator: " "), for: .milliseconds(50)))
+            case "mark": control.show(mark: words.count > 1 ? words.dropFirst().joined(separator: " ") : nil)
             case "fullscreen": control.setFullScreen(words[1] == "1")
             case "open": control.open(for: size(words[1]))
             case "title": control.setTitle(words[1])
