@@ -69,7 +69,7 @@ extension SpeakerBrowserTests {
             // Nobody asked for a volume.
             #expect(speaker.volume == -20)
             let titles = speaker.record.events.compactMap { if case .title(let title) = $0 { title } else { nil } }
-            #expect(titles.last == "talking", "\(titles)")
+            #expect(titles.last == "talking.mp4", "\(titles)")
         }
         let routes = try FileManager.default.contentsOfDirectory(atPath: state.path("talkie/routes"))
         #expect(routes.count == 2, "both are remembered")
