@@ -47,6 +47,8 @@ let package = Package(
         clibrary("CFFmpeg", pkgConfig: "libavformat"),
         clibrary("CSDL", pkgConfig: "sdl2"),
         clibrary("CALSA", pkgConfig: "alsa"),
+        // Types only: the library is opened at run time, so pkg-config must not link it.
+        clibrary("CPulse"),
         clibrary("CSodium", pkgConfig: "libsodium"),
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
@@ -61,7 +63,7 @@ let package = Package(
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CShim"]),
+        module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),

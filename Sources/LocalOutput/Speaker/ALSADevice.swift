@@ -16,6 +16,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     let name: String
+    let way: Way
     private let handle: OpaquePointer
     private let status: OpaquePointer
     private(set) var format = PCMFormat(sampleRate: 48000, layout: .stereo)
@@ -41,6 +42,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         self.name = name
         self.handle = handle
         self.status = status!
+        way = ALSADevice.way(handle)
         sources = .allocate(capacity: 1)
     }
 

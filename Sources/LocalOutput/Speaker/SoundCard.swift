@@ -8,7 +8,8 @@ internal import Synchronization
 /// parts per million. Underruns, suspends and lost devices are reported as events. When a device is lost another one
 /// takes over, where there are `substitutes`, until it is back; without any it is tried again until it comes back. Sound
 /// then joins the film where it is by then. A name that comes to mean another device (ALSA's `default`) is followed
-/// within two seconds; where a sound server stands behind it, the server moves the sound and the card its clock.
+/// within two seconds; where a sound server stands behind it, the server moves the sound and the card its clock. `sink`
+/// says where the sound is heard in the end.
 ///
 /// The pump's thread ("sound card") runs at real-time priority where that is granted; a second one ("sound card look")
 /// sees to changes behind its back.
@@ -30,6 +31,8 @@ public final class SoundCard: AudioOutput {
         /// Open, and not in the pump's hands.
         var idle: ALSADevice?
         var worker: SoundCardWorker?
+        /// Told when the sink is another one, or becomes known.
+        var sinkNews: @Sendable () -> Void = {}
         /// When it was closed last the device was not there.
         var wasLost = false
     }
@@ -57,6 +60,20 @@ public final class SoundCard: AudioOutput {
 
     /// The device is the one that was asked for. Any thread.
     public var isPlayingOwnDevice: Bool { playingDevice == device }
+
+    // MARK: Where it is heard
+
+    /// The sink that the sound goes to, which behind a sound server is another one than ALSA's name says; not known before
+    /// `prepare`, and for some milliseconds after it. Any thread.
+    public var sink: SinkKnowledge {
+        state.withLock { $0.worker }?.sink ?? .unknown("nothing plays")
+    }
+
+    /// Wants to hear when `sink` has changed behind the card's back: it became known, or the server moved the sound, which
+    /// is an `outputMoved` event too. A device that is replaced by another one is told by events alone.
+    ///
+    /// - Parameter news: called on a thread of the card's; must return at once. Replaces the one before.
+    public func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
 
     // MARK: Opening
 
@@ -174,7 +191,8 @@ public final class SoundCard: AudioOutput {
         }
         let worker = SoundCardWorker(
             device: device, name: self.device, context: context, depths: depths,
-            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes)
+            gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
+            sinkNews: { [weak self] in self?.state.withLock { $0.sinkNews }() })
         worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
         state.withLock { state in
             state.idle = nil

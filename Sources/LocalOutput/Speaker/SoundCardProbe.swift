@@ -51,6 +51,24 @@ public enum SoundCardProbe {
         return String(cString: value)
     }
 
+    /// How long a sound server may take to say where a stream plays.
+    private static let sinkPatience = Duration.seconds(1)
+
+    /// Opens a device as for a film, asks where it would be heard, and closes it again. Makes no sound; may block for a
+    /// second.
+    ///
+    /// - Throws: when it cannot be opened.
+    public static func sink(of device: String) throws(OutputError) -> SinkKnowledge {
+        let told = Signal()
+        let finder = SinkFinder { _, now in if now.sink != nil || now == .noServer { told.raise() } }
+        defer { finder.stop() }
+        let opened = try ALSADevice(name: device)
+        try opened.configure(opened.nearest(to: 48_000, layout: .stereo))
+        finder.note(opened)
+        if opened.way == .elsewhere, PulseLibrary.shared != nil { told.wait(until: .now.advanced(by: sinkPatience)) }
+        return withExtendedLifetime(opened) { finder.knowledge(of: device) }
+    }
+
     /// Opens a device, asks what it would take for a film's usual sound, and closes it again.
     public static func format(of device: String) throws(OutputError) -> PCMFormat {
         try ALSADevice(name: device).nearest(to: 48_000, layout: .stereo)

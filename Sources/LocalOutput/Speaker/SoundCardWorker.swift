@@ -20,11 +20,14 @@ final class SoundCardWorker: @unchecked Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     private let lookout: DeviceMonitor
+    private let sinks: SinkFinder
 
-    /// - Parameter substitutes: ALSA's names of devices that may take over when this one is lost.
+    /// - Parameters:
+    ///   - substitutes: ALSA's names of devices that may take over when this one is lost.
+    ///   - sinkNews: called on any thread when the sound server plays the sound elsewhere than was known before.
     init(
         device: ALSADevice, name: String, context: AudioOutputContext, depths: SoundCardPump.Depths, gain: Float,
-        substitutes: @escaping @Sendable () -> [String]
+        substitutes: @escaping @Sendable () -> [String], sinkNews: @escaping @Sendable () -> Void
     ) {
         self.context = context
         let format = device.format
@@ -35,8 +38,16 @@ final class SoundCardWorker: @unchecked Sendable {
             history: Self.history, initialGain: gain)
         pump = SoundCardPump(
             device: device, buffer: buffer, playout: playout, context: context, depths: depths, initialGain: gain)
+        let sinks = SinkFinder { before, _ in
+            // The first word is no move.
+            if before.sink != nil { context.events.note(.outputMoved(output: context.id)) }
+            sinkNews()
+        }
+        self.sinks = sinks
+        sinks.note(device)
         let open: @Sendable (String) -> ALSADevice? = { name in
             guard let device = try? ALSADevice(name: name), (try? device.configure(format)) != nil else { return nil }
+            sinks.note(device)
             return device
         }
         keeper = DeviceFailover(
@@ -50,6 +61,9 @@ final class SoundCardWorker: @unchecked Sendable {
             && context.id == other.id
     }
 
+    /// Where the sound is heard. Any thread.
+    var sink: SinkKnowledge { sinks.knowledge(of: keeper.place) }
+
     func start() {
         // Two thirds up the scale of sched(7)'s ordinary use: above decoders, below the kernel's own threads.
         let worker = WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
@@ -59,6 +73,7 @@ final class SoundCardWorker: @unchecked Sendable {
 
     /// Ends the thread and gives back the device, if it is still there.
     func stop() -> ALSADevice? {
+        sinks.stop()
         lookout.stop()
         isStopping.store(true, ordering: .releasing)
         wake.raise()

@@ -7,11 +7,13 @@ internal import SyncRendering
 /// The speakers of a run: found, and each with an output of its own.
 struct CalibrationOutputs {
     let outputs: [any AudioOutput]
+    /// As found before anything played.
     let speakers: [CalibrationRecord.Speaker]
     let warnings: [String]
     private let made = RouteOutputs()
 
-    /// - Throws: as for films: 2 for a name that several have, 69 for what is not there, 77 for what wants to be paired.
+    /// - Throws: as for films: 2 for a name that several have, 69 for what is not there, 77 for what wants to be paired. 69
+    ///   for a card of which nobody says where it is heard, too: what would be measured could not be kept.
     init(
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(PlayerFailure) {
@@ -29,10 +31,14 @@ struct CalibrationOutputs {
         for place in places {
             switch place {
             case .card:
-                let card = made.card(arguments.audioDevice ?? RouteOutputs.defaultCard)
+                let device = arguments.audioDevice ?? RouteOutputs.defaultCard
+                // A card that does not open says so when it is played on.
+                let sink = try? SoundCardProbe.sink(of: device)
+                if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
+                let card = made.card(device)
                 card.open()
                 outputs.append(card)
-                speakers.append(Self.card(arguments.audioDevice))
+                speakers.append(Self.card(sink ?? card.sink, device: device))
             case .speaker(let chosen):
                 outputs.append(made.speaker(chosen).output)
                 speakers.append(chosen.calibrated)
@@ -49,11 +55,39 @@ struct CalibrationOutputs {
     /// Keeps what was learned about the speakers. After they have been released.
     func remember() { made.remember() }
 
-    /// What profiles of a card of this computer are kept under.
-    static func card(_ device: String?) -> CalibrationRecord.Speaker {
-        let name = device ?? "default"
+    /// What a run measured belongs to the sinks that were found before it.
+    ///
+    /// - Parameter sinks: where the cards were heard at the end of the run, in the order of the outputs.
+    /// - Throws: 69 when a card was heard elsewhere than before the run.
+    func check(stillHeardAt sinks: [SinkKnowledge?]) throws(PlayerFailure) {
+        for (sink, speaker) in zip(sinks, speakers) {
+            guard let sink else { continue }
+            guard sink.sink?.key == speaker.key else {
+                throw PlayerFailure(
+                    exitStatus: ExitStatus.unavailable,
+                    message:
+                        "the sound was moved away from '\(speaker.name)' during the run; try again; nothing was stored")
+            }
+        }
+    }
+
+    private static func unknown(_ device: String, _ reason: String) -> PlayerFailure {
+        PlayerFailure(
+            exitStatus: ExitStatus.unavailable,
+            message: "nobody says where the sound device \"\(device)\" is heard: \(reason); "
+                + "name a card itself with --audio-device (aplay -L); nothing was stored")
+    }
+
+    /// What profiles of a card of this computer are kept under: the sink that plays. No key, and so no profile, where that
+    /// is not known.
+    ///
+    /// - Parameter device: ALSA's name, for people who have no better one.
+    static func card(_ sink: SinkKnowledge, device: String) -> CalibrationRecord.Speaker {
+        let plain = device == RouteOutputs.defaultCard ? "sound card" : device
         return CalibrationRecord.Speaker(
-            key: "local-" + Self.plain(name), name: device ?? "sound card", query: "local", route: cardRoute)
+            key: sink.sink?.key ?? "", name: sink.sink.map { TerminalText.printable($0.title) } ?? plain,
+            query: "local",
+            route: cardRoute)
     }
 
     static let cardRoute = "card"

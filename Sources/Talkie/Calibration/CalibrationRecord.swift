@@ -7,7 +7,8 @@ internal import MediaCore
 struct CalibrationRecord: Sendable, Equatable {
     /// A speaker of the run.
     struct Speaker: Sendable, Equatable {
-        /// What profiles are kept under: the digits of its id, or `local` and the card's name.
+        /// What profiles are kept under: the digits of its id, or `SoundSink.key`; empty for a card of which nobody says
+        /// where it is heard.
         var key: String
         var name: String
         /// As the person named it.
@@ -15,6 +16,9 @@ struct CalibrationRecord: Sendable, Equatable {
         var route: String
         /// Where it was on the network; nil for a card of this computer.
         var address: String?
+
+        /// Of a file that was written before sinks were told apart.
+        var isOfUnknownSink: Bool { LatencyProfile.Key.isOfUnknownSink(speaker: key, route: route) }
 
         /// Whether a person means it by a name, an id, an address or `local`.
         func isMeant(by text: String) -> Bool {

@@ -53,6 +53,7 @@ extension CalibrationSession {
                     },
                     { if case .events(_, let begun) = $0 { start = begun } })
                 guard played != nil else { return nil }
+                try outputs.check(stillHeardAt: run.sinks)
                 guard let answer else {
                     throw PlayerFailure(
                         exitStatus: ExitStatus.failed,

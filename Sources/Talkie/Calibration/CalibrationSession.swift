@@ -83,6 +83,13 @@ public struct CalibrationSession {
             throw Self.unreadable("the events file '\(eventsPath)'", error)
         }
         try checkNames(record, eventsPath)
+        guard !record.speakers.contains(where: \.isOfUnknownSink) else {
+            throw PlayerFailure(
+                exitStatus: ExitStatus.noInput,
+                message:
+                    "the events file '\(eventsPath)' is from an older Talkie and does not say where the card was heard; "
+                    + "make it and the recording anew with --emit; nothing was stored")
+        }
         return (record, try analysis(of: record, Self.recording(path)).answer())
     }
 
@@ -180,6 +187,7 @@ public struct CalibrationSession {
                         }
                     }
                     guard let played else { return nil }
+                    try outputs.check(stillHeardAt: run.sinks)
                     return Self.record(plan, played, outputs.speakers, run.shares, screen)
                 } catch {
                     // A receiver that has just been switched on may end its first session.

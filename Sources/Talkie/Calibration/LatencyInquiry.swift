@@ -36,7 +36,8 @@ public struct LatencyInquiry {
         let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
         return LatencyLedger(
             speaker: speaker.name, route: speaker.route,
-            stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile)
+            stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile,
+            isPlaceKnown: !speaker.key.isEmpty)
     }
 
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(PlayerFailure)
@@ -45,10 +46,17 @@ public struct LatencyInquiry {
         let places = try SpeakerSelection.live(SpeakerKnowledge(), interruption: Interruption()).places([choice])
         return places.map { place in
             switch place {
-            case .card: CalibrationOutputs.card(audioDevice)
+            case .card: card(audioDevice ?? RouteOutputs.defaultCard)
             case .speaker(let chosen): chosen.calibrated
             }
         }
+    }
+
+    /// Where the card is heard at present.
+    private static func card(_ device: String) -> CalibrationRecord.Speaker {
+        let sink: SinkKnowledge
+        do throws(OutputError) { sink = try SoundCardProbe.sink(of: device) } catch { sink = .unknown(error.message) }
+        return CalibrationOutputs.card(sink, device: device)
     }
 
     /// Speakers that profiles are kept of under this name or id.

@@ -37,7 +37,11 @@ public struct LatencyLedger: Sendable, Equatable {
     /// - Parameters:
     ///   - stated: what the output says about itself, now or when it was calibrated.
     ///   - profile: nil when there is none, or when the user's own delay takes its place.
-    init(speaker: String, route: String, stated: [Share], profile: LatencyProfile?, isExact: Bool = true) {
+    ///   - isPlaceKnown: false for a card of which nobody says where it is heard.
+    init(
+        speaker: String, route: String, stated: [Share], profile: LatencyProfile?, isExact: Bool = true,
+        isPlaceKnown: Bool = true
+    ) {
         self.speaker = speaker
         self.route = route
         self.profile = profile
@@ -64,7 +68,11 @@ public struct LatencyLedger: Sendable, Equatable {
                 }
             shares.append(Share("screen", 0 - profile.screenRest, source, note))
         } else {
-            shares.append(Share("calibrated rest", 0, "unknown", "not calibrated; talkie calibrate measures it"))
+            let note =
+                isPlaceKnown
+                ? "not calibrated; talkie calibrate measures it"
+                : "nobody says which sink it is heard at, so no calibration is applied; talkie doctor says why"
+            shares.append(Share("calibrated rest", 0, "unknown", note))
             shares.append(Share("screen", 0, "unknown", "not calibrated"))
         }
         self.shares = shares

@@ -2,7 +2,8 @@
 public struct LatencyProfile: Sendable, Equatable {
     /// What a number depends on: another screen, another refresh, another route is another delay.
     public struct Key: Sendable, Hashable {
-        /// Digits of the speaker's id, or `local-…` for a sound card of this computer.
+        /// Digits of the speaker's id, or `SoundSink.key` for a sink of this computer: `sink-…`, `bluetooth-…`, `hw-…`.
+        /// Once it was `local-` and ALSA's name for a card: see `isOfUnknownSink`.
         public var speaker: String
         /// The display's name, as the window system tells it; empty where there was no picture.
         public var screen: String
@@ -25,6 +26,13 @@ public struct LatencyProfile: Sendable, Equatable {
                     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                         || byte == 0x2D || byte == 0x5F || byte == 0x2E
                 }
+        }
+
+        /// Kept before sinks were told apart: behind ALSA's name there may have been any, so that it holds for none.
+        public var isOfUnknownSink: Bool { Self.isOfUnknownSink(speaker: speaker, route: route) }
+
+        static func isOfUnknownSink(speaker: String, route: String) -> Bool {
+            route == CalibrationOutputs.cardRoute && speaker.hasPrefix("local-")
         }
 
         static func isUnpaced(_ mode: String) -> Bool { mode.hasPrefix("unpaced") }

@@ -4,6 +4,7 @@ internal import MediaCore
 struct ProfileChoice: Equatable {
     /// A speaker in use.
     struct Member: Sendable, Equatable {
+        /// Empty for a card of which nobody says where it is heard: no profile holds for it.
         var speaker: String
         var route: String
     }
@@ -25,7 +26,10 @@ struct ProfileChoice: Equatable {
     ///   - profiles: everything that is kept.
     init(for members: [Member], screen: String?, mode: String?, among profiles: [LatencyProfile]) {
         uses = members.map { member in
-            let fitting = profiles.filter { $0.key.speaker == member.speaker && $0.key.route == member.route }
+            let fitting = profiles.filter {
+                !member.speaker.isEmpty && $0.key.speaker == member.speaker && $0.key.route == member.route
+                    && !$0.key.isOfUnknownSink
+            }
             // Of equally fitting ones the newest; what knows the picture before what knows rooms only.
             let best = fitting.max { one, other in
                 func rank(_ profile: LatencyProfile) -> (Int, Int, Int64) {

@@ -30,7 +30,8 @@ public struct ProfileDesk {
                 message: "nothing is kept for '\(speaker)'; talkie profile list shows what is")
         }
         for profile in meant { try store.forget(profile.key) }
-        return "Forgot \(meant.count) profile\(meant.count == 1 ? "" : "s") of '\(meant[0].speakerName)'.\n"
+        let names = Set(meant.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
+        return "Forgot \(meant.count) profile\(meant.count == 1 ? "" : "s") of \(names).\n"
     }
 
     /// - Parameter path: nil gives the text back for standard output.
@@ -62,6 +63,11 @@ extension LatencyProfile {
     /// A paragraph for a terminal.
     var text: String {
         var lines = ["\(speakerName)  \(key.speaker)  \(key.route)"]
+        if key.isOfUnknownSink {
+            lines.append(
+                "    kept under ALSA's name for a card, which does not say where it was heard: applied to nothing; "
+                    + "talkie calibrate local measures anew, talkie profile forget \(key.speaker) forgets it")
+        }
         if !key.screen.isEmpty || !key.mode.isEmpty { lines.append("    with \(key.screen), \(key.mode)") }
         if let offset {
             lines.append(

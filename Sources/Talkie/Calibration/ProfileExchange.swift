@@ -45,7 +45,8 @@ extension LatencyProfile {
             ("events", .whole(events)), ("sound_ms", .real(soundRest, decimals: 6)),
             ("screen_ms", .real(screenRest, decimals: 6)), ("screen_source", .text(screenSource)), ("way", .text(way)),
             ("measured_at", .whole(Int(measuredAt))), ("room", .optional(room?.run)),
-            ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)), ("shares", .array(shares.map(\.json))),
+            ("room_behind_ms", .optional(room?.behindFirst, decimals: 6)),
+            ("applies", .flag(!key.isOfUnknownSink)), ("shares", .array(shares.map(\.json))),
         ])
     }
 

@@ -65,6 +65,18 @@ public struct ProfileStore: Sendable {
         }
     }
 
+    private static let oldCardsTold = "card-calibrations-told"
+
+    /// What a person whose cards were calibrated before sinks were told apart should read, once; nil ever after.
+    func noticeOfOldCards(among profiles: [LatencyProfile]) -> String? {
+        let old = profiles.filter(\.key.isOfUnknownSink)
+        guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
+        let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
+        return
+            "the calibration of \(names) does not say which loudspeakers or headset it was measured with, and is no longer "
+            + "applied; talkie calibrate local measures anew, talkie profile list still shows it"
+    }
+
     private func read(_ key: LatencyProfile.Key) throws(StateError) -> LatencyProfile? {
         switch try folder.readRecord(Self.name(key), kind: Self.kind, version: Self.version) {
         case .record(let record): LatencyProfile(record)

@@ -41,6 +41,8 @@ final class StimulusRun {
     private var renderers: [AudioRenderer] = []
     private var sounds: [StimulusSound] = []
     private var flips: [MediaTime: HostInstant] = [:]
+    /// Where the cards were heard at the end; nil for other outputs.
+    private(set) var sinks: [SinkKnowledge?] = []
     private(set) var shares: [[LatencyLedger.Share]] = []
     /// An output was lost on the way; another try may do.
     private(set) var wasLost = false
@@ -81,6 +83,7 @@ final class StimulusRun {
             let moment = synchronizer.currentTime
             progress(.events(plan.events.count { $0.time < moment }, start: start))
         }
+        sinks = outputs.map { ($0 as? SoundCard)?.sink }
         shares = outputs.map { LatencyLedger.stated($0.latency, isCard: $0.kind == .soundCard) }
         drainEvents()
         return Played(start: start, flips: flips)

@@ -4,7 +4,7 @@ internal import SyncRendering
 
 /// Which sound devices are there, and does the default one open?
 enum SoundCardCheck {
-    static func findings() -> [Finding] { [defaultDevice()] + [list()].compactMap { $0 } }
+    static func findings() -> [Finding] { [defaultDevice(), sink(), list()].compactMap { $0 } }
 
     private static func defaultDevice() -> Finding {
         do {
@@ -14,6 +14,23 @@ enum SoundCardCheck {
                 "the default device opens at \(format.sampleRate) Hz with \(format.channels) channels")
         } catch {
             return Finding("sound card", .missing, problem: error.message)
+        }
+    }
+
+    /// Where the default device is heard, which is what calibrations are kept for; nil when it does not open.
+    private static func sink() -> Finding? { (try? SoundCardProbe.sink(of: "default")).map { finding(of: $0) } }
+
+    static func finding(of knowledge: SinkKnowledge) -> Finding {
+        switch knowledge {
+        case .known(let sink):
+            let name = sink.title == sink.name ? "" : " (\(sink.name))"
+            return Finding("sound sink", .good, "the default device is heard at '\(sink.title)'\(name)")
+        case .unknown(let reason):
+            return Finding(
+                "sound sink", .limited,
+                "nobody says where the default device is heard: \(reason); calibrations of this computer are not applied",
+                remedy: reason.contains("libpulse")
+                    ? "install libpulse0" : "play to a card itself: --audio-device hw:… (aplay -L)")
         }
     }
 

@@ -13,6 +13,7 @@ public final class RouteOutputs: Sendable {
         var cards: [String: SoundCard] = [:]
         var speakers: [String: DrivenSpeaker] = [:]
         var title: String?
+        var sinkNews: @Sendable () -> Void = {}
     }
 
     private let state = Lock(State())
@@ -57,16 +58,22 @@ public final class RouteOutputs: Sendable {
             let card =
                 replacesLostCards
                 ? SoundCard(device: device) { SoundCardProbe.substitutes(for: device) } : SoundCard(device: device)
+            card.setSinkNews { [weak self] in self?.state.withLock { $0.sinkNews }() }
             state.cards[device] = card
             return card
         }
     }
 
+    /// Wants to hear when a card turns out to be heard at another sink than was known.
+    ///
+    /// - Parameter news: called on any thread; must return at once. Replaces the one before.
+    func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
+
     /// How calibrations know the speaker behind an output; nil for an output made elsewhere.
     func calibrated(_ output: any AudioOutput) -> CalibrationRecord.Speaker? {
         state.withLock { state in
             if let card = state.cards.first(where: { $0.value === output }) {
-                return CalibrationOutputs.card(card.key == Self.defaultCard ? nil : card.key)
+                return CalibrationOutputs.card(card.value.sink, device: card.key)
             }
             return state.speakers.values.first { $0.output === output }?.chosen.calibrated
         }

@@ -42,9 +42,11 @@ public enum PlaySession {
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 
-        let calibration = RouteCalibration(
-            route.output, outputs: route.outputs,
-            profiles: arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles)
+        let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
+        let calibration = RouteCalibration(route.output, outputs: route.outputs, profiles: profiles)
+        route.outputs.setSinkNews { mailbox.post(.sinkChanged) }
+        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
+        let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
         // Which screen there will be is known once the window is open; most people have one.
         calibration.setScreen(
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
@@ -64,7 +66,7 @@ public enum PlaySession {
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
                 route: route.output, outputs: route.outputs, routes: route.routes, calibration: calibration),
             arguments: arguments, items: list.items, mailbox: mailbox)
-        director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings)
+        director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings + (notice.map { [$0] } ?? []))
         director.start()
         loop?.run()
         let status = director.join()

@@ -18,7 +18,7 @@ final class RouteCalibration: Sendable {
             LatencyLedger(
                 speaker: speaker.name, route: speaker.route,
                 stated: LatencyLedger.stated(output.latency, isCard: output.kind == .soundCard),
-                profile: use.profile, isExact: use.isExact)
+                profile: use.profile, isExact: use.isExact, isPlaceKnown: !speaker.key.isEmpty)
         }
     }
 

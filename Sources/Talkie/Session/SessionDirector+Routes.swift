@@ -128,10 +128,14 @@ extension SessionDirector {
     func takeMove(of output: OutputID) {
         lostOutputs.removeAll { $0 == output }
         showSilence()
+        recalibrate()
         guard let (name, _) = stage.player.outputs?.part(output) else { return }
         guard let card = stage.player.outputs?.output(number: output.index) as? SoundCard,
             let device = card.playingDevice, !card.isPlayingOwnDevice
-        else { return tell("The sound goes on at '\(name)'.") }
+        else {
+            let sink = (stage.player.outputs?.output(number: output.index) as? SoundCard)?.sink.sink
+            return tell("The sound goes on at '\(sink.map { TerminalText.printable($0.title) } ?? name)'.")
+        }
         tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
     }
 

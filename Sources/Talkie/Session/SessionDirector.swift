@@ -41,7 +41,7 @@ final class SessionDirector: @unchecked Sendable {
     var isScreenAttached = false
     /// There is no window, and there will be none.
     var hasLostScreen = false
-    private var hasShownPicture = false
+    var hasShownPicture = false
     /// When the list is tried again of which nothing could be played.
     var nextAttempt: HostInstant?
     /// It was told that the list waits: what fails until a film plays is no news.
@@ -53,6 +53,8 @@ final class SessionDirector: @unchecked Sendable {
     let desk: RouteDesk?
     /// Outputs that the record knows by name.
     var notedRoutes: Set<Int> = []
+    /// What the record knows of calibrations, by the output's number.
+    var notedCorrections: [Int: Duration] = [:]
     /// Outputs that fell silent by themselves.
     var lostOutputs: [OutputID] = []
     /// Other evenings were asked, and the likely place was offered.
@@ -147,6 +149,7 @@ final class SessionDirector: @unchecked Sendable {
             halt = (.now.advanced(by: Self.haltPatience), resumes)
         case .output(let output, let isLost): take(output, isLost: isLost)
         case .outputMoved(let output): takeMove(of: output)
+        case .sinkChanged: recalibrate()
         case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
@@ -222,26 +225,6 @@ final class SessionDirector: @unchecked Sendable {
         hasShownPicture = true
         stage.distributor.note(.screen(status.summary))
         calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
-    }
-
-    /// Now that the screen is known, what was measured with just this one takes the place of what was measured with another.
-    private func calibrate(screen: String?, mode: String) {
-        guard let calibration = stage.calibration else { return }
-        calibration.setScreen(screen, mode: mode)
-        noteCalibration(calibration.apply(), withLedger: screen != nil)
-    }
-
-    /// Writes down what calibrations do to those that play.
-    func noteCalibration(_ parts: [RouteCalibration.Part], withLedger: Bool) {
-        for part in parts where part.use.profile != nil {
-            stage.distributor.note(
-                .calibration(index: part.number, correction: part.use.correction, isExact: part.use.isExact))
-        }
-        guard withLedger else { return }
-        for part in parts {
-            for share in part.ledger.shares { stage.distributor.note(.share(index: part.number, share)) }
-        }
-        if let remark = RouteCalibration.remark(parts) { say(.info, remark) }
     }
 
     /// The current film cannot be played: that is told, and the list goes on.

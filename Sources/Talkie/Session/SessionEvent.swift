@@ -13,6 +13,8 @@ enum SessionEvent: Sendable {
     case output(OutputID, isLost: Bool)
     /// A sound card plays on another device than before, or on its own again.
     case outputMoved(OutputID)
+    /// A card is heard at another sink of the sound server, or it has become known at which.
+    case sinkChanged
     /// A speaker has lost the clock, or has it again.
     case clock(OutputID, isLost: Bool)
     /// Where the sound goes, or could go.

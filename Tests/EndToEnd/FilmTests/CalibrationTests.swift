@@ -10,12 +10,31 @@ import Testing
     private var environment: [String: String?] {
         [
             "SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state"),
-            "PULSE_SERVER": "unix:\(scratch.path("socket"))", "PULSE_SINK": "out", "PULSE_SOURCE": "out.monitor",
+            "PULSE_SERVER": "unix:\(scratch.path("socket"))", "PULSE_SOURCE": "out.monitor",
         ]
     }
 
-    private func talkie(_ words: String...) throws -> Program.Result {
-        try Program.run(Program.talkie, words, environment: environment, atMost: 90)
+    private func talkie(
+        _ words: String..., sink: String? = nil, during: (pid_t) -> Void = { _ in }
+    ) throws -> Program.Result {
+        let environment = environment.merging(["PULSE_SINK": sink]) { $1 }
+        return try Program.run(Program.talkie, words, environment: environment, atMost: 90, during: during)
+    }
+
+    /// Moves the sound of whoever plays to another sink, as a desktop's settings do; false when nobody plays within 10 s.
+    private func moveSound(to sink: String) throws -> Bool {
+        for _ in 0..<100 {
+            let server = "unix:\(scratch.path("socket"))"
+            let list = try Program.run("/usr/bin/pactl", ["-s", server, "list", "short", "sink-inputs"]).output
+            if let stream = list.split(separator: "\t").first {
+                // The film has begun by then, with the profile of its first sink.
+                usleep(1_000_000)
+                let words = ["-s", server, "move-sink-input", String(stream), sink]
+                return try Program.run("/usr/bin/pactl", words).status == 0
+            }
+            usleep(100_000)
+        }
+        return false
     }
 
     private func object(_ text: String) throws -> [String: Any] {
@@ -30,6 +49,9 @@ import Testing
             [
                 "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no",
                 "-L", "module-null-sink sink_name=out rate=48000 channels=2 norewinds=1",
+                "-L", "module-null-sink sink_name=other rate=48000 channels=2 norewinds=1",
+                // As on every desktop: a stream that is made anew goes where the one before was moved to.
+                "-L", "module-stream-restore",
                 "-L", "module-native-protocol-unix socket=\(scratch.path("socket")) auth-anonymous=1",
             ], environment: ["XDG_RUNTIME_DIR": scratch.folder.path, "HOME": scratch.folder.path], atMost: 1
         ) { pid in
@@ -59,7 +81,8 @@ import Testing
             #expect(answer["stored"] as? Bool == true)
             #expect(try String(contentsOfFile: scratch.path("plot.svg"), encoding: .utf8).contains("</svg>"))
             let listed = try object(try talkie("profile", "list", "--json").output)
-            #expect((listed["profiles"] as? [Any])?.count == 1)
+            let profiles = try #require(listed["profiles"] as? [[String: Any]])
+            #expect(profiles.map { $0["speaker"] as? String } == ["sink-out"])
             let ledger = try object(try talkie("latency", "local", "--audio-device", "pulse", "--json").output)
             let shares = try #require(ledger["shares"] as? [[String: Any]])
             let sum = shares.reduce(0) { $0 + ($1["ms"] as? Double ?? 0) }
@@ -70,6 +93,20 @@ import Testing
                 "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--timeline", timeline)
             let lines = try String(contentsOfFile: timeline, encoding: .utf8)
             #expect(lines.contains("\"event\":\"calibration\"") && lines.contains("\"share\":\"calibrated rest\""))
+            // The server moves the sound to a sink that was never calibrated: the number does not go along.
+            var hasMoved = false
+            _ = try talkie(
+                "play", Program.media("talking.mp4"), "--end", "4", "--audio-device", "pulse", "--timeline", timeline
+            ) { _ in hasMoved = (try? moveSound(to: "other")) == true }
+            #expect(hasMoved)
+            let corrections = try String(contentsOfFile: timeline, encoding: .utf8).split(separator: "\n").filter {
+                $0.contains("\"event\":\"calibration\"")
+            }
+            let last = try object(String(try #require(corrections.last)))
+            #expect(corrections.count >= 2 && last["wanted"] as? Double == 0, "\(corrections)")
+            #expect(
+                try object(try talkie("latency", "local", "--audio-device", "pulse", "--json", sink: "other").output)[
+                    "offset_used_ms"] as? Double == 0)
             // And a person's own number takes its place.
             _ = try talkie(
                 "play", Program.media("talking.mp4"), "--end", "1", "--audio-device", "pulse", "--audio-delay", "0",

@@ -1,0 +1,81 @@
+internal import CPulse
+internal import Glibc
+
+/// The functions of libpulse that say where sound goes, found at run time: where the library is not installed, films play
+/// all the same. Sound itself never goes this way.
+struct PulseLibrary: Sendable {
+    typealias Context = OpaquePointer
+    typealias Loop = OpaquePointer
+    typealias Operation = OpaquePointer
+    typealias Memory = UnsafeMutableRawPointer
+
+    typealias SinkNews = @convention(c) (Context?, UnsafePointer<pa_sink_info>?, Int32, Memory?) -> Void
+    typealias StreamNews = @convention(c) (Context?, UnsafePointer<pa_sink_input_info>?, Int32, Memory?) -> Void
+    typealias ClientNews = @convention(c) (Context?, UnsafePointer<pa_client_info>?, Int32, Memory?) -> Void
+    typealias ServerNews = @convention(c) (Context?, UnsafePointer<pa_server_info>?, Memory?) -> Void
+    typealias Happening = @convention(c) (Context?, pa_subscription_event_type_t, UInt32, Memory?) -> Void
+
+    let loopNew: @convention(c) @Sendable () -> Loop?
+    let loopFree: @convention(c) @Sendable (Loop) -> Void
+    let loopAPI: @convention(c) @Sendable (Loop) -> UnsafeMutablePointer<pa_mainloop_api>?
+    let loopIterate: @convention(c) @Sendable (Loop, Int32, UnsafeMutablePointer<Int32>?) -> Int32
+    /// From any thread.
+    let loopWakeUp: @convention(c) @Sendable (Loop) -> Void
+    let contextNew:
+        @convention(c) @Sendable (UnsafeMutablePointer<pa_mainloop_api>?, UnsafePointer<CChar>?) ->
+            Context?
+    let connect:
+        @convention(c) @Sendable (
+            Context, UnsafePointer<CChar>?, pa_context_flags_t, UnsafePointer<pa_spawn_api>?
+        ) -> Int32
+    let disconnect: @convention(c) @Sendable (Context) -> Void
+    let contextFree: @convention(c) @Sendable (Context) -> Void
+    let state: @convention(c) @Sendable (Context) -> pa_context_state_t
+    let isLocal: @convention(c) @Sendable (Context) -> Int32
+    let index: @convention(c) @Sendable (Context) -> UInt32
+    let setSubscribeCallback: @convention(c) @Sendable (Context, Happening?, Memory?) -> Void
+    let subscribe:
+        @convention(c) @Sendable (Context, pa_subscription_mask_t, pa_context_success_cb_t?, Memory?) -> Operation?
+    let askServer: @convention(c) @Sendable (Context, ServerNews, Memory?) -> Operation?
+    let askSinks: @convention(c) @Sendable (Context, SinkNews, Memory?) -> Operation?
+    let askStreams: @convention(c) @Sendable (Context, StreamNews, Memory?) -> Operation?
+    let askClients: @convention(c) @Sendable (Context, ClientNews, Memory?) -> Operation?
+    let operationFree: @convention(c) @Sendable (Operation) -> Void
+    let property: @convention(c) @Sendable (OpaquePointer, UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
+
+    /// Nil where the library is not installed. Stays loaded: ALSA's plugin wants it too.
+    static let shared = PulseLibrary()
+
+    private init?() {
+        guard let library = dlopen("libpulse.so.0", RTLD_NOW | RTLD_LOCAL) else { return nil }
+        struct Absent: Error {}
+        func find<Function>(_ name: String) throws -> Function {
+            guard let address = dlsym(library, name) else { throw Absent() }
+            return unsafeBitCast(address, to: Function.self)
+        }
+        do {
+            loopNew = try find("pa_mainloop_new")
+            loopFree = try find("pa_mainloop_free")
+            loopAPI = try find("pa_mainloop_get_api")
+            loopIterate = try find("pa_mainloop_iterate")
+            loopWakeUp = try find("pa_mainloop_wakeup")
+            contextNew = try find("pa_context_new")
+            connect = try find("pa_context_connect")
+            disconnect = try find("pa_context_disconnect")
+            contextFree = try find("pa_context_unref")
+            state = try find("pa_context_get_state")
+            isLocal = try find("pa_context_is_local")
+            index = try find("pa_context_get_index")
+            setSubscribeCallback = try find("pa_context_set_subscribe_callback")
+            subscribe = try find("pa_context_subscribe")
+            askServer = try find("pa_context_get_server_info")
+            askSinks = try find("pa_context_get_sink_info_list")
+            askStreams = try find("pa_context_get_sink_input_info_list")
+            askClients = try find("pa_context_get_client_info_list")
+            operationFree = try find("pa_operation_unref")
+            property = try find("pa_proplist_gets")
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import CALSA
+internal import Glibc
+internal import MediaCore
+
+/// Knows for each device that a card has played on where its sound is heard. Any thread.
+final class SinkFinder: Sendable {
+    private struct State {
+        /// By ALSA's name.
+        var ways: [String: ALSADevice.Way] = [:]
+        var belief = SinkBelief()
+        var watch: SoundServerWatch?
+        var isOver = false
+    }
+
+    private let state = Lock(State())
+    private let pulse: PulseLibrary?
+    /// What is known of the server's sink has changed.
+    private let changed: @Sendable (_ before: SinkKnowledge, _ now: SinkKnowledge) -> Void
+
+    init(
+        pulse: PulseLibrary? = .shared,
+        changed: @escaping @Sendable (_ before: SinkKnowledge, _ now: SinkKnowledge) -> Void = { _, _ in }
+    ) {
+        (self.pulse, self.changed) = (pulse, changed)
+    }
+
+    /// A device was opened, and may play.
+    func note(_ device: ALSADevice) {
+        let watch = state.withLock { state -> SoundServerWatch? in
+            state.ways[device.name] = device.way
+            guard device.way == .elsewhere, let pulse, state.watch == nil, !state.isOver else { return nil }
+            let watch = SoundServerWatch(pulse) { [weak self] in self?.hear($0) }
+            state.watch = watch
+            return watch
+        }
+        watch?.start()
+    }
+
+    func stop() {
+        let watch = state.withLock { state -> SoundServerWatch? in
+            state.isOver = true
+            return state.watch
+        }
+        watch?.stop()
+    }
+
+    private func hear(_ view: SoundServerView?) {
+        let (before, now) = state.withLock { state in
+            let before = state.belief.knowledge
+            state.belief.hear(view)
+            return (before, state.belief.knowledge)
+        }
+        if before != now { changed(before, now) }
+    }
+
+    /// - Parameter device: ALSA's name of the one that plays; nil while none does.
+    func knowledge(of device: String?) -> SinkKnowledge {
+        guard let device else { return .unknown("nothing plays") }
+        return state.withLock { state in
+            switch state.ways[device] {
+            case .hardware(let id, let number, let title): .known(.hardware(id: id, device: number, title: title))
+            case .elsewhere:
+                pulse == nil ? .unknown("the library libpulse.so.0 is not installed") : state.belief.knowledge
+            case nil: .unknown("it has not been opened")
+            }
+        }
+    }
+}
+
+extension ALSADevice {
+    /// What is behind ALSA's name.
+    enum Way: Sendable, Hashable {
+        /// A card of this computer: its identifier, the device's number, and its name for people.
+        case hardware(id: String, device: Int, title: String)
+        /// A sound server, or something else that only its plugin knows.
+        case elsewhere
+    }
+
+    /// By alsa-lib's word for an open device.
+    static func way(_ handle: OpaquePointer) -> Way {
+        var info: OpaquePointer?
+        snd_pcm_info_malloc(&info)
+        defer { snd_pcm_info_free(info) }
+        guard snd_pcm_type(handle) != SND_PCM_TYPE_IOPLUG, snd_pcm_info(handle, info) >= 0 else { return .elsewhere }
+        let card = snd_pcm_info_get_card(info)
+        var control: OpaquePointer?
+        guard card >= 0, snd_ctl_open(&control, "hw:\(card)", 0) >= 0, let control else { return .elsewhere }
+        defer { snd_ctl_close(control) }
+        var about: OpaquePointer?
+        snd_ctl_card_info_malloc(&about)
+        defer { snd_ctl_card_info_free(about) }
+        guard snd_ctl_card_info(control, about) >= 0, let id = snd_ctl_card_info_get_id(about), id[0] != 0 else {
+            return .elsewhere
+        }
+        let title = [snd_ctl_card_info_get_name(about), snd_pcm_info_get_name(info)].compactMap { text in
+            text.map { String(cString: $0) }
+        }.filter { !$0.isEmpty }.joined(separator: ", ")
+        return .hardware(id: String(cString: id), device: Int(snd_pcm_info_get_device(info)), title: title)
+    }
+}
