@@ -48,7 +48,7 @@ struct SeekPlan {
                 let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
                 try search.run(on: context, for: wanted)
             } else {
-                try jump(context, raw: packager.clock.raw(wanted) &- epoch, at: wanted)
+                try jump(context, to: wanted) { packager.clock.raw($0) &- epoch }
             }
             let landed = try readToStart(context, packager)
             if mode == .syncAfter || isLast { return landed }
@@ -59,14 +59,37 @@ struct SeekPlan {
         return nil
     }
 
-    private func jump(_ context: DemuxContext, raw: Int64, at time: MediaTime) throws(MediaError) {
+    private func jump(
+        _ context: DemuxContext, to time: MediaTime, raw: (MediaTime) -> Int64
+    ) throws(MediaError) {
         do {
-            try context.seek(stream: stream, to: raw, at: time, flags: AVSEEK_FLAG_BACKWARD)
+            try context.seek(stream: stream, to: raw(time), at: time, flags: AVSEEK_FLAG_BACKWARD)
         } catch {
             if error.code == .cancelled || error.code == .timedOut { throw error }
-            // Some containers refuse to go before their first entry and can only go forward to it.
-            try context.seek(stream: stream, to: raw, at: time, flags: AVSEEK_FLAG_ANY)
+            do {
+                // Some containers refuse to go before their first entry and can only go forward to it.
+                try context.seek(stream: stream, to: raw(time), at: time, flags: AVSEEK_FLAG_ANY)
+            } catch {
+                guard context.managesOwnInputs, let start = Self.starts.last, time < start else { throw error }
+                try jumpToStart(context, behind: time, error, raw: raw)
+            }
         }
+    }
+
+    /// libavformat's HLS refuses everything before the first stamp that it read, which may lie a little behind the film's first moment.
+    private static let starts = [0, 20, 50, 100, 200, 500].map { MediaTime(value: $0, timescale: 1000) }
+
+    private func jumpToStart(
+        _ context: DemuxContext, behind time: MediaTime, _ refusal: MediaError, raw: (MediaTime) -> Int64
+    ) throws(MediaError) {
+        for start in Self.starts where start > time {
+            do {
+                return try context.seek(stream: stream, to: raw(start), at: start, flags: AVSEEK_FLAG_BACKWARD)
+            } catch {
+                if error.code == .cancelled || error.code == .timedOut { throw error }
+            }
+        }
+        throw refusal
     }
 
     /// Reads to the first packet that decoding can start from and puts it back.

@@ -171,15 +171,15 @@ import Testing
     // MARK: HLS
 
     /// The same film as a playlist with segments, beside it.
-    private func playlist(_ codecs: String, _ kind: String) throws -> String {
-        let name = "hls-\(kind).m3u8"
+    private func playlist(_ codecs: String, _ kind: String, segment: Int = 2) throws -> String {
+        let name = "hls-\(kind)\(segment == 2 ? "" : "-\(segment)").m3u8"
         let path = TestClips.folder + "/" + name
         if access(path, R_OK) == 0 { return name }
         let film = try TestClips.flashAndBeep("hls-\(kind).mkv", codecs, seconds: 8)
         try TestClips.run(
             "ffmpeg",
             [
-                "-nostdin", "-v", "error", "-y", "-i", film, "-c", "copy", "-f", "hls", "-hls_time", "2",
+                "-nostdin", "-v", "error", "-y", "-i", film, "-c", "copy", "-f", "hls", "-hls_time", "\(segment)",
                 "-hls_playlist_type", "vod",
             ]
                 + (kind == "fmp4" ? ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "hls-init.mp4"] : []) + [
@@ -197,6 +197,24 @@ import Testing
             #expect(film.summary.sharesReader && film.summary.isSeekable && !film.summary.isLive)
             #expect(abs(try #require(film.summary.duration).seconds - 8) < 0.2)
             try expectTogether(film, seconds: 1..<8)
+        }
+    }
+
+    /// A film of one segment was silent after a jump to its start, which every playing begins with, and stopped nowhere.
+    @Test(arguments: [2, 60]) func aPlaylistCanBeSoughtToItsVeryStart(_ segment: Int) throws {
+        let server = try server()
+        defer { server.stop() }
+        let name = try playlist("-c:v libx264 -g 25 -c:a aac", "ts", segment: segment)
+        for order in [[Track.Kind.audio, .video], [.video, .audio], [.audio], [.video]] {
+            let film = try MediaFile.open(server.url(name))
+            let readers = try order.map { try film.reader(for: try #require(film.summary.track($0))) }
+            for _ in 0..<2 {
+                for reader in readers { try reader.seek(to: .zero, mode: .exact) }
+                for reader in readers {
+                    let first = try #require(try reader.read()?.presentationTime)
+                    #expect(abs(first.seconds) < 0.1)
+                }
+            }
         }
     }
 
