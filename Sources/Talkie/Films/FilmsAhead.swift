@@ -64,6 +64,8 @@ struct FilmsAhead {
     var cuts = 0
     /// The film that loops could not be opened again: when that is tried once more.
     var loopAgain: Retry?
+    /// The link that was given up last: those laid out before it prove nothing about the file.
+    var lastLost = 0
 }
 
 /// When something that failed is tried again: after pauses that grow, and stay so short that what is back is there within a second.

@@ -152,7 +152,7 @@ extension PlayerCore {
             news(.began(item, at: begin))
             remark()
         } else {
-            ahead.loopAgain = nil
+            if next.serial > ahead.lastLost { ahead.loopAgain = nil }
             news(.looped(at: begin))
         }
     }

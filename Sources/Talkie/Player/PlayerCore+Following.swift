@@ -223,6 +223,7 @@ extension PlayerCore {
                 news(.message("“\(link.title)” cannot be opened again; it loops from what is open."))
             }
             ahead.loopAgain = .later(ahead.loopAgain, from: parts.clock.now)
+            ahead.lastLost = link.serial
         }
         cut(behind: before, from: link)
     }
