@@ -10,6 +10,7 @@ public final class ManualClock: HostClock {
 
     public var now: HostInstant { HostInstant(nanoseconds: time.load(ordering: .acquiring)) }
 
+    public var runsByItself: Bool { false }
     public var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
     /// The machine sleeps for so long: this clock stands still, the boot clock goes on.

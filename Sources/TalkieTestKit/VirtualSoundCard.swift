@@ -32,6 +32,8 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     public var earliestStart: HostInstant?
     /// What a start needs beyond the device's own queue.
     public var extraLead: Duration = .zero
+    /// As of an output that counts frames on a circle.
+    public var longestRun: Duration?
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?

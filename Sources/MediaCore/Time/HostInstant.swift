@@ -41,11 +41,18 @@ public protocol HostClock: Sendable {
     /// How long the machine has been suspended altogether since it booted; `now` stands still meanwhile. May be too
     /// small by as long as the reader was interrupted, never too large. Wait-free.
     var suspended: Duration { get }
+    /// Time passes without anybody turning it, so that threads may wait for a moment of it.
+    var runsByItself: Bool { get }
+    /// When the machine's monotonic clock, which threads sleep by, shows what this one shows at a moment. Wait-free.
+    func machineInstant(of instant: HostInstant) -> HostInstant
 }
 
 extension HostClock {
     /// A clock that knows no suspension.
     public var suspended: Duration { .zero }
+    public var runsByItself: Bool { true }
+    /// The machine's own clock.
+    public func machineInstant(of instant: HostInstant) -> HostInstant { instant }
 }
 
 /// The machine's own monotonic clock.

@@ -56,18 +56,23 @@ struct AudioFeeder {
     /// Waits for something to do and does it, until the renderer is removed or invalidated.
     mutating func run() {
         while true {
-            settle()
+            let due = settle()
             if isRetired { return }
-            // The timeout is for readiness: the playhead moves without telling anybody.
-            renderer.wake.wait(until: .now.advanced(by: .milliseconds(100)))
+            wait(until: due)
             renderer.wake.clear()
         }
     }
 
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
-    mutating func settle() {
-        guard !isRetired else { return }
-        guard renderer.isServed(by: life) else { return retire() }
+    ///
+    /// - Returns: when something is due although nobody raises the signal; nil: nothing.
+    @discardableResult
+    mutating func settle() -> HostInstant? {
+        guard !isRetired else { return nil }
+        guard renderer.isServed(by: life) else {
+            retire()
+            return nil
+        }
         repeat {
             applyCommands()
             servePartialFlush()
@@ -75,7 +80,22 @@ struct AudioFeeder {
         reportAcceptance()
         announceReadiness()
         announceReadinessToStart()
-        renderer.reconsiderStart()
+        let attention = renderer.attend()
+        return [attention, renderer.nextNeed].compactMap { $0 }.min()
+    }
+
+    /// Time that is turned by hand tells nobody when it moves.
+    private static let handTurnedLook: Duration = .milliseconds(20)
+
+    private func wait(until due: HostInstant?) {
+        let clock = renderer.timebase.clock
+        if !clock.runsByItself {
+            renderer.wake.wait(until: .now.advanced(by: Self.handTurnedLook))
+        } else if let due {
+            renderer.wake.wait(until: clock.machineInstant(of: due))
+        } else {
+            renderer.wake.wait()
+        }
     }
 
     private mutating func retire() {
@@ -331,8 +351,8 @@ struct AudioFeeder {
     var isFinished = false
 
     /// Requests have ended and less than this is left to be heard: then it is the end, and what waits inside comes out.
-    /// Longer than the feeder ever sleeps.
-    private static let lastMoment: Duration = .milliseconds(250)
+    /// See `AudioRenderer.nextNeed`.
+    static let lastMoment: Duration = .milliseconds(250)
 
     private func isAtEnd() -> Bool {
         renderer.state.withLock { state in

@@ -97,16 +97,65 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     /// True when the output has taken as much as it needs before a start, or all there is, or when there is no sound to
     /// wait for: no output, or one that failed. Any thread.
-    public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
-        let (output, status, playhead, isLast, isEmpty) = state.withLock { state in
+    public var hasSufficientMediaDataForReliablePlaybackStart: Bool { startWait == nil }
+
+    public var startWait: OutputWait? {
+        let (output, id, status, playhead, isLast, isEmpty) = state.withLock { state in
             (
-                state.output, state.status, state.master.currentTime,
+                state.output, state.outputID, state.status, state.master.currentTime,
                 (state.isEnding || state.finished) && state.queue.isEmpty, state.enqueuedUntil == nil
             )
         }
-        guard let output, !status.hasFailed, !status.isDrained, !(isLast && isEmpty) else { return true }
-        guard output.isReadyToStart, let until = status.acceptedUntil else { return false }
-        return isLast || (until - playhead).duration >= output.preroll
+        guard let output, !status.hasFailed, !status.isDrained, !(isLast && isEmpty) else { return nil }
+        // An output is opened for the first sound.
+        if isEmpty { return OutputWait(.sound, of: output.name, id: id) }
+        var wait = output.wait
+        wait?.id = id
+        guard output.isReadyToStart else { return wait ?? OutputWait(.ownDelay, of: output.name, id: id) }
+        if let until = status.acceptedUntil, isLast || (until - playhead).duration >= output.preroll { return nil }
+        // A speaker that learns the clock takes sound meanwhile: its clock is what people want to know of.
+        return wait ?? OutputWait(.sound, of: output.name, id: id)
+    }
+
+    public var earliestStart: HostInstant? { state.withLock { $0.output }?.earliestStart }
+
+    public var longestRun: Duration? { state.withLock { $0.output }?.longestRun }
+
+    /// When the playhead will have come so far that more is wanted, or that the end of what was enqueued is near: it moves
+    /// without telling anybody.
+    var nextNeed: HostInstant? {
+        state.withLock { state in
+            let snapshot = state.master.snapshot
+            let now = state.master.clock.now
+            let segment = snapshot.segment(at: now)
+            var due: HostInstant?
+            if let next = snapshot.scheduled, next.hostAnchor > now { due = next.hostAnchor }
+            guard segment.rate > 0, let until = state.enqueuedUntil else { return due }
+            func note(_ moment: MediaTime) {
+                guard let instant = segment.hostInstant(of: moment) else { return }
+                // A little later, so that what is compared then has passed for certain. Whatever is wanting after that, a
+                // signal tells.
+                let later = instant.advanced(by: .milliseconds(1))
+                if later > now { due = min(due ?? later, later) }
+            }
+            if state.wasFull { note(until.advanced(by: .zero - (state.output?.desiredDepth ?? .seconds(1)))) }
+            if state.isEnding, state.queue.isEmpty, !state.status.isDrained {
+                note((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
+            }
+            return due
+        }
+    }
+
+    /// The first place after a film moment where one piece of sound joins another, as far as it is enqueued and not forgotten.
+    func joint(after moment: MediaTime) -> MediaTime? {
+        state.withLock { state in
+            for part in [state.kept, state.queue] {
+                for buffer in part where buffer.flags.contains(.joint) {
+                    if let start = buffer.presentationTime, start > moment { return start }
+                }
+            }
+            return nil
+        }
     }
 
     // MARK: Synchronizer
@@ -150,10 +199,11 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         wake.raise()
     }
 
-    /// Tells the synchronizer, when a start of its waits for this renderer, to look again.
-    func reconsiderStart() {
-        let synchronizer = state.withLock { $0.synchronizer }
-        synchronizer?.reconsiderStart()
+    /// Gives the synchronizer an occasion to do what is due; when it wants the next one although nothing moved.
+    func attend() -> HostInstant? {
+        guard let synchronizer = state.withLock({ $0.synchronizer }) else { return nil }
+        synchronizer.attend()
+        return synchronizer.nextAttention
     }
 
     /// Whether a feeder still belongs to the present use; the last thing a feeder does is `retire`.

@@ -13,6 +13,18 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// sufficient however short it is. Any thread.
     var hasSufficientMediaDataForReliablePlaybackStart: Bool { get }
 
+    /// What a start has to wait for here, for people and for the log; nil when it need not. Any thread.
+    var startWait: OutputWait? { get }
+
+    /// No start before this instant can be kept, as known now; see `AudioOutput.earliestStart`. Any thread.
+    var earliestStart: HostInstant? { get }
+
+    /// Where sound lies that was handed over and cannot be moved any more; see `AudioOutput.remoteTimeline`. Any thread.
+    var remoteTimeline: TimebaseSegment? { get }
+
+    /// How long film may pass without a new start; see `AudioOutput.longestRun`. Any thread.
+    var longestRun: Duration? { get }
+
     /// Adds a buffer; safe, if unwise without bound, while the renderer is not ready for more.
     func enqueue(_ buffer: SampleBuffer)
 
@@ -33,4 +45,13 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// The synchronizer has let the renderer go. `completion` is called, on any thread, when nothing of it is
     /// perceived any more.
     func leave(completion: @escaping @Sendable () -> Void)
+}
+
+extension QueuedSampleBufferRendering {
+    public var startWait: OutputWait? {
+        hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.material, of: "a renderer")
+    }
+    public var earliestStart: HostInstant? { nil }
+    public var remoteTimeline: TimebaseSegment? { nil }
+    public var longestRun: Duration? { nil }
 }

@@ -132,6 +132,7 @@ final class MemberChange: @unchecked Sendable {
         case .clock:
             "\(wait.output) has not learned this computer's time; a firewall may keep its questions out (`talkie doctor`)."
         case .ownDelay: "\(wait.output) does not say how late it plays."
+        case .sound, .picture, .material: "\(wait.output) takes no sound."
         }
     }
 

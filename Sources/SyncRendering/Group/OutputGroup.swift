@@ -162,6 +162,9 @@ public final class OutputGroup: AudioOutput {
         return nil
     }
 
+    /// That of the member that can go on least long.
+    public var longestRun: Duration? { active.compactMap(\.longestRun).min() }
+
     public var isDrained: Bool { playing.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
 
     public var wait: OutputWait? {

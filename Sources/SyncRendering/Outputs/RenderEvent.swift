@@ -14,6 +14,8 @@ public enum RenderEvent: Sendable, BitwiseCopyable {
     /// The line was bent towards a clock that must be followed: from `host` on film passes at `rate` instead of
     /// `speed`. `late`: how much later that clock's line is.
     case steered(media: MediaTime, host: HostInstant, rate: Double, speed: Double, late: Duration)
+    /// A start waits, for this output or, where that is nil, for pictures; told each time another wait is the longest.
+    case startWaits(cause: OutputWait.Cause, output: OutputID?)
     /// The machine was suspended for so long; film time stood still.
     case resumed(after: Duration)
     /// Sound accepted by an output: film time reached and how far that is ahead of the playhead.

@@ -1,11 +1,5 @@
 public import MediaCore
 
-/// A start that waits until every renderer has sufficient material.
-struct PendingStart: Sendable {
-    var rate: Double
-    var time: MediaTime?
-}
-
 /// Who takes part, and what was asked on their behalf.
 struct Roster: Sendable {
     struct Entry: Sendable {
@@ -14,9 +8,17 @@ struct Roster: Sendable {
         var removal: (id: UInt64, completion: (@Sendable (Bool) -> Void)?)?
     }
 
-    var entries: [Entry] = []
+    var entries: [Entry] = [] { didSet { renderers = entries.map(\.renderer) } }
+    /// Those of the entries, so that they can be asked without the lock and without a new list each time.
+    private(set) var renderers: [any QueuedSampleBufferRendering] = []
     var delaysStarts = true
     var pending: PendingStart?
+    /// What was last told about why it waits.
+    var lastWait: OutputWait?
+    var monitor = StartMonitor()
+    /// Since when film has passed without a stop; may lie ahead.
+    var lineBegan: HostInstant?
+    var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
 
     func index(of renderer: any QueuedSampleBufferRendering) -> Int? {
@@ -40,7 +42,7 @@ struct Roster: Sendable {
 
 extension RenderSynchronizer {
     /// Those added and not yet removed, also while their removal is scheduled.
-    public var renderers: [any QueuedSampleBufferRendering] { roster.withLock { $0.entries.map(\.renderer) } }
+    public var renderers: [any QueuedSampleBufferRendering] { roster.withLock { $0.renderers } }
 
     /// Whether a start without a host instant waits until every renderer has sufficient material. True at first.
     ///

@@ -24,8 +24,10 @@ public final class RenderSynchronizer: Sendable {
     let command = Lock<Void>(())
     /// Who was added by `addRenderer`, and what waits for them.
     let roster = Lock(Roster())
-    /// A start waits for sufficient material: read by feeders before they ask for the roster.
-    let isStartPending = Atomic<Bool>(false)
+    /// A start waits, or was announced and is not perceived yet: read by feeders before they ask for the roster.
+    let isStartOpen = Atomic<Bool>(false)
+    /// When the line is looked after next, in nanoseconds of the clock.
+    let dueUpkeep = Atomic<Int64>(0)
     let observation: TimeObservation
 
     public init(clock: any HostClock = MonotonicClock(), events: EventLog? = nil) {
@@ -33,12 +35,13 @@ public final class RenderSynchronizer: Sendable {
         self.events = events
         timebase = Timebase(clock: clock)
         observation = TimeObservation(timebase: timebase)
+        roster.withLock { $0.suspensions = SuspensionWatch(clock) }
     }
 
     deinit { observation.stop() }
 
     /// Time passes without anybody turning it: observers, removals and feeders have threads of their own.
-    var runsByItself: Bool { clock is MonotonicClock }
+    var runsByItself: Bool { clock.runsByItself }
 
     /// For time that is turned by hand: does what is due now (observers, removals) and says when to come back.
     @discardableResult
@@ -90,11 +93,8 @@ public final class RenderSynchronizer: Sendable {
         -> TimebaseSnapshot
     {
         command.withLock { _ in
-            let (isCrowded, delays) = roster.withLock { roster in
-                roster.pending = nil
-                return (!roster.entries.isEmpty, roster.delaysStarts)
-            }
-            isStartPending.store(false, ordering: .releasing)
+            let (isCrowded, delays) = roster.withLock { (!$0.entries.isEmpty, $0.delaysStarts) }
+            forgetStart()
             let rate = isCrowded && rate > 0 ? min(2, max(0.5, rate)) : rate
             guard hostInstant == nil, isCrowded else { return publish(rate, time, at: hostInstant) }
             return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
@@ -103,13 +103,8 @@ public final class RenderSynchronizer: Sendable {
 
     /// Starts a wait that has an end now. Feeders call this whenever something moved; it costs one atomic load.
     func reconsiderStart() {
-        guard isStartPending.load(ordering: .acquiring) else { return }
-        command.withLock { _ in
-            guard let start = roster.withLock({ $0.pending }), isSufficient else { return }
-            roster.withLock { $0.pending = nil }
-            isStartPending.store(false, ordering: .releasing)
-            publish(start.rate, start.time, at: earliestStart)
-        }
+        guard isStartOpen.load(ordering: .acquiring) else { return }
+        command.withLock { _ in lookAfterStart() }
     }
 
     // MARK: Under the command lock
@@ -117,15 +112,9 @@ public final class RenderSynchronizer: Sendable {
     private func begin(_ rate: Double, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
         let stands = timebase.snapshot.upcoming.rate == 0
         // A running film that only changes its speed has what it needs.
-        if delays, stands || time != nil {
-            let still = time.map { publish(0, $0, at: nil) }
-            if !isSufficient {
-                roster.withLock { $0.pending = PendingStart(rate: rate, time: time) }
-                isStartPending.store(true, ordering: .releasing)
-                return still ?? timebase.snapshot
-            }
-        }
-        return publish(rate, time, at: earliestStart)
+        guard delays, stands || time != nil else { return publish(rate, time, at: earliestStart) }
+        let still = time.map { publish(0, $0, at: nil) }
+        return beginOrWait(PendingStart(rate: rate, time: time), delays: true) ?? still ?? timebase.snapshot
     }
 
     private func halt(at time: MediaTime?) -> TimebaseSnapshot {
@@ -133,16 +122,8 @@ public final class RenderSynchronizer: Sendable {
         return publish(0, nil, at: clock.now.advanced(by: stopLead))
     }
 
-    private var isSufficient: Bool {
-        let renderers = roster.withLock { $0.entries.map(\.renderer) }
-        return renderers.allSatisfy(\.hasSufficientMediaDataForReliablePlaybackStart)
-    }
-
-    /// A little more than the slowest output asks for: the commanding thread, too, may be late.
-    private var earliestStart: HostInstant { clock.now.advanced(by: startLead + .milliseconds(3)) }
-
     @discardableResult
-    private func publish(_ rate: Double, _ time: MediaTime?, at hostInstant: HostInstant?) -> TimebaseSnapshot {
+    func publish(_ rate: Double, _ time: MediaTime?, at hostInstant: HostInstant?) -> TimebaseSnapshot {
         let now = clock.now
         let old = timebase.snapshot
         let anchor = hostInstant ?? now
@@ -152,6 +133,10 @@ public final class RenderSynchronizer: Sendable {
         let moment = time ?? next.current.mediaTime(at: anchor)
         let segment = TimebaseSegment(mediaAnchor: moment, hostAnchor: anchor, rate: rate)
         if anchor > now { next.scheduled = segment } else { next.current = segment }
+        roster.withLock { roster in
+            // A change of speed is no new start.
+            if segment.rate == 0 { roster.lineBegan = nil } else { roster.lineBegan = roster.lineBegan ?? anchor }
+        }
         timebase.publish(next)
         observation.lineChanged(to: next, at: now)
         events?.note(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)

@@ -241,6 +241,10 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         state.withLock { $0.finished || $0.isEnding || !$0.queue.isEmpty || $0.shownTime != nil }
     }
 
+    public var startWait: OutputWait? {
+        hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.picture, of: "the picture")
+    }
+
     // MARK: Synchronizer
 
     public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {

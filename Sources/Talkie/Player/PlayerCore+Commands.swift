@@ -106,8 +106,7 @@ extension PlayerCore {
         wantsPlay = true
         switch state.phase {
         case .paused:
-            let lead = synchronizer.startLead + .milliseconds(3)
-            synchronizer.setRate(speed, atHostTime: parts.clock.now.advanced(by: lead))
+            synchronizer.setRate(speed, atHostTime: synchronizer.earliestStart)
             enter(.playing)
         case .ended: seek(to: resolvedStart, exact: true)
         default: break
@@ -131,8 +130,7 @@ extension PlayerCore {
         switch state.phase {
         case .playing:
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
-            let lead = synchronizer.startLead + .milliseconds(3)
-            synchronizer.setRate(held, atHostTime: parts.clock.now.advanced(by: lead))
+            synchronizer.setRate(held, atHostTime: synchronizer.earliestStart)
         case .paused: renderer?.setSpeed(held)
         case .buffering:
             renderer?.setSpeed(held)

@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import MediaCore
 internal import SyncRendering
 
@@ -128,13 +127,9 @@ extension PlayerCore {
         }
     }
 
-    /// Receivers of AirPlay reckon from the last start in frames on a circle of 32 bits, which is good for half of it: 12 hours at
-    /// 48 kHz. Before that the line begins anew, at a joint.
-    private static let longestLine: Duration = .seconds(10 * 3600)
-
+    /// An output that counts from the last start is about to have gone too far: the line begins anew, at a joint.
     private func isTooLong(_ moment: MediaTime) -> Bool {
-        guard moment.duration > Self.longestLine, let group = parts.audioOutput as? OutputGroup else { return false }
-        return group.members.contains { $0 is AirPlaySpeaker }
+        renderer?.longestRun.map { moment.duration > $0 } ?? false
     }
 
     /// Whether what leads the film is reading it.

@@ -4,9 +4,7 @@ internal import SyncRendering
 extension PlayerCore {
     /// Lets the film pass from this moment on, as soon as the slowest output can.
     func startTime(at moment: MediaTime) {
-        // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(3)
-        synchronizer.setRate(speed, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
+        synchronizer.setRate(speed, time: moment, atHostTime: synchronizer.earliestStart)
         hasBegun = true
         reopening = nil
         enter(.playing)

@@ -255,9 +255,7 @@ final class QueueCore {
     }
 
     func runTime(from moment: MediaTime? = nil) {
-        // A little more than the slowest output asks for: this thread, too, may be late.
-        let lead = synchronizer.startLead + .milliseconds(3)
-        synchronizer.setRate(1, time: moment, atHostTime: parts.clock.now.advanced(by: lead))
+        synchronizer.setRate(1, time: moment, atHostTime: synchronizer.earliestStart)
         enter(.playing)
     }
 

@@ -51,7 +51,8 @@ public struct PlaybackStatistics: Sendable {
         case .outputLost(let output), .outputMoved(let output), .outputLeft(let output, _, _):
             if sound?.output == output.index { sound = nil }
         case .underrun: underruns += 1
-        case .audioAccepted, .audioHeard, .latency, .outputRestored, .outputJoined, .clock, .speakerAnchored, .resumed:
+        case .audioAccepted, .audioHeard, .latency, .outputRestored, .outputJoined, .clock, .speakerAnchored, .resumed,
+            .startWaits:
             break
         }
     }

@@ -111,6 +111,7 @@ extension RenderEvent {
         case .framesDropped: "drop"
         case .anchor, .audioHeard, .speakerAnchored: "anchor"
         case .steered: "steer"
+        case .startWaits: "wait"
         case .resumed: "resumed"
         case .audioAccepted: "audio"
         case .audioDrift: "drift"
@@ -154,6 +155,16 @@ extension RenderEvent {
             line.add("rate", rate)
             line.add("speed", speed)
             line.add("late", late)
+        case .startWaits(let cause, let output):
+            switch cause {
+            case .opening: line.add("cause", "opening")
+            case .clock: line.add("cause", "clock")
+            case .ownDelay: line.add("cause", "delay")
+            case .sound: line.add("cause", "sound")
+            case .picture: line.add("cause", "picture")
+            case .material: line.add("cause", "material")
+            }
+            if let output { line.add("route", output.index) }
         case .resumed(let asleep): line.add("suspended", asleep)
         case .audioAccepted(let until, let ahead, let output):
             line.add("until", until)

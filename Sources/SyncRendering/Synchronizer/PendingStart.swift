@@ -1,0 +1,159 @@
+public import MediaCore
+internal import Synchronization
+
+/// A start that waits until every renderer can keep it.
+public struct PendingStart: Sendable, Hashable {
+    /// The rate that was asked for.
+    public internal(set) var rate: Double
+    /// The film moment to start at; nil is wherever the film stands.
+    public internal(set) var time: MediaTime?
+    /// Not before this instant, whoever is ready: outputs are given until then to notice by themselves that they must begin
+    /// anew.
+    public internal(set) var notBefore: HostInstant?
+    /// For whom it waits, and why; the longest wait first. Empty when it waits for `notBefore` alone.
+    public internal(set) var waits: [OutputWait] = []
+}
+
+/// Watches a start that was announced until it is perceived: a speaker may be lost before its first sound, or may need
+/// longer for the clock than it seemed. Then everything is held again, so that neither the first sample nor the first
+/// picture is lost.
+struct StartMonitor: Sendable {
+    /// What is to be done about the announced start.
+    enum Verdict: Equatable {
+        case leave
+        /// Taken back: the outputs have to be waited for once more.
+        case hold(at: MediaTime)
+        /// Announced anew, later.
+        case putOff(at: MediaTime)
+    }
+
+    /// An output whose readiness comes and goes shall not hold a film for ever.
+    private static let mostChanges = 5
+
+    private var instant: HostInstant?
+    private var changes = 0
+
+    var isWatching: Bool { instant != nil }
+
+    /// From here on the start that lies ahead is watched.
+    mutating func begin(_ snapshot: TimebaseSnapshot) { instant = snapshot.scheduled?.hostAnchor }
+
+    /// There is nothing to watch any more.
+    mutating func end() { self = StartMonitor() }
+
+    /// Looks at the start once more.
+    ///
+    /// - Parameters:
+    ///   - isReady: every output could keep a start.
+    ///   - earliest: the latest `AudioOutput.earliestStart` of all.
+    mutating func verdict(
+        _ snapshot: TimebaseSnapshot, isReady: Bool, earliest: HostInstant?, now: HostInstant
+    ) -> Verdict {
+        guard let instant else { return .leave }
+        guard let start = snapshot.scheduled, start.hostAnchor == instant, instant > now, changes < Self.mostChanges
+        else {
+            end()
+            return .leave
+        }
+        let isLate = earliest.map { $0 > instant } ?? false
+        guard isLate || !isReady else { return .leave }
+        changes += 1
+        self.instant = nil
+        return isReady ? .putOff(at: start.mediaAnchor) : .hold(at: start.mediaAnchor)
+    }
+}
+
+extension RenderSynchronizer {
+    /// The start that waits at present, for whom and why; nil when none does. Any thread.
+    ///
+    /// It waits because material or an output is not ready, because the machine was suspended, or because an output had to
+    /// begin anew (`AudioOutput.longestRun`).
+    public var pendingStart: PendingStart? {
+        guard var start = roster.withLock({ $0.pending }) else { return nil }
+        start.waits = startWaits
+        return start
+    }
+
+    /// What keeps the renderers from a start, the longest wait first.
+    private var startWaits: [OutputWait] {
+        renderers.compactMap(\.startWait).sorted { $0.outlasts($1) }
+    }
+
+    /// The earliest host instant at which a start or a change of speed commanded now can be kept by everybody.
+    public var earliestStart: HostInstant {
+        let soonest = clock.now.advanced(by: startLead + Self.commandMargin)
+        return max(soonest, renderers.compactMap(\.earliestStart).max() ?? soonest)
+    }
+
+    /// A little more than the slowest output asks for: the commanding thread, too, may be late. Ten times what waking up
+    /// costs on a busy machine.
+    private static let commandMargin: Duration = .milliseconds(3)
+
+    // MARK: Under the command lock
+
+    /// Starts now if everybody can, or else as soon as they can.
+    ///
+    /// - Returns: the timeline as published, without the start where that waits.
+    func beginOrWait(_ start: PendingStart, delays: Bool) -> TimebaseSnapshot? {
+        let isTime = start.notBefore.map { $0 <= clock.now } ?? true
+        let waits = delays ? startWaits : []
+        guard isTime, waits.isEmpty else {
+            note(waits.first)
+            roster.withLock { $0.pending = start }
+            isStartOpen.store(true, ordering: .releasing)
+            return nil
+        }
+        let snapshot = publish(start.rate, start.time, at: earliestStart)
+        roster.withLock { roster in
+            roster.pending = nil
+            roster.lastWait = nil
+            roster.monitor.begin(snapshot)
+        }
+        isStartOpen.store(true, ordering: .releasing)
+        return snapshot
+    }
+
+    /// Nobody waits for a start any more, and none is watched: something else was commanded.
+    func forgetStart() {
+        roster.withLock { roster in
+            roster.pending = nil
+            roster.lastWait = nil
+            roster.monitor.end()
+        }
+        isStartOpen.store(false, ordering: .releasing)
+    }
+
+    /// Looks once more at a start that waits, or that was announced and is not perceived yet.
+    func lookAfterStart() {
+        let (pending, delays) = roster.withLock { ($0.pending, $0.delaysStarts) }
+        if let pending {
+            _ = beginOrWait(pending, delays: delays)
+            return
+        }
+        let renderers = renderers
+        let isReady = renderers.allSatisfy { $0.startWait?.cause.isMaterial ?? true }
+        let earliest = renderers.compactMap(\.earliestStart).max()
+        let snapshot = timebase.snapshot
+        let verdict = roster.withLock {
+            $0.monitor.verdict(snapshot, isReady: isReady, earliest: earliest, now: clock.now)
+        }
+        switch verdict {
+        case .leave: if !roster.withLock({ $0.monitor.isWatching }) { isStartOpen.store(false, ordering: .releasing) }
+        case .hold(let moment):
+            publish(0, moment, at: nil)
+            _ = beginOrWait(PendingStart(rate: snapshot.upcoming.speed, time: moment), delays: true)
+        case .putOff(let moment):
+            _ = beginOrWait(PendingStart(rate: snapshot.upcoming.speed, time: moment), delays: false)
+        }
+    }
+
+    /// Into the log, each time that another wait has become the longest.
+    private func note(_ wait: OutputWait?) {
+        guard let wait else { return }
+        let isNews = roster.withLock { roster in
+            defer { roster.lastWait = wait }
+            return roster.lastWait?.cause != wait.cause || roster.lastWait?.output != wait.output
+        }
+        if isNews { events?.note(.startWaits(cause: wait.cause, output: wait.id)) }
+    }
+}

@@ -1,0 +1,113 @@
+internal import MediaCore
+internal import Synchronization
+
+/// What the timeline needs while film passes, whoever plays it: following the sound that an output holds, a new start after
+/// a suspension, and another before an output's counters have gone too far round.
+///
+/// The feeders of the renderers that were added do it, between two buffers.
+extension RenderSynchronizer {
+    /// How often it is looked after: a bend of 100 ppm is 25 µs wrong by then, and a suspension was noticed by all.
+    private static let upkeepInterval: Duration = .milliseconds(250)
+    /// After a suspension, a sound card's pump and a speaker's control thread notice it within this time, or their first
+    /// request.
+    private static let noticeTime: Duration = .milliseconds(250)
+    /// Once an output has run for as long as it can, the next joint of sound is the place for a new start. Without one, this
+    /// much later any place is.
+    private static let joinablePart = 0.2
+
+    /// Does what is due for starts and for the line itself. Feeders call this whenever something moved, and not later than
+    /// `nextAttention`; it costs two atomic loads and a look at the clock.
+    func attend() {
+        reconsiderStart()
+        let now = clock.now
+        guard now.nanoseconds >= dueUpkeep.load(ordering: .relaxed) else { return }
+        dueUpkeep.store(now.advanced(by: Self.upkeepInterval).nanoseconds, ordering: .relaxed)
+        command.withLock { _ in
+            if let asleep = roster.withLock({ $0.suspensions.check(clock) }) { resume(after: asleep) }
+            renewIfDue()
+        }
+        steer()
+    }
+
+    /// When feeders are to call `attend` although nothing moved; nil while time stands still and no start waits.
+    var nextAttention: HostInstant? {
+        let isWanted = timebase.snapshot.upcoming.rate > 0 || isStartOpen.load(ordering: .acquiring)
+        guard isWanted else { return nil }
+        let upkeep = HostInstant(nanoseconds: dueUpkeep.load(ordering: .relaxed))
+        guard let start = roster.withLock({ $0.pending?.notBefore }), start > clock.now else { return upkeep }
+        return min(start, upkeep)
+    }
+
+    // MARK: A clock that cannot be moved
+
+    /// Bends the line towards the sound that an output holds for good; back to its own rate when there is none.
+    private func steer() {
+        for renderer in renderers {
+            if let line = renderer.remoteTimeline {
+                steer(toward: line)
+                return
+            }
+        }
+        let now = clock.now
+        let segment = timebase.snapshot.segment(at: now)
+        guard segment.rate != segment.speed else { return }
+        steer(
+            toward: TimebaseSegment(
+                mediaAnchor: segment.mediaTime(at: now), hostAnchor: now, rate: segment.speed, speed: segment.speed))
+    }
+
+    // MARK: A suspension
+
+    /// The machine was suspended. Film time stood still, and film goes on from there: on a new line, once every output has
+    /// found its feet. A speaker may have played on by itself; the stop silences it.
+    private func resume(after asleep: Duration) {
+        events?.note(.resumed(after: asleep))
+        let now = clock.now
+        let notBefore = now.advanced(by: Self.noticeTime)
+        if var start = roster.withLock({ $0.pending }) {
+            start.notBefore = notBefore
+            roster.withLock { [start] in $0.pending = start }
+            return
+        }
+        let snapshot = timebase.snapshot
+        let upcoming = snapshot.upcoming
+        // A stop that is about to come, comes at once.
+        guard upcoming.rate > 0 else { return }
+        restart(at: snapshot.mediaTime(at: now), rate: upcoming.speed, notBefore: notBefore)
+    }
+
+    // MARK: Counters that go round
+
+    private func renewIfDue() {
+        let now = clock.now
+        guard let began = roster.withLock({ $0.lineBegan }), let longest = longestRun, now - began >= longest else {
+            return
+        }
+        let snapshot = timebase.snapshot
+        let segment = snapshot.segment(at: now)
+        // Whoever is about to stop begins anew by himself.
+        guard segment.rate > 0, snapshot.scheduled.map({ $0.hostAnchor <= now }) ?? true else { return }
+        let playhead = segment.mediaTime(at: now)
+        let joint = renderers.compactMap { ($0 as? AudioRenderer)?.joint(after: playhead) }.min()
+        if let joint, let instant = segment.hostInstant(of: joint), instant - now < .seconds(1) + stopLead {
+            guard instant - now >= stopLead else { return }
+            publish(0, joint, at: instant)
+            _ = beginOrWait(PendingStart(rate: segment.speed, time: joint, notBefore: instant), delays: true)
+        } else if now - began >= longest * (1 + Self.joinablePart) {
+            restart(at: playhead, rate: segment.speed, notBefore: nil)
+        }
+    }
+
+    private var longestRun: Duration? {
+        var least: Duration?
+        for renderer in renderers { if let run = renderer.longestRun { least = min(least ?? run, run) } }
+        return least
+    }
+
+    /// Stops at a film moment, and starts there again as soon as everybody can. Under the command lock.
+    private func restart(at moment: MediaTime, rate: Double, notBefore: HostInstant?) {
+        forgetStart()
+        publish(0, moment, at: nil)
+        _ = beginOrWait(PendingStart(rate: rate, time: moment, notBefore: notBefore), delays: true)
+    }
+}

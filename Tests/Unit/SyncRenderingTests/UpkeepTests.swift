@@ -1,0 +1,233 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// What whoever has only a synchronizer and a renderer gets: following a speaker's own clock, a new start after a suspension
+/// and before counters have gone round, and starts that are kept. On virtual time.
+@Suite struct UpkeepTests {
+    private func stage(running moment: MediaTime = .zero) throws -> VirtualStage {
+        let stage = try VirtualStage()
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: moment)
+        stage.run(for: .seconds(1))
+        try #require(stage.synchronizer.rate == 1)
+        return stage
+    }
+
+    private func events(_ stage: VirtualStage) -> [RenderEvent] {
+        var events: [RenderEvent] = []
+        while let entry = stage.events.take() { events.append(entry.event) }
+        return events
+    }
+
+    // MARK: A clock that cannot be moved
+
+    @Test func theLineFollowsSoundThatLiesInASpeakerAndLetsGoOfIt() throws {
+        let stage = try stage()
+        let held = TimebaseSegment(
+            mediaAnchor: stage.synchronizer.currentTime, hostAnchor: stage.clock.now, rate: 1.00005, speed: 1)
+        stage.card.held = { held }
+        stage.run(for: .seconds(40))
+        let now = stage.clock.now
+        let apart = (stage.synchronizer.currentTime - held.mediaTime(at: now)).seconds
+        // Unfollowed it would be 2 ms.
+        #expect(abs(apart) < 50e-6, "\(apart)")
+        #expect(stage.synchronizer.timebase.rate > 1)
+        stage.card.held = nil
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.timebase.rate == 1, "nobody holds it any more")
+    }
+
+    // MARK: A suspension
+
+    private func runUntilNoticed(_ stage: VirtualStage) {
+        let limit = stage.clock.now.advanced(by: .milliseconds(300))
+        while stage.synchronizer.pendingStart == nil, stage.clock.now < limit { stage.run(for: .milliseconds(5)) }
+    }
+
+    @Test func filmGoesOnWhereItStoodWhenTheMachineSlept() throws {
+        let stage = try stage()
+        _ = events(stage)
+        stage.clock.suspend(for: .seconds(3600))
+        let slept = stage.synchronizer.currentTime
+        runUntilNoticed(stage)
+        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.pendingStart?.rate == 1)
+        let woken = stage.clock.now
+        stage.run(for: .milliseconds(200))
+        #expect(stage.synchronizer.pendingStart != nil, "outputs are given time to notice by themselves")
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.pendingStart == nil)
+        let line = stage.synchronizer.timebase.snapshot.upcoming
+        #expect(line.hostAnchor - woken > .milliseconds(200))
+        #expect(abs(line.mediaAnchor.seconds - slept.seconds) < 0.3)
+        #expect(abs(try #require(stage.sounds(from: line.hostAnchor).first).film - line.mediaAnchor.seconds) < 0.001)
+        #expect(stage.worstError(from: line.hostAnchor) < 0.001)
+        let told = events(stage).compactMap { if case .resumed(let asleep) = $0 { asleep } else { nil } }
+        #expect(told == [.seconds(3600)])
+    }
+
+    @Test func aSuspensionWhileFilmStandsChangesNothing() throws {
+        let stage = try stage()
+        stage.synchronizer.setRate(0, time: second(5))
+        stage.run(for: .seconds(1))
+        let before = stage.synchronizer.timebase.snapshot
+        stage.clock.suspend(for: .seconds(60))
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.timebase.snapshot == before)
+        #expect(stage.synchronizer.pendingStart == nil)
+    }
+
+    @Test func aCommandAfterASuspensionIsObeyed() throws {
+        let stage = try stage()
+        stage.clock.suspend(for: .seconds(60))
+        runUntilNoticed(stage)
+        stage.synchronizer.setRate(0)
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.pendingStart == nil)
+    }
+
+    // MARK: Counters that go round
+
+    /// A source whose sound is marked as joined every ten seconds.
+    private final class Joints: SampleSource {
+        let base: any SampleSource
+        var track: Track { base.track }
+        init(_ base: any SampleSource) { self.base = base }
+        func read() throws(MediaError) -> SampleBuffer? {
+            guard var buffer = try base.read() else { return nil }
+            let start = buffer.presentationTime ?? .zero
+            let end = start + buffer.duration
+            if Int(start.seconds / 10) != Int(end.seconds / 10) || start == .zero { buffer.flags.insert(.joint) }
+            return buffer
+        }
+        func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+            try base.seek(to: time, mode: mode)
+        }
+        func cancel() { base.cancel() }
+    }
+
+    @Test func aLongLineBeginsAnewAtAJoint() throws {
+        let stage = try VirtualStage()
+        stage.card.longestRun = .seconds(25)
+        stage.feed(from: Joints(stage.sound))
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(27))
+        let old = stage.synchronizer.timebase.snapshot.generation
+        stage.run(for: .seconds(5))
+        #expect(stage.synchronizer.timebase.snapshot.generation > old)
+        let line = stage.synchronizer.timebase.snapshot.current
+        #expect(stage.synchronizer.rate == 1)
+        #expect(abs(line.mediaAnchor.seconds - 30) < 1.4, "at the joint: \(line.mediaAnchor.seconds)")
+        // Not a sample was lost: it goes on where it stood.
+        let gaps = zip(stage.heard.compactMap(\.film), stage.heard.compactMap(\.film).dropFirst()).map { $1 - $0 }
+        #expect(gaps.allSatisfy { abs($0) < 0.02 }, "\(gaps.max() ?? 0)")
+        let generation = stage.synchronizer.timebase.snapshot.generation
+        stage.run(for: .seconds(20))
+        #expect(stage.synchronizer.timebase.snapshot.generation == generation, "and is good for as long again")
+    }
+
+    @Test func withoutAJointALongLineBeginsAnewBeforeItIsTooLate() throws {
+        let stage = try VirtualStage()
+        stage.card.longestRun = .seconds(25)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(32))
+        let line = stage.synchronizer.timebase.snapshot.current
+        #expect(line.mediaAnchor.seconds > 28 && line.mediaAnchor.seconds < 31, "\(line.mediaAnchor.seconds)")
+        #expect(stage.synchronizer.rate == 1)
+    }
+
+    @Test func aPauseIsANewStartToo() throws {
+        let stage = try VirtualStage()
+        stage.card.longestRun = .seconds(25)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(20))
+        stage.synchronizer.setRate(0)
+        stage.run(for: .seconds(1))
+        stage.synchronizer.setRate(1)
+        stage.run(for: .seconds(2))
+        let generation = stage.synchronizer.timebase.snapshot.generation
+        stage.run(for: .seconds(18))
+        #expect(stage.synchronizer.timebase.snapshot.generation == generation)
+    }
+
+    // MARK: Starts
+
+    @Test func aStartThatWaitsSaysForWhomAndWhy() throws {
+        let stage = try VirtualStage()
+        let layer = DisplayLayer()
+        try stage.synchronizer.addRenderer(layer)
+        stage.feed(from: stage.sound)
+        stage.run(for: .milliseconds(100))
+        stage.card.isAway = true
+        stage.card.clockIsReady = stage.clock.now.advanced(by: .seconds(2))
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .milliseconds(500))
+        let start = try #require(stage.synchronizer.pendingStart)
+        #expect(start.rate == 1 && start.time == .zero)
+        #expect(
+            start.waits.map(\.description) == [
+                "waiting for the picture", "waiting for virtual card's clock, about 1.5 s",
+            ])
+        stage.run(for: .seconds(2))
+        stage.card.isAway = false
+        layer.stopRequestingMediaData()
+        stage.run(for: .milliseconds(500))
+        #expect(stage.synchronizer.pendingStart == nil)
+        #expect(stage.synchronizer.rate == 1)
+        let told = events(stage).compactMap { event -> OutputWait.Cause? in
+            if case .startWaits(let cause, _) = event { cause } else { nil }
+        }
+        #expect(told.first == .picture)
+    }
+
+    @Test func withoutSoundItIsTheSoundThatIsWaitedFor() throws {
+        let stage = try VirtualStage()
+        stage.run(for: .seconds(1))
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.pendingStart?.waits == [OutputWait(.sound, of: "virtual card", id: OutputID(0))])
+    }
+
+    @Test func aSpeakerLostBeforeItsFirstSoundTakesTheStartBack() throws {
+        let stage = try VirtualStage()
+        stage.card.extraLead = .milliseconds(400)
+        stage.feed(from: stage.sound)
+        stage.run(for: .seconds(1))
+        stage.synchronizer.setRate(1, time: .zero)
+        #expect(stage.synchronizer.timebase.snapshot.scheduled != nil)
+        stage.run(for: .milliseconds(100))
+        stage.card.isAway = true
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.currentTime == .zero, "not a picture without its sound")
+        #expect(stage.synchronizer.pendingStart != nil)
+        stage.card.isAway = false
+        let back = stage.clock.now
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.rate == 1)
+        #expect(try #require(stage.sounds(from: back).first).film < 0.001)
+    }
+
+    @Test func aSpeakerThatNeedsLongerPutsTheStartOff() throws {
+        let stage = try VirtualStage()
+        stage.card.extraLead = .milliseconds(400)
+        stage.feed(from: stage.sound)
+        stage.run(for: .seconds(1))
+        stage.synchronizer.setRate(1, time: .zero)
+        let announced = try #require(stage.synchronizer.timebase.snapshot.scheduled).hostAnchor
+        stage.run(for: .milliseconds(100))
+        let earliest = announced.advanced(by: .milliseconds(300))
+        stage.card.earliestStart = earliest
+        stage.run(for: .milliseconds(100))
+        let start = try #require(stage.synchronizer.timebase.snapshot.scheduled)
+        #expect(start.hostAnchor >= earliest && start.mediaAnchor == .zero)
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.rate == 1)
+    }
+}
