@@ -30,7 +30,7 @@ final class ControlThread: Sendable {
                         job(core)
                     } else if isClosed {
                         return
-                    } else if !arrival.wait(until: core.nextTick) {
+                    } else if !arrival.wait(until: core.host.machineInstant(of: core.nextTick)) {
                         core.tick()
                     }
                 }

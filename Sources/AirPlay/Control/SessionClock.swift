@@ -8,12 +8,11 @@ enum SessionClock: Sendable {
 
     /// How far the speaker is with it, and from when on it is ready as far as that can be said.
     var state: (readiness: ClockReadiness, ready: HostInstant?) {
-        let now = HostInstant.now
         switch self {
         case .ptp(let instance, let address):
             guard let peer = instance.peer(address) else { return (.cold, nil) }
-            return peer.clock(at: now)
-        case .ntp(let responder): return responder.state(at: now)
+            return peer.clock(at: instance.served.clock.now)
+        case .ntp(let responder): return responder.state(at: responder.served.clock.now)
         }
     }
 

@@ -13,7 +13,7 @@ extension SessionCore {
     ///
     /// - Returns: a sentence about what has moved, when the session is lost by it.
     func lookForMove() -> String? {
-        nextLook = .now.advanced(by: Self.lookInterval)
+        nextLook = host.now.advanced(by: Self.lookInterval)
         guard let connection else { return nil }
         let sighting = configuration.id.flatMap { configuration.network?.sighting(of: $0) }
         if sighting?.group == configuration.peers.identifier { shared.noteGroup() }

@@ -35,7 +35,7 @@ final class SessionCore {
     var ptp: PTPInstance?
     private(set) var stream: StreamSetup? {
         didSet {
-            if stream != nil { streamSetUp = .now }
+            if stream != nil { streamSetUp = host.now }
             hasAllowedPlaying = false
         }
     }
@@ -46,6 +46,8 @@ final class SessionCore {
     private var streamSetUp: HostInstant?
     private var isAlive = false
     private(set) var nextTick = HostInstant(nanoseconds: .max)
+    /// This computer's clock. Connections have deadlines of their own, by the machine's.
+    var host: any HostClock { clocks.clock }
     /// The speaker was given a line and not told to stop since.
     var isPlaying = false
     /// What the owner wants done between requests; the next moment it wants to be called again, or nil.
@@ -174,8 +176,8 @@ final class SessionCore {
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
         listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
         isAlive = true
-        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
-        nextLook = .now
+        nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
+        nextLook = host.now
         schedule()
     }
 
@@ -249,12 +251,13 @@ final class SessionCore {
             shared.setWriter(
                 RealtimeSender(
                     ends: ends, key: key, format: format, source: ptp == nil ? sessionNumber : 0,
-                    arrivalToRender: setup.arrivalToRender, store: store, clock: { [shared] in shared.clock?.timeline },
+                    arrivalToRender: setup.arrivalToRender, store: store, host: host,
+                    clock: { [shared] in shared.clock?.timeline },
                     room: room))
         }
         controlSocket = control
         stream = setup
-        streamBegan = .now
+        streamBegan = host.now
         return setup
     }
 
@@ -316,7 +319,7 @@ final class SessionCore {
             if peer.isFollowed, peer.master != nil { lessons.learn(.insisted) }
             if peer.declinedToServe, peer.master == nil { lessons.learn(.declinedToServe) }
         }
-        guard stream != nil, let streamSetUp, .now - streamSetUp >= Self.clockPatience else { return }
+        guard stream != nil, let streamSetUp, host.now - streamSetUp >= Self.clockPatience else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }
 
@@ -324,7 +327,7 @@ final class SessionCore {
 
     /// Calls the owner's `attend` as soon as nothing else is to do.
     func requestAttention() {
-        nextAttention = .now
+        nextAttention = host.now
         schedule()
     }
 
@@ -334,12 +337,12 @@ final class SessionCore {
 
     func tick() {
         if isAlive, suspensions.check(clocks.clock) != nil { lookAgain() }
-        if isAlive, .now >= nextLook, let move = lookForMove() {
+        if isAlive, host.now >= nextLook, let move = lookForMove() {
             isAlive = false
             connection?.abandon()
             shared.fail(AirPlayError(.lost, move))
         }
-        let now = HostInstant.now
+        let now = host.now
         if now >= nextAttention {
             nextAttention = attend?(self) ?? HostInstant(nanoseconds: .max)
         }
@@ -347,8 +350,8 @@ final class SessionCore {
             keepAlive()
             measurePath()
             // The clock's state is looked at, too.
-            nextAttention = .now
-            nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
+            nextAttention = host.now
+            nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
         }
         schedule()
     }
@@ -357,8 +360,8 @@ final class SessionCore {
     /// TCP does. Whoever does not answer now is lost at once; a new session finds out more.
     private func lookAgain() {
         keepAlive(patience: .zero)
-        nextKeepAlive = .now.advanced(by: Self.keepAliveInterval)
-        nextAttention = .now
+        nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
+        nextAttention = host.now
     }
 
     /// - Parameter patience: since the last answer; one that misses after so long is the end.

@@ -60,12 +60,12 @@ final class TimingResponder: Sendable {
         var buffer = [UInt8](repeating: 0, count: 64)
         while !isClosing.load(ordering: .acquiring) {
             _ = news.wait(until: nil, orReadable: socket.descriptor)
-            while let datagram = socket.receive(into: &buffer) {
+            while let datagram = socket.receive(into: &buffer, by: served.clock) {
                 guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {
                     continue
                 }
                 func time(_ instant: HostInstant) -> UInt64 { served.instant(at: instant).networkTime }
-                let answer = question.answer(received: time(datagram.received), sent: time(.now))
+                let answer = question.answer(received: time(datagram.received), sent: time(served.clock.now))
                 socket.send(answer, to: remote, port: datagram.sourcePort)
                 exchange.withLock {
                     $0.answers += 1

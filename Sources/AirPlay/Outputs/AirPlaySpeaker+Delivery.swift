@@ -132,7 +132,7 @@ extension AirPlaySpeaker {
         state.session = session
         state.setup = setup
         state.told = nil
-        state.adopted = .now
+        state.adopted = host.now
         state.epoch += 1
         let attendance = SpeakerAttendance(speaker: self)
         session.control.post { core in

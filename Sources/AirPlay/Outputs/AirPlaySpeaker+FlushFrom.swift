@@ -109,7 +109,7 @@ extension AirPlaySpeaker: PartialFlushing {
         guard let media = cutting.line.media(of: sent.timestamp), let due = segment.hostInstant(of: media) else {
             return .tooLate(leadNeeded: Self.recallLead)
         }
-        let began = HostInstant.now
+        let began = host.now
         guard due - began > Self.decodeAhead + Self.clockSlack else { return .tooLate(leadNeeded: Self.recallLead) }
         guard leavesOutByNumber(at: began, segment) else {
             // Nobody has seen this make of speaker leave packets out later. Starting anew is heard as a short gap.
@@ -126,7 +126,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
         do throws(AirPlayError) {
             try core.forget(from: sent.from, until: sent.until)
-            let known = HostInstant.now
+            let known = host.now
             if due - known > Self.decodeAhead + Self.clockSlack {
                 state.withLock { $0.recalls.append(due) }
                 return seal(cutting, cutting.store.drop(cut))
@@ -136,7 +136,7 @@ extension AirPlaySpeaker: PartialFlushing {
         }
         // The speaker may or may not have left it out. It gets everything again, as it was.
         beginAgain(core)
-        let taken = HostInstant.now - began
+        let taken = host.now - began
         return .tooLate(leadNeeded: Self.recallLead + taken)
     }
 

@@ -11,7 +11,7 @@ extension AirPlaySpeaker {
         if let session = state.withLock({ $0.session }) {
             let leads = session.startLeads
             lead = leads.request
-            if let ready = session.clock.ready { lead += max(.zero, ready.advanced(by: leads.look) - .now) }
+            if let ready = session.clock.ready { lead += max(.zero, ready.advanced(by: leads.look) - host.now) }
             let path = session.pathCorrection
             if path != .zero {
                 // The way of our clock to the speaker, and what the speaker is told to add for it.
@@ -28,7 +28,7 @@ extension AirPlaySpeaker {
         if failure != nil { return nil }
         guard let session else { return OutputWait(.opening, of: name) }
         let (readiness, ready) = session.clock
-        let remaining = ready.map { max(.zero, $0.advanced(by: session.startLeads.look) - .now) }
+        let remaining = ready.map { max(.zero, $0.advanced(by: session.startLeads.look) - host.now) }
         if readiness == .ready, remaining ?? .zero == .zero { return nil }
         return OutputWait(.clock, of: name, remaining: remaining)
     }
@@ -36,12 +36,14 @@ extension AirPlaySpeaker {
     /// Nothing can be started on a speaker that is not there or has not begun to measure the clock. Once it has been
     /// heard, the film goes on without it.
     public var isReadyToStart: Bool {
-        let (session, isDecided) = state.withLock { ($0.session, $0.isHeard || $0.failure != nil) }
+        let now = host.now
+        let (session, isDecided) = state.withLock { ($0.session, $0.isHeard(at: now) || $0.failure != nil) }
         return isDecided || session?.clock.ready != nil
     }
 
     public var earliestStart: HostInstant? {
-        guard let session = state.withLock({ $0.isHeard ? nil : $0.session }) else { return nil }
+        let now = host.now
+        guard let session = state.withLock({ $0.isHeard(at: now) ? nil : $0.session }) else { return nil }
         return session.clock.ready?.advanced(by: session.startLeads.look + SpeakerAttendance.lead)
     }
 

@@ -44,8 +44,9 @@ extension AirPlaySpeaker {
             reachesPreroll = before < needed && line.frames >= needed
             // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
             if let context = state.context {
-                let segment = context.timebase.snapshot.segment(at: .now)
-                let heard = segment.mediaTime(at: .now).advanced(by: .seconds(-1))
+                let now = host.now
+                let segment = context.timebase.snapshot.segment(at: now)
+                let heard = segment.mediaTime(at: now).advanced(by: .seconds(-1))
                 let speed = segment.speed > 0 ? segment.speed : 1
                 state.store?.setFloor(line.timestamp(of: heard, rate: speed))
             }

@@ -20,6 +20,8 @@ public final class AirPlaySpeaker: AudioOutput {
     public var route: Route { configuration.route }
     let configuration: AirPlaySession.Configuration
     let clocks: PTPDirectory
+    /// This computer's clock, which the timebase is on.
+    var host: any HostClock { clocks.clock }
     let encoding: Encoding
     let state = Lock(State())
     let loudness = SpeakerLoudness()
@@ -66,11 +68,11 @@ public final class AirPlaySpeaker: AudioOutput {
         var interruption: String?
         /// The first instant for which the speaker took a start that was not taken back before it came.
         var firstHeard: HostInstant?
-        var isHeard: Bool { firstHeard.map { $0 <= .now } ?? false }
+        func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
 
         /// The session is lost, or the start taken back: what was promised and has not been heard is none.
-        mutating func takeBackFirstStart() {
-            if !isHeard { firstHeard = nil }
+        mutating func takeBackFirstStart(at now: HostInstant) {
+            if !isHeard(at: now) { firstHeard = nil }
         }
         /// The last request to take something back.
         var recall: Recall?
@@ -107,8 +109,9 @@ public final class AirPlaySpeaker: AudioOutput {
         shownTitle.withLock { $0 = title }
         let (session, moment) = state.withLock { state -> (AirPlaySession?, RTPTimestamp?) in
             guard let line = state.line, let store = state.store else { return (state.session, nil) }
-            let segment = state.context?.timebase.snapshot.segment(at: .now)
-            let heard = segment.flatMap { line.timestamp(of: $0.mediaTime(at: .now), rate: state.speed) }
+            let now = host.now
+            let segment = state.context?.timebase.snapshot.segment(at: now)
+            let heard = segment.flatMap { line.timestamp(of: $0.mediaTime(at: now), rate: state.speed) }
             return (state.session, store.onWire(heard ?? line.next))
         }
         guard let session, let moment else { return }

@@ -53,6 +53,6 @@ extension AirPlaySpeaker {
     public var remoteTimeline: TimebaseSegment? {
         let (told, session) = state.withLock { ($0.told, $0.session) }
         guard let told, let timeline = session?.timeline, timeline.isSteered else { return nil }
-        return told.segment(on: timeline, at: .now)
+        return told.segment(on: timeline, at: host.now)
     }
 }

@@ -62,7 +62,7 @@ final class SpeakerAttendance: Sendable {
 
     /// Why no start will ever be possible; nil while there is hope.
     private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
-        let now = HostInstant.now
+        let now = core.host.now
         if core.isTurnedAway {
             return OutputError(
                 .clockConflict,
@@ -125,11 +125,11 @@ final class SpeakerAttendance: Sendable {
         } catch {
             switch error.code {
             case .clockNotReady:
-                let since = told.refusedSince ?? .now
+                let since = told.refusedSince ?? core.host.now
                 told.refusedSince = since
-                if .now - since >= Self.yieldPatience { _ = core.yieldClock() }
-                return .now.advanced(by: Self.retry)
-            case .timedOut: return .now.advanced(by: Self.retry)
+                if core.host.now - since >= Self.yieldPatience { _ = core.yieldClock() }
+                return core.host.now.advanced(by: Self.retry)
+            case .timedOut: return core.host.now.advanced(by: Self.retry)
             case .refused, .busy, .pairingRequired:
                 // It will not play; a lost connection is another matter, and somebody else's.
                 guard segment.rate != 0 else { return nil }
@@ -148,15 +148,16 @@ final class SpeakerAttendance: Sendable {
             return last != isKnown
         }
         if isNew { context.room.raise() }
-        return isKnown ? nil : .now.advanced(by: Self.clockLook)
+        return isKnown ? nil : core.host.now.advanced(by: Self.clockLook)
     }
 
     private func stop(
         _ segment: TimebaseSegment, _ core: SessionCore, _ speaker: AirPlaySpeaker, _ told: inout Told
     ) throws(AirPlayError) -> HostInstant? {
         guard told.line != nil else { return nil }
-        if segment.hostAnchor > .now { return segment.hostAnchor }
-        speaker.state.withLock { $0.takeBackFirstStart() }
+        let now = core.host.now
+        if segment.hostAnchor > now { return segment.hostAnchor }
+        speaker.state.withLock { $0.takeBackFirstStart(at: now) }
         try core.pause()
         told.line = nil
         speaker.holds(nil)
@@ -173,7 +174,7 @@ final class SpeakerAttendance: Sendable {
             told.stalled = nil
             return nil
         }
-        let now = HostInstant.now
+        let now = core.host.now
         guard let stalled = told.stalled, let sent = core.flowingBytes, stalled.sent == sent else {
             told.stalled = core.flowingBytes.map { ($0, now) }
             return nil
@@ -202,7 +203,7 @@ final class SpeakerAttendance: Sendable {
         {
             return nil
         }
-        let now = HostInstant.now
+        let now = core.host.now
         let shift = told.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
         if let shift, shift < Self.sameLine {
             told.line?.generation = command.generation

@@ -29,9 +29,9 @@ extension AirPlaySpeaker {
         let context = state.withLock { state -> AudioOutputContext? in
             guard state.use == use, state.session === session else { return nil }
             state.session = nil
-            state.takeBackFirstStart()
+            state.takeBackFirstStart(at: host.now)
             state.interruption = error.message
-            state.evictions = .now - state.adopted < Self.evictions.span ? state.evictions + 1 : 0
+            state.evictions = host.now - state.adopted < Self.evictions.span ? state.evictions + 1 : 0
             return state.context
         }
         guard let context else { return }
@@ -66,9 +66,10 @@ extension AirPlaySpeaker {
                 state.use == use ? (state.stream, state.store, state.line) : (nil, nil, nil)
             }
             guard let stream, let store, let line else { return }
-            let segment = context.timebase.snapshot.segment(at: attempt)
+            let now = host.now
+            let segment = context.timebase.snapshot.segment(at: now)
             let speed = segment.speed > 0 ? segment.speed : 1
-            if let heard = line.timestamp(of: segment.mediaTime(at: attempt), rate: speed) {
+            if let heard = line.timestamp(of: segment.mediaTime(at: now), rate: speed) {
                 _ = store.rewind(to: heard, gap: Self.gap(line))
             }
             let places = places

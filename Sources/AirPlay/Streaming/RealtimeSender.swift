@@ -46,6 +46,7 @@ final class RealtimeSender: StreamWriter {
     let store: PacketStore
     let shortestRoundTrip: Duration? = nil
     private let ends: Ends
+    private let host: any HostClock
     private let format: StreamFormat
     private let shared: Lock<Shared>
     private let news = PollableSignal()
@@ -56,12 +57,15 @@ final class RealtimeSender: StreamWriter {
     /// - Parameters:
     ///   - source: what RTP headers name: 0 with PTP timing.
     ///   - arrivalToRender: the shortest time that the receiver says it needs.
+    ///   - host: this computer's clock.
     ///   - clock: the clock that the speaker plays by, as known now; takes no longer than a lock is held.
     ///   - room: called on the sender's thread when packets fit again; must return at once.
     init(
         ends: Ends, key: SecretBytes, format: StreamFormat, source: UInt32, arrivalToRender: Duration?,
-        store: PacketStore, clock: @escaping @Sendable () -> PTPTimeline?, room: @escaping @Sendable () -> Void
+        store: PacketStore, host: any HostClock = MonotonicClock(), clock: @escaping @Sendable () -> PTPTimeline?,
+        room: @escaping @Sendable () -> Void
     ) {
+        self.host = host
         self.ends = ends
         self.format = format
         self.store = store
@@ -134,10 +138,10 @@ final class RealtimeSender: StreamWriter {
             if let timeline = clock() { round.pacing.mapping = timeline.mapping }
             if serial != round.serial {
                 round.serial = serial
-                round.pacing.begin(line, at: .now)
+                round.pacing.begin(line, at: host.now)
             }
             answerRequests(&round)
-            let now = HostInstant.now
+            let now = host.now
             if let sync = round.pacing.sync(at: now) { send(sync, through: ends.control, to: ends.controlPort) }
             let verdict = store.nextTimestamp.map { round.pacing.verdict(on: $0, at: now) }
             switch verdict {
@@ -152,7 +156,7 @@ final class RealtimeSender: StreamWriter {
 
     private func rest(until departure: HostInstant, _ round: Round) {
         let deadline = round.pacing.line == nil ? nil : min(departure, round.pacing.nextSync)
-        _ = news.wait(until: deadline, orReadable: ends.control.descriptor)
+        _ = news.wait(until: deadline.map { host.machineInstant(of: $0) }, orReadable: ends.control.descriptor)
     }
 
     private func sendNext(_ round: inout Round, at now: HostInstant) {

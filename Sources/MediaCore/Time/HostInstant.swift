@@ -45,6 +45,8 @@ public protocol HostClock: Sendable {
     var runsByItself: Bool { get }
     /// When the machine's monotonic clock, which threads sleep by, shows what this one shows at a moment. Wait-free.
     func machineInstant(of instant: HostInstant) -> HostInstant
+    /// What this clock shows when the machine's, which the kernel stamps by, shows that moment. Wait-free.
+    func instant(ofMachine instant: HostInstant) -> HostInstant
 }
 
 extension HostClock {
@@ -53,6 +55,7 @@ extension HostClock {
     public var runsByItself: Bool { true }
     /// The machine's own clock.
     public func machineInstant(of instant: HostInstant) -> HostInstant { instant }
+    public func instant(ofMachine instant: HostInstant) -> HostInstant { instant }
 }
 
 /// The machine's own monotonic clock.

@@ -39,7 +39,8 @@ public final class ServedTimeline: Sendable {
         var leader: Leader?
     }
 
-    private let clock: any HostClock
+    /// This computer's.
+    package let clock: any HostClock
     private let state: Lock<State>
 
     public init(clock: any HostClock = MonotonicClock()) {

@@ -33,7 +33,7 @@ extension PTPEngine {
 
     /// A new time of a master's was measured: tells it to everybody, and follows it when its speaker insists.
     func publish(_ address: IPv4Address, _ round: inout PTPRound) {
-        let now = HostInstant.now
+        let now = clock.now
         let peer = shared.withLock { shared in shared.peers.first { $0.address == address } }
         guard let peer, let observer = round.observers[address]?.observer, let grandmaster = observer.grandmaster,
             let lastTime = observer.lastTime

@@ -27,6 +27,8 @@ final class PTPEngine: Sendable {
     private let generalPort: UInt16
     let identity: ClockIdentity
     let served: ServedTimeline
+    /// Everything here is told and measured by it.
+    var clock: any HostClock { served.clock }
     private let wakeDescriptor: Int32
     private let stopping = Atomic<Bool>(false)
 
@@ -66,18 +68,18 @@ final class PTPEngine: Sendable {
     func run() {
         var round = PTPRound(identity: identity)
         var buffer = [UInt8](repeating: 0, count: 2048)
-        var nextSync = HostInstant.now
+        var nextSync = clock.now
         while !stopping.load(ordering: .acquiring) {
             greetNewcomers(&round)
-            if HostInstant.now >= nextSync {
+            if clock.now >= nextSync {
                 serve(&round)
                 nextSync = nextSync.advanced(by: Self.syncInterval)
                 // After a stall the beat starts anew; a burst of old beats would help nobody.
-                if HostInstant.now >= nextSync { nextSync = HostInstant.now.advanced(by: Self.syncInterval) }
+                if clock.now >= nextSync { nextSync = clock.now.advanced(by: Self.syncInterval) }
             }
             wait(until: nextSync)
-            while let datagram = event.receive(into: &buffer) { handle(datagram, buffer, &round) }
-            while let datagram = general.receive(into: &buffer) { handle(datagram, buffer, &round) }
+            while let datagram = event.receive(into: &buffer, by: clock) { handle(datagram, buffer, &round) }
+            while let datagram = general.receive(into: &buffer, by: clock) { handle(datagram, buffer, &round) }
         }
     }
 
@@ -87,7 +89,7 @@ final class PTPEngine: Sendable {
             pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: general.descriptor, events: Int16(POLLIN), revents: 0)
         )
-        let rest = max(0, (deadline - .now).wholeNanoseconds)
+        let rest = max(0, (deadline - clock.now).wholeNanoseconds)
         withUnsafeMutablePointer(to: &descriptors) {
             $0.withMemoryRebound(to: pollfd.self, capacity: 3) { _ = csock_poll($0, 3, rest) }
         }
@@ -115,7 +117,7 @@ final class PTPEngine: Sendable {
         round.beat &+= 1
         // One at a time: a copy of the list would be copied again by the next change.
         for index in 0..<count {
-            let now = HostInstant.now
+            let now = clock.now
             let peer = shared.withLock { shared -> PTPPeer? in
                 guard index < shared.peers.count else { return nil }
                 shared.peers[index].reconsiderRole(at: now)
@@ -126,16 +128,16 @@ final class PTPEngine: Sendable {
                 ask(peer.address, &round)
                 continue
             }
-            if announcing || Self.isNew(peer) { announce(to: peer.address, &round) }
+            if announcing || Self.isNew(peer, at: now) { announce(to: peer.address, &round) }
             sync(to: peer.address, &round)
         }
     }
 
     /// In the first second of a stream the speaker begins to listen to us, nobody knows when exactly, and knows our
     /// time from the first Announce on: one that is lost would cost a second.
-    private static func isNew(_ peer: PTPPeer) -> Bool {
+    private static func isNew(_ peer: PTPPeer, at now: HostInstant) -> Bool {
         guard let begun = peer.readiness.streamSetUp else { return false }
-        return HostInstant.now - begun < .seconds(1)
+        return now - begun < .seconds(1)
     }
 
     /// Sending takes no longer; more is an interruption of this thread (measured: 17 to 32 µs).
@@ -147,9 +149,9 @@ final class PTPEngine: Sendable {
     /// receives it the message then seems to have been on its way for longer, and such messages are believed less; one
     /// that seems to have come too soon is what filters of quickest messages believe most.
     func sendEvent(_ bytes: [UInt8], to peer: IPv4Address) -> HostInstant {
-        let before = HostInstant.now
+        let before = clock.now
         event.send(bytes, to: peer, port: eventPort)
-        return min(.now, before.advanced(by: Self.longestSend))
+        return min(clock.now, before.advanced(by: Self.longestSend))
     }
 
     private func announce(to peer: IPv4Address, _ round: inout PTPRound) {

@@ -18,7 +18,8 @@ public final class PTPInstance: Sendable {
     public let address: IPv4Address
     public let identity: ClockIdentity
     private let engine: PTPEngine
-    private let served: ServedTimeline
+    /// What is served, and by which of this computer's clocks.
+    package let served: ServedTimeline
     private let thread: WorkerThread
 
     /// Binds the two ports on one local address and begins to serve.
@@ -61,7 +62,8 @@ public final class PTPInstance: Sendable {
         let added = engine.shared.withLock { shared in
             shared.sessions += 1
             let new = PTPPeer(
-                address: peer, readiness: readiness, isFollowed: isFollowed, session: shared.sessions)
+                address: peer, readiness: readiness, isFollowed: isFollowed, session: shared.sessions,
+                now: served.clock.now)
             if let index = shared.peers.firstIndex(where: { $0.address == peer }) {
                 shared.peers[index] = new
             } else {
@@ -87,7 +89,7 @@ public final class PTPInstance: Sendable {
 
     /// The speaker has answered its stream's SETUP: from now on its silence counts.
     public func noteStreamSetUp(_ peer: IPv4Address) {
-        let now = HostInstant.now
+        let now = served.clock.now
         engine.change(peer) { $0.readiness.noteStreamSetUp(at: now) }
         // Its clock may only now listen to us: let it hear at once who serves.
         engine.shared.withLock { shared in shared.greeted.removeAll { $0 == peer } }
@@ -113,7 +115,7 @@ public final class PTPInstance: Sendable {
 
     /// How far a speaker is with the clock it plays by.
     public func readiness(of peer: IPv4Address) -> ClockReadiness {
-        self.peer(peer)?.clock(at: .now).readiness ?? .cold
+        self.peer(peer)?.clock(at: served.clock.now).readiness ?? .cold
     }
 
     /// The speaker takes no start on our time: from now on it is left to its own, and followed. A speaker that then
@@ -122,7 +124,7 @@ public final class PTPInstance: Sendable {
     /// - Returns: false when that was tried already.
     @discardableResult
     public func yield(to peer: IPv4Address) -> Bool {
-        let now = HostInstant.now
+        let now = served.clock.now
         var isNew = false
         engine.change(peer) { isNew = $0.yield(at: now) }
         return isNew

@@ -81,14 +81,18 @@ package final class PTPSocket: Sendable {
     }
 
     /// The next datagram, or nil when there is none. A message larger than the buffer is cut.
-    package func receive(into buffer: inout [UInt8]) -> Datagram? {
+    ///
+    /// - Parameter clock: the one that its moment is told by.
+    package func receive(
+        into buffer: inout [UInt8], by clock: any HostClock = MonotonicClock()
+    ) -> Datagram? {
         var from = sockaddr_in()
         var stamp: Int64 = 0
         let count = csock_receive_stamped(descriptor, &buffer, buffer.count, &from, &stamp)
         guard count >= 0 else { return nil }
         return Datagram(
             count: count, source: IPv4Address(from), sourcePort: UInt16(bigEndian: from.sin_port),
-            received: Self.monotonic(realtime: stamp))
+            received: clock.instant(ofMachine: Self.monotonic(realtime: stamp)))
     }
 
     /// The kernel stamps with CLOCK_REALTIME; both clocks read back to back bring it over before any step can.

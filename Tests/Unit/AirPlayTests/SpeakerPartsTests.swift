@@ -175,10 +175,10 @@ import Testing
     @Test func aStartThatIsTakenBackBeforeItWasHeardIsForgottenAndOneThatWasHeardIsNot() {
         var state = AirPlaySpeaker.State()
         state.firstHeard = .now.advanced(by: .seconds(60))
-        state.takeBackFirstStart()
+        state.takeBackFirstStart(at: .now)
         #expect(state.firstHeard == nil)
         state.firstHeard = .now.advanced(by: .milliseconds(-1))
-        state.takeBackFirstStart()
-        #expect(state.isHeard)
+        state.takeBackFirstStart(at: .now)
+        #expect(state.isHeard(at: .now))
     }
 }

@@ -1,0 +1,93 @@
+import AirPlay
+import AirPlayWire
+import MediaCodecs
+import MediaCore
+import PTP
+import SyncRendering
+import TalkieTestKit
+import Testing
+import VirtualSpeaker
+
+@testable import RouteTestSupport
+
+extension LoopTests {
+    /// A whole sender whose one clock is not the machine's: an hour ahead, and 50 ppm fast. Whoever reads another clock
+    /// anywhere is an hour off.
+    @Suite(.serialized, .timeLimit(.minutes(1))) struct SkewedClockTests {
+        private static let ports = ClockPorts.pair(5)
+        private let clock = SkewedClock(partsPerMillion: 50, offset: .seconds(3600))
+
+        /// A second of a quiet tone, as a film's own packets.
+        private func sound(from start: Int64) -> SampleBuffer {
+            let format = AudioFormat(
+                parameters: CodecParameters(codec: "pcm_s16le", bitsPerRawSample: 16), sampleRate: 44100,
+                layout: .stereo)
+            let batch = PacketBatch()
+            let samples = (0..<88200).map { Int16(truncatingIfNeeded: 1000 + ($0 / 2 % 100) * 20) }
+            samples.withUnsafeBytes {
+                batch.append(
+                    $0,
+                    as: .init(
+                        presentationTime: MediaTime(value: start, timescale: 44100),
+                        duration: MediaTime(value: 44100, timescale: 44100)))
+            }
+            return SampleBuffer(
+                payload: .encodedAudio(format, batch), presentationTime: MediaTime(value: start, timescale: 44100),
+                duration: MediaTime(value: 44100, timescale: 44100), flags: .sync)
+        }
+
+        @Test(arguments: [Route.buffered, .realtime]) func everythingStaysInStep(route: Route) throws {
+            let receiver = try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    name: "Skewed", address: IPv4Address("127.0.0.2")!, port: 0, clock: .required,
+                    ptpPorts: Self.ports, quirks: SpeakerQuirks()))
+            defer { receiver.stop() }
+            let identity = SenderIdentity.random(name: "Talkie test")
+            let clocks = PTPDirectory(
+                identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general, clock: clock)
+            let address = SpeakerAddress(host: receiver.configuration.address.description, port: receiver.port)
+            let speaker = AirPlaySpeaker(
+                name: "Skewed", configuration: .init(address: address, identity: identity), clocks: clocks,
+                route: route)
+            let events = EventLog(clock: clock)
+            let synchronizer = RenderSynchronizer(clock: clock, events: events)
+            let renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
+            try synchronizer.addRenderer(renderer)
+            defer { renderer.invalidate() }
+            renderer.setOutput(OutputGroup(members: [speaker], codecs: FilmAudioCodecs()))
+            for second in 0..<Int64(12) { renderer.enqueue(sound(from: second * 44100)) }
+            synchronizer.setRate(1, time: .zero)
+            var told: (media: MediaTime, clock: PTPInstant)?
+            let limit = HostInstant.now.advanced(by: .seconds(15))
+            while receiver.record.spans.isEmpty {
+                try #require(HostInstant.now < limit, "\(synchronizer.pendingStart?.waits ?? [])")
+                HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+            }
+            HostInstant.now.advanced(by: .seconds(2)).sleep()
+            while let entry = events.take() {
+                if case .speakerAnchored(let media, _, let clock, _) = entry.event { told = (media, clock) }
+            }
+            var arrived: (position: RTPTimestamp, instant: PTPInstant)?
+            for case .anchor(let position, let instant, _, _) in receiver.record.events {
+                arrived = (position, instant)
+            }
+            let (claim, anchor) = (try #require(told), try #require(arrived))
+            let begin = claim.media.advanced(by: claim.clock.duration(to: anchor.instant))
+            let line = synchronizer.timebase.snapshot.segment(at: clock.now)
+            var errors: [Double] = []
+            for second in [1.0, 2, 3] {
+                let film = synchronizer.currentTime + MediaTime(value: Int64(second * 0.5 * 44100), timescale: 44100)
+                let frame = anchor.position.advanced(byFrames: (film - begin).rescaled(to: 44100))
+                let due = clock.machineInstant(of: try #require(line.hostInstant(of: film)))
+                let heard = receiver.record.wait(until: HostInstant.now.advanced(by: .seconds(3))) {
+                    $0.instant(of: frame) != nil
+                }
+                try #require(heard, "\(film) was not heard")
+                errors.append((try #require(receiver.record.instant(of: frame)) - due).inMilliseconds)
+            }
+            print("a sender 50 ppm and an hour off, \(route): \(errors) ms late")
+            // The speaker lets its own device, which runs by the machine's clock, drift by half a millisecond.
+            #expect(errors.allSatisfy { abs($0) < 1 })
+        }
+    }
+}
