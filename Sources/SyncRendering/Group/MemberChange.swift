@@ -30,8 +30,8 @@ final class MemberChange: @unchecked Sendable {
     private static let margin: Duration = .milliseconds(5)
     /// After the film moment the old outputs get this long to fade and to say so to their devices.
     private static let tail: Duration = .milliseconds(60)
-    /// How often it looks by itself at what nobody announces.
-    private static let interval: Duration = .milliseconds(10)
+    /// How often it looks by itself at how far clocks are: a wait that becomes shorter is not announced.
+    private static let interval: Duration = .milliseconds(50)
 
     private let wish: MemberChanges.Wish
     private let group: OutputGroup
@@ -101,7 +101,7 @@ final class MemberChange: @unchecked Sendable {
         }
         if let feed = joining.first(where: { !$0.hasAnswered }) {
             progress = .waiting(for: OutputWait(.opening, of: feed.member.name))
-            return Self.interval
+            return deadline - now
         }
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
         phase = .settling(until: now.advanced(by: Self.settlingPatience))
@@ -121,7 +121,7 @@ final class MemberChange: @unchecked Sendable {
         if joining.isEmpty, !refusals.isEmpty { return refuse() }
         if let wait = joining.compactMap(\.member.wait).max(by: { $1.outlasts($0) }) {
             progress = .waiting(for: wait)
-            return Self.interval
+            return min(Self.interval, deadline - now)
         }
         return beginFilling(context, now)
     }
@@ -173,7 +173,9 @@ final class MemberChange: @unchecked Sendable {
         let areFull = joining.allSatisfy { isFull($0, moment) }
         if upcoming.rate == 0 {
             // A film that stands elsewhere by now has been flushed. In a jump, the new outputs wait for its sound.
-            guard areFull, snapshot.segment(at: now).rate == 0 else { return Self.interval }
+            guard areFull else { return deadline - now }
+            let stop = snapshot.segment(at: now).rate == 0 ? now : upcoming.hostAnchor
+            guard stop <= now else { return stop - now }
             changeOver(at: nil)
             return finish(at: upcoming.mediaAnchor, host: now, context)
         }
@@ -183,12 +185,12 @@ final class MemberChange: @unchecked Sendable {
             allowance = min(Self.largestAllowance, allowance * 2)
             return beginFilling(context, now)
         }
-        guard areFull else { return Self.interval }
+        guard areFull else { return min(host - needed, deadline - now) + Self.margin }
         changeOver(at: moment)
         progress = .changing(at: host)
         note(moment, host, context)
         phase = .decided(moment, flushes: flushes)
-        return min(Self.interval, max(.zero, host - now))
+        return max(.zero, host - now)
     }
 
     /// Whether an output holds what a start at a film moment needs.
@@ -229,7 +231,7 @@ final class MemberChange: @unchecked Sendable {
         let isOvertaken = flushes != group.state.withLock { $0.flushes } || segment.rate == 0
         if !isOvertaken, let host = segment.hostInstant(of: moment) {
             let end = host.advanced(by: Self.tail)
-            if now < end { return min(Self.interval, end - now) }
+            if now < end { return end - now }
         }
         return finish(at: moment, host: nil, context)
     }

@@ -16,6 +16,8 @@ final class MemberFeed: Sendable {
     let id: OutputID
     private let context: AudioOutputContext
     private let work: GroupWork
+    /// Told when anything here moves.
+    private let changes: MemberChanges
     private let timebase: Timebase
     private let condition = Lock(Condition.opening)
     private let format = Lock<AudioFormat?>(nil)
@@ -35,12 +37,13 @@ final class MemberFeed: Sendable {
     /// - Parameter delay: how much later than the group this member is to be heard.
     init(
         member: any AudioOutput, id: OutputID, role: Role, context: AudioOutputContext, codecs: any AudioCodecs,
-        work: GroupWork, scope: GroupScope, delay: Duration = .zero
+        work: GroupWork, scope: GroupScope, changes: MemberChanges, delay: Duration = .zero
     ) {
         self.member = member
         self.id = id
         self.context = context
         self.work = work
+        self.changes = changes
         part = Lock(role)
         fed = Atomic(role == .playing)
         timebase = Timebase(gating: context.timebase)
@@ -108,15 +111,21 @@ final class MemberFeed: Sendable {
         member.close()
     }
 
+    /// The group's feeder and a change of members that is under way look again.
+    private func tellMove() {
+        context.room.raise()
+        changes.noteMove()
+    }
+
     private func hear(_ news: AudioRenderer.News) {
         switch news {
         case .progress:
             if renderer.status.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
-            context.room.raise()
+            tellMove()
         case .readyForMoreMediaData: break
         case .cannotDecode(let error):
             undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }
-            context.room.raise()
+            tellMove()
         case .outputFailed(let error):
             fail(error)
             renderer.setOutput(nil)
@@ -133,7 +142,7 @@ final class MemberFeed: Sendable {
         // Who never joined is not missed.
         if isNews, role == .playing { context.events.note(.outputLost(output: id)) }
         answer.raise()
-        context.room.raise()
+        tellMove()
     }
 
     private func open(after pause: Duration) {
@@ -176,6 +185,6 @@ final class MemberFeed: Sendable {
         renderer.setOutput(member, id: id)
         if wasLost { context.events.note(.outputRestored(output: id)) }
         answer.raise()
-        context.room.raise()
+        tellMove()
     }
 }

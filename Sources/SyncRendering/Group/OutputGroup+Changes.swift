@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 // Members that change in mid-film; docs/decisions/0007-changes-of-route.md tells why in this way.
 extension OutputGroup {
@@ -54,6 +55,9 @@ final class MemberChanges: Sendable {
         var done: @Sendable (RouteChange) -> Void
     }
 
+    /// A change is under way: moves are worth telling.
+    private let isBusy = Atomic<Bool>(false)
+
     private struct State {
         var waiting: Wish?
         var current: MemberChange?
@@ -65,6 +69,9 @@ final class MemberChanges: Sendable {
     let signal = Signal()
     private let state = Lock(State())
 
+    /// Something moved that a change may wait for. Any thread.
+    func noteMove() { if isBusy.load(ordering: .relaxed) { signal.raise() } }
+
     var hasWaiting: Bool { state.withLock { $0.waiting != nil } }
 
     /// Takes the place of a wish that nobody has begun with.
@@ -73,6 +80,7 @@ final class MemberChanges: Sendable {
             defer { state.waiting = wish }
             return state.waiting
         }
+        isBusy.store(true, ordering: .relaxed)
         signal.raise()
         old?.done(.superseded)
     }
@@ -90,6 +98,7 @@ final class MemberChanges: Sendable {
             if let current = state.current { return current }
             guard let wish = state.waiting else {
                 state.isTaken = false
+                isBusy.store(false, ordering: .relaxed)
                 return nil
             }
             state.waiting = nil

@@ -228,7 +228,7 @@ public final class OutputGroup: AudioOutput {
         let number = state.number(of: member)
         let feed = MemberFeed(
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
-            work: work, scope: scope, delay: state.delays[number])
+            work: work, scope: scope, changes: changes, delay: state.delays[number])
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         if let gain = Self.gain(of: member, state.gain, state.shares[number]) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
@@ -283,14 +283,14 @@ public final class OutputGroup: AudioOutput {
             }
             for feed in feeds { feed.renderer.flush() }
         }
-        changes.signal.raise()
+        changes.noteMove()
     }
 
     // MARK: Control
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
         for feed in feeds { feed.renderer.timebaseDidChange(snapshot) }
-        changes.signal.raise()
+        changes.noteMove()
     }
 
     /// Whether packets may reach members as they are; see `AudioRenderer.allowsPassThrough`. Any thread.
@@ -387,7 +387,7 @@ public final class OutputGroup: AudioOutput {
             }
             return state.feeds
         }
-        changes.signal.raise()
+        changes.noteMove()
         close(feeds)
     }
 

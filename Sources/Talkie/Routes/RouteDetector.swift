@@ -37,6 +37,8 @@ public final class RouteDetector: Sendable {
     private let source: (any SpeakerSource)?
     private let interrupt: @Sendable () -> Void
     private let thread = Lock<WorkerThread?>(nil)
+    /// Raised when it is over.
+    private let ending = Signal()
 
     /// Begins to look on the real network.
     /// - Parameter device: ALSA's name for what “this computer” plays on; nil is the system's default.
@@ -58,7 +60,7 @@ public final class RouteDetector: Sendable {
     ) {
         self.source = source
         self.interrupt = interrupt
-        let state = state
+        let (state, ending) = (state, ending)
         state.withLock { $0.offer.routes = [.thisComputer(device: device)] }
         let worker = WorkerThread.start(name: "route detector", priority: .background) {
             var last = SpeakerBrowser.Snapshot()
@@ -73,21 +75,18 @@ public final class RouteDetector: Sendable {
                             snapshot != before || state.withLock { $0.isOver }
                         }.snapshot
                     // A browser that is over lets everybody go at once.
-                    if last == before, HostInstant.now < next { Self.rest(until: next, state) }
+                    if last == before { ending.wait(until: next) }
                 } else {
-                    Self.rest(until: next, state)
+                    ending.wait(until: next)
                 }
             }
         }
         thread.withLock { $0 = worker }
     }
 
-    deinit { state.withLock { $0.isOver = true } }
-
-    private static func rest(until end: HostInstant, _ state: Lock<State>) {
-        while HostInstant.now < end, !state.withLock({ $0.isOver }) {
-            min(end, HostInstant.now.advanced(by: .milliseconds(100))).sleep()
-        }
+    deinit {
+        state.withLock { $0.isOver = true }
+        ending.raise()
     }
 
     /// What there is now.
@@ -111,13 +110,14 @@ public final class RouteDetector: Sendable {
         return stream
     }
 
-    /// Looks no longer. Returns within a tenth of a second.
+    /// Looks no longer. Returns as soon as a look that is under way has ended.
     public func stop() {
         let readers = state.withLock { state -> [AsyncStream<Offer>.Continuation] in
             defer { state.readers = [:] }
             state.isOver = true
             return Array(state.readers.values)
         }
+        ending.raise()
         interrupt()
         thread.withLock { $0 }?.join()
         for reader in readers { reader.finish() }
