@@ -23,7 +23,8 @@ public final class CountedFilm: MediaSource, @unchecked Sendable {
     ///   - statesLength: whether the container says how long the film and its tracks last.
     public init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
-        soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false
+        soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
+        isLive: Bool = false
     ) {
         self.number = number
         self.pictures = pictures
@@ -47,7 +48,7 @@ public final class CountedFilm: MediaSource, @unchecked Sendable {
         }
         summary = MediaSummary(
             container: "counted", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
-            sharesReader: sharesReader)
+            isSeekable: !isLive, sharesReader: sharesReader, isLive: isLive)
     }
 
     /// Film time just after the later of its tracks.

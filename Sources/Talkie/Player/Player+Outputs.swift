@@ -4,6 +4,12 @@ internal import MediaCore
 public import SyncRendering
 
 extension Player {
+    /// The same for one output, as `SoundDestination` gives it.
+    public convenience init(
+        output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
+        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+    ) { self.init(outputs: [output], options: options, news: news) }
+
     /// A player with everything real: files and addresses through libavformat, sound to these outputs together.
     ///
     ///     let player = Player()
@@ -70,6 +76,30 @@ extension Player {
     public func gain(of output: any AudioOutput) -> Float { outputs?.gain(of: output) ?? 1 }
 }
 
+/// AVFoundation's name for a player of several items; here every player is one.
+public typealias QueuePlayer = Player
+
+extension AudioOutput {
+    /// Whether packets may reach a speaker as they are; not where something follows, because they cannot be cut.
+    func allowPassThrough(_ allowed: Bool) { (self as? OutputGroup)?.allowsPassThrough = allowed }
+}
+
+extension PlayerState {
+    /// What the outputs say of themselves.
+    mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
+        audioRoute = outputs.name
+        // The start is decided, and lies as far ahead as the slowest output wants.
+        if phase == .playing, !isRunning { reason = outputs.wait?.description }
+        routeChange =
+            switch outputs.changeProgress {
+            case .waiting(let wait): wait.description
+            case .filling: "bringing the new output up to the film"
+            case .changing: "changing over"
+            case nil: nil
+            }
+    }
+}
+
 extension Player.Parts {
     /// Puts the output into a group of its own, unless it is one, so that it can be exchanged while it plays.
     mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
@@ -80,7 +110,7 @@ extension Player.Parts {
     }
 }
 
-extension PlayerCore {
+extension PlaybackEngine {
     /// Other outputs play. Where the sound had been given up, it begins again.
     func outputsHaveChanged() {
         guard let renderer, audio != nil else { return }

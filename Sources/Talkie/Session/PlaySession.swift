@@ -52,6 +52,7 @@ public enum PlaySession {
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
         calibration.apply()
         var options = arguments.options
+        options.showsCoverArt = false
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
         let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {

@@ -34,14 +34,14 @@ extension SessionDirector {
         stage.player.setNext(toCome.items)
     }
 
-    /// A film has taken the place of the one before, without a seam.
-    func film(_ item: QueueItem, beganAt moment: MediaTime) {
+    /// A film has taken the place of the one before, without a seam or with one.
+    func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         guard let queue = toCome.began(item) else { return }
         self.queue = queue
         noteFilmPlays()
+        let name = queue.current.title ?? queue.current.address
         stage.distributor.note(
-            .joint(
-                name: queue.current.title ?? queue.current.address, at: moment, origin: stage.player.state.lineOffset))
+            isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         tellOfFilm()
         announceFilms()
     }

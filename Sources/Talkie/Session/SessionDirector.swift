@@ -187,14 +187,17 @@ final class SessionDirector: @unchecked Sendable {
             stage.distributor.note(.phase(phase))
             take(phase)
         case .message(let text): tell(text)
-        case .began(let item, let moment): if opensUnderWay == 0 { film(item, beganAt: moment) }
+        case .began(let item, let moment, let isJoined):
+            if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
         case .looped(let moment):
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
-        case .nextFailed(let item, let failure):
-            guard opensUnderWay == 0, toCome.failed(item, behind: queue) else { return }
+        case .failed(let item, let failure):
+            guard opensUnderWay == 0 else { return }
+            // One that is not known as to come is the film that was opened.
+            let isToCome = toCome.failed(item, behind: queue)
             tell(failure)
-            announceFilms()
+            if isToCome { announceFilms() }
         case .seeking: if showsNextJump { show(StatusText.position(stage.player.state)) }
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:

@@ -35,11 +35,6 @@ public final class PlayerWindow: Sendable {
     }
 
     /// Shows this player's pictures from now on, in place of another's.
-    public func show(_ player: QueuePlayer) {
-        screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
-    }
-
-    /// The same for a player of films.
     public func show(_ player: Player) {
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }

@@ -31,7 +31,9 @@ final class Editor: Sendable {
             edit(.remove(item.id), "removed \(item.address)")
         case "move":
             guard let item = item(1), words.count > 2, let place = Int(words[2]) else { return say("move N M") }
-            let before = items.filter { $0 != item }.prefix(max(0, place - 1)).last
+            // The first place is taken by what plays.
+            guard item != items.first, place > 1 else { return say("place 1 is playing") }
+            let before = items.filter { $0 != item }.prefix(place - 1).last
             edit(.move(item.id, after: before?.id), "moved \(item.address)")
         case "volume": player.setVolume(words.count > 1 ? Double(words[1]) ?? 100 : 100)
         case "skip": player.skip()

@@ -19,10 +19,11 @@ func runPlayer(_ words: [String]) -> Never {
         // Step 3: the player. What it tells comes on its own thread.
         let player = QueuePlayer(output: destination.output) { news in
             switch news {
-            case .began(let item, _): say("playing \(item.title ?? item.address)")
+            case .began(let item, _, _): say("playing \(item.title ?? item.address)")
             case .failed(let item, let error): say("passing over \(item.address): \(error.message)")
             case .message(let text): say(text)
-            case .phase: break
+            case .lost(let failure): say(failure.message)
+            case .phase, .seeking, .sought, .looped: break
             }
         }
         player.append(items)

@@ -106,10 +106,10 @@ import Testing
         options.loopFile = .forever
         let programme = VirtualProgramme(["film": film], first: "film", options: options, depth: .seconds(3))
         programme.run(for: .seconds(4))
-        let (open, links) = (film.open.withLock { $0 }, programme.core.chain.links.count)
+        let (open, links) = (film.open.withLock { $0 }, programme.core.list.entries.count)
         programme.run(for: .seconds(40))
         #expect(film.open.withLock { $0 } <= open + 1)
-        #expect(programme.core.chain.links.count <= links + 1)
+        #expect(programme.core.list.entries.count <= links + 1)
         #expect(programme.dropped == 0)
         #expect(programme.tape.blanks == 0 && programme.tape.doubled == 0)
     }
@@ -218,20 +218,41 @@ import Testing
             CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
         )
         let programme = VirtualProgramme(["one": one, "two": two], first: "one")
-        programme.hold("film scout")
+        programme.run(for: .milliseconds(100))
+        programme.hold("prefetch")
         programme.core.setNext([QueueItem("two")])
-        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(programme.numbers == pictures(one))
+        programme.run(for: .milliseconds(1850))
         #expect(programme.tape.tape.count == 96_000, "its end is heard although something was to follow")
-        programme.letGo("film scout")
-        // What its owner does then; the film that was opened meanwhile is taken.
-        programme.core.open("two", cancellation: OpenCancellation())
+        #expect(programme.run(untilPhase: .opening, atMost: .seconds(20)))
+        #expect(programme.numbers == pictures(one))
+        programme.run(for: .seconds(3))
+        #expect(programme.phase == .opening)
+        programme.letGo("prefetch")
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.began == [], "it did not join")
+        #expect(programme.beganAnew == ["one", "two"])
         #expect(programme.numbers == pictures(one, two))
+        expectSound(programme.tape, two)
         #expect(programme.opened.withLock { $0 } == ["one", "two"])
     }
 
-    @Test func aFilmThatCannotBeOpenedTwiceIsLeftToItsOwnerAndStillLoops() {
+    @Test func aFilmThatWasOpenedForLaterIsNotOpenedAgainByItsOwner() {
+        let (one, two) = (
+            CountedFilm(1, pictures: 50, soundFrames: 96_000), CountedFilm(2, pictures: 25, soundFrames: 48_000)
+        )
+        let programme = VirtualProgramme(["one": one, "two": two], first: "one")
+        programme.run(for: .milliseconds(100))
+        programme.hold("prefetch")
+        programme.core.setNext([QueueItem("two")])
+        programme.run(for: .seconds(1))
+        programme.core.open("two")
+        programme.letGo("prefetch")
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.numbers.suffix(25) == pictures(two)[...])
+        #expect(programme.opened.withLock { $0 } == ["one", "two"])
+    }
+
+    @Test func aFilmThatCannotBeOpenedTwiceIsWoundBackForALoopAndJoinsTheOneBefore() {
         let pipe = CountedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true)
         var options = PlayerOptions()
         options.loopFile = .times(1)
@@ -239,14 +260,26 @@ import Testing
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.began == [])
         #expect(programme.numbers == pictures(pipe, pipe))
-        let next = VirtualProgramme(
-            ["one": CountedFilm(2, pictures: 25, soundFrames: 48_000), "pipe": pipe], first: "one")
-        next.core.setNext([QueueItem("pipe")])
+        let one = CountedFilm(2, pictures: 25, soundFrames: 48_000)
+        let next = VirtualProgramme(["one": one, "pipe": pipe], first: "one")
+        next.core.setNext([QueueItem("pipe"), QueueItem("one")])
         #expect(next.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(next.began == [])
-        next.core.open("pipe", cancellation: OpenCancellation())
-        #expect(next.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(next.opened.withLock { $0 } == ["one", "pipe"], "what was opened ahead is not opened again")
+        #expect(next.began == ["pipe", "one"])
+        #expect(next.opened.withLock { $0 } == ["one", "pipe", "one"], "what was opened ahead is not opened again")
+        #expect(next.numbers == pictures(one, pipe, one))
+        expectSound(next.tape, one, pipe, one)
+    }
+
+    @Test func aLiveStreamIsOpenedAheadAndBeginsWhenTheFilmBeforeIsOver() {
+        let one = CountedFilm(2, pictures: 25, soundFrames: 48_000)
+        let live = CountedFilm(1, pictures: 25, soundFrames: 48_000, sharesReader: true, isLive: true)
+        let programme = VirtualProgramme(["one": one, "live": live], first: "one")
+        programme.core.setNext([QueueItem("live")])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.began == [])
+        #expect(programme.beganAnew == ["one", "live"])
+        #expect(programme.numbers == pictures(one, live))
+        #expect(programme.opened.withLock { $0 } == ["one", "live"], "what was opened ahead is not opened again")
     }
 
     @Test func startAndEndHoldForEachPlayingAndCutTheSoundToTheSample() throws {

@@ -75,7 +75,7 @@ import Testing
             film.presence.withLock { $0 = .gone }
             #expect(programme.run(untilPhase: .opening, atMost: .seconds(5)))
             if isLeft {
-                programme.core.open("other", cancellation: OpenCancellation())
+                programme.core.open("other")
                 programme.run(for: .seconds(1))
                 #expect(programme.phase == .playing)
             } else {
@@ -91,12 +91,12 @@ import Testing
     @Test func aFilmOfTheListThatVanishedAfterItWasOpenedIsPassedOverWithSoundAndPicture() {
         let films = [1, 2, 3].map { VanishingFilm(CountedFilm($0, pictures: 50, soundFrames: 96_000)) }
         let programme = VirtualProgramme(["one": films[0], "two": films[1], "three": films[2]], first: "one")
-        programme.hold("picture scout")
+        programme.hold("prefetch pictures")
         programme.core.setNext([QueueItem("two"), QueueItem("three")])
         programme.run(for: .milliseconds(300))
         #expect(programme.opened.withLock { $0 } == ["one", "two"])
         films[1].presence.withLock { $0 = .gone }
-        programme.letGo("picture scout")
+        programme.letGo("prefetch pictures")
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(programme.failed == ["two 66"])
         #expect(programme.began == ["three"])

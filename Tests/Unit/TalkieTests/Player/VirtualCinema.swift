@@ -14,7 +14,7 @@ final class VirtualCinema: VirtualPlayer {
     let screen: VirtualScreen
     let device: VirtualPlayoutDevice
     let card: VirtualSoundCard
-    let core: PlayerCore
+    let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     private let presenter: FramePresenter
     var feeder: AudioFeeder?
@@ -45,7 +45,7 @@ final class VirtualCinema: VirtualPlayer {
         var made: AudioFeeder?
         let pipelines = pipelines
         let messages = messages
-        core = PlayerCore(
+        core = PlaybackEngine(
             parts: Player.Parts(
                 open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
                 makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: frame) }, audioOutput: card,
@@ -54,12 +54,16 @@ final class VirtualCinema: VirtualPlayer {
             board: PlayerBoard(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             startRenderer: { made = $0.startWithoutThread(news: $1) },
+            runErrand: { _, body in
+                body()
+                return nil
+            },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         feeder = made
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         synchronizer.add(layer)
         watchSound()
-        core.open("film", cancellation: OpenCancellation())
+        core.open("film")
     }
 
     /// Compares what leaves the card with what the timebase says should be heard at that instant.

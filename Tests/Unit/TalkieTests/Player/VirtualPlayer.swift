@@ -7,15 +7,18 @@ import MediaCore
 /// A whole player whose threads and time a test turns by hand.
 protocol VirtualPlayer: AnyObject {
     var clock: ManualClock { get }
-    var core: PlayerCore { get }
+    var core: PlaybackEngine { get }
     var feeder: AudioFeeder? { get set }
     var pipelines: Lock<[TrackPipeline]> { get }
     /// Lets virtual time pass.
     func run(for duration: Duration)
+    /// Whether a pipeline's thread gets on.
+    func mayTurn(_ pipeline: TrackPipeline) -> Bool
 }
 
 extension VirtualPlayer {
     var phase: PlayerState.Phase { core.state.phase }
+    func mayTurn(_ pipeline: TrackPipeline) -> Bool { true }
 
     /// Everything that can move without time passing, moves.
     func settle() {
@@ -23,7 +26,9 @@ extension VirtualPlayer {
         while moved {
             moved = false
             _ = core.turn()
-            for pipeline in pipelines.withLock({ $0 }) { while case .again = pipeline.turn() { moved = true } }
+            for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
+                while case .again = pipeline.turn() { moved = true }
+            }
             let before = core.renderer?.status.acceptedUntil
             feeder?.settle()
             if core.renderer?.status.acceptedUntil != before { moved = true }

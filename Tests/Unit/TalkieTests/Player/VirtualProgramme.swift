@@ -22,7 +22,7 @@ final class VirtualProgramme: VirtualPlayer {
     let layer = DisplayLayer()
     let screen: VirtualScreen
     let tape: TapeOutput
-    let core: PlayerCore
+    let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
     private let presenter: FramePresenter
@@ -49,7 +49,7 @@ final class VirtualProgramme: VirtualPlayer {
         board = PlayerBoard(timebase: synchronizer.timebase)
         var made: AudioFeeder?
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
-        core = PlayerCore(
+        core = PlaybackEngine(
             parts: Player.Parts(
                 open: { (address, _) throws(MediaError) in
                     opened.withLock { $0.append(address) }
@@ -78,7 +78,7 @@ final class VirtualProgramme: VirtualPlayer {
         feeder = made
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         synchronizer.add(layer)
-        core.open(first, cancellation: OpenCancellation())
+        core.open(first)
     }
 
     /// Errands of this name wait until they are let go.
@@ -95,19 +95,23 @@ final class VirtualProgramme: VirtualPlayer {
 
     var state: PlayerState { board.state }
     var news: [PlayerNews] { told.withLock { $0 } }
-    /// Films that began without a seam, and loops as "again".
+    /// Films that joined the one before without a seam, and loops as "again".
     var began: [String] {
         news.compactMap { news in
             switch news {
-            case .began(let item, _): item.address
+            case .began(let item, _, isJoined: true): item.address
             case .looped: "again"
             default: nil
             }
         }
     }
+    /// Films that began by themselves.
+    var beganAnew: [String] {
+        news.compactMap { if case .began(let item, _, isJoined: false) = $0 { item.address } else { nil } }
+    }
     var failed: [String] {
         news.compactMap {
-            if case .nextFailed(let item, let failure) = $0 { "\(item.address) \(failure.exitStatus)" } else { nil }
+            if case .failed(let item, let failure) = $0 { "\(item.address) \(failure.exitStatus)" } else { nil }
         }
     }
     /// Numbers of the pictures shown; nil is black.

@@ -136,7 +136,7 @@ import Testing
         programme.run(for: .seconds(2))
         programme.core.seek(by: second(60), exact: false)
         programme.run(for: .seconds(1))
-        #expect(programme.began == ["b"])
+        #expect(programme.beganAnew == ["a", "b"])
         #expect(programme.phase == .playing)
         #expect((programme.numbers.last ?? nil).map { $0 > 2_000_010 } == true)
         #expect(programme.state.position < second(2))

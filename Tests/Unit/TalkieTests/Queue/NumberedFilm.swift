@@ -45,8 +45,8 @@ final class NumberedFilm: MediaSource {
             sharesReader: words.contains("once"))
     }
 
-    func source(for track: Track) -> any SampleSource {
-        if track.kind == .audio, let sound { return sound }
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
+        if track.kind == .audio, let sound { return try sound.source(for: track) }
         return NumberedPictures(self, track)
     }
 }
@@ -82,7 +82,7 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
 
 /// Makes pictures of the packets' times.
 final class NumberedPictureDecoder: PictureDecoder {
-    private let item: Int
+    let item: Int
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
@@ -107,6 +107,9 @@ final class NumberedPictureDecoder: PictureDecoder {
     }
     func finish() {}
     func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
-    func flush() { waiting.removeAll() }
+    func flush() {
+        waiting.removeAll()
+        discardsBefore = nil
+    }
     func discardPictures(before time: MediaTime) { discardsBefore = time }
 }

@@ -13,9 +13,9 @@ import Testing
 
     private func items(_ addresses: [String]) -> [QueueItem] { addresses.map { QueueItem($0) } }
 
-    private func queue(_ items: [QueueItem], _ options: QueueOptions = QueueOptions()) -> VirtualQueue {
+    private func queue(_ items: [QueueItem], _ options: PlayerOptions = PlayerOptions()) -> VirtualQueue {
         let queue = VirtualQueue(options)
-        queue.core.apply(.append(items), done: nil)
+        queue.core.apply(.append(items))
         queue.core.play()
         return queue
     }
@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [100, 1000, 2000])
     func theFirstPictureOfEachItemIsDueWithItsFirstSample(milliseconds: Int) throws {
-        var options = QueueOptions()
+        var options = PlayerOptions()
         options.bufferLength = .milliseconds(milliseconds)
         let queue = queue(
             items(["1/16000/25:1/50", "2/16016/24000:1001/48", "3/8008/30000:1001/30", "4/8000/25:1/25"]), options)
@@ -49,8 +49,8 @@ import Testing
 
     @Test(arguments: ["1/8000/25:1/25", "1/8008/24000:1001/24", "1/7999/25:1/25", "1/8008/24000:1001/24/stated"])
     func aHundredPassesOfAnItemNeitherDriftNorLoseNorAddAPicture(address: String) throws {
-        var options = QueueOptions()
-        options.loopItem = .times(99)
+        var options = PlayerOptions()
+        options.loopFile = .times(99)
         let queue = queue(items([address]), options)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(120)))
         let count = address.contains("24000") ? 24 : 25
@@ -66,9 +66,9 @@ import Testing
     }
 
     @Test func loopsOfTheQueueShowEveryItemWhole() {
-        var options = QueueOptions()
-        options.loopItem = .times(1)
-        options.loopQueue = .times(2)
+        var options = PlayerOptions()
+        options.loopFile = .times(1)
+        options.loopPlaylist = .times(2)
         let queue = queue(items(["1/1600/25:1/5", "2/3203/25:1/10"]), options)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         let pass = ["1:0...4", "1:0...4", "2:0...9", "2:0...9"]
@@ -80,11 +80,11 @@ import Testing
     /// Also behind an output that wants little and is full until shortly before the joint.
     @Test(arguments: [300, 60])
     func theNextItemsPicturesAreThereBeforeThePlayhead(depth: Int) {
-        var options = QueueOptions()
+        var options = PlayerOptions()
         options.bufferLength = .seconds(2)
         let queue = VirtualQueue(options)
         queue.card.desiredDepth = .milliseconds(depth)
-        queue.core.apply(.append(items(["1/16000/25:1/50", "2/16000/25:1/50"])), done: nil)
+        queue.core.apply(.append(items(["1/16000/25:1/50", "2/16000/25:1/50"])))
         queue.core.play()
         run(queue, to: 1.7)
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
@@ -94,15 +94,15 @@ import Testing
         let queue = VirtualQueue()
         queue.card.desiredDepth = .seconds(60)
         let all = items(["1/80000/25:1/250", "2/80000/25:1/250", "3/80000/25:1/250"])
-        queue.core.apply(.append(all), done: nil)
+        queue.core.apply(.append(all))
         queue.core.play()
         run(queue, to: 3)
-        // Sound of all three; besides, pictures of the first, whose lengths were counted.
-        #expect((queue.core.state.handedUntil?.seconds ?? 0) > 25)
-        #expect(queue.opened.withLock { $0.count { $0 == all[0].address } } == 2)
-        #expect(queue.opened.withLock { $0.count { $0 == all[1].address } } == 1)
+        // Sound of all three; besides, pictures of the first.
+        #expect((queue.state.handedUntil?.seconds ?? 0) > 25)
+        #expect(queue.opened.withLock { $0 } == all.map(\.address))
+        #expect(queue.decoders.withLock { $0 } == [1])
         run(queue, to: 4.5)
-        #expect(queue.opened.withLock { $0.count { $0 == all[1].address } } == 2)
+        #expect(queue.decoders.withLock { $0 } == [1, 2])
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(40)))
         #expect(queue.pictureRuns == ["1:0...249", "2:0...249", "3:0...249"])
         #expect(queue.strangers(every: Self.film) == [])
@@ -122,7 +122,7 @@ import Testing
         let all = items(["1/16000/25:1/50", "2/16000/25:1/50", "3/16000/25:1/50"])
         let queue = queue(all)
         run(queue, to: 1.76)
-        #expect(try #require(queue.core.state.handedUntil).seconds > 2)
+        #expect(try #require(queue.state.handedUntil).seconds > 2)
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
         #expect(queue.edit(.remove(all[1].id)) == .seamless)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -165,9 +165,9 @@ import Testing
         let all = items(["1/8000/25:1/25", "2/8000/25:1/25"])
         let queue = queue(all)
         run(queue, to: 0.7)
-        #expect(queue.edit(.loop(item: .forever, queue: .times(0))) == .seamless)
+        #expect(queue.edit(.loop(item: .forever, list: .times(0))) == .seamless)
         run(queue, to: 2.7)
-        #expect(queue.edit(.loop(item: .times(0), queue: .times(0))) == .seamless)
+        #expect(queue.edit(.loop(item: .times(0), list: .times(0))) == .seamless)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["1:0...24", "1:0...24", "1:0...24", "2:0...24"])
         #expect(queue.strangers(every: Self.film) == [])
@@ -268,7 +268,7 @@ import Testing
         let queue = queue(items(["1/16000/25:1/50"]))
         queue.picturesMove = false
         queue.run(for: .seconds(1))
-        #expect(queue.core.state.phase == .buffering)
+        #expect(queue.state.phase == .buffering)
         #expect(queue.heard.isEmpty)
         queue.picturesMove = true
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(5)))
@@ -315,18 +315,18 @@ import Testing
     @Test func anInterfaceIsToldWhatIsShownAndHowLongItLasts() {
         let queue = queue(items(["1/8000/25:1/25/stated", "2/8000"]))
         run(queue, to: 0.3)
-        #expect(queue.core.state.hasPictures)
-        #expect(queue.core.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
-        #expect(queue.core.state.duration == MediaTime(value: 1, timescale: 1))
+        #expect(queue.state.hasVideo)
+        #expect(queue.state.pictureFormat?.size == PixelSize(width: 16, height: 16))
+        #expect(queue.state.duration == MediaTime(value: 1, timescale: 1))
         run(queue, to: 1.5)
-        #expect(!queue.core.state.hasPictures)
-        #expect(queue.core.state.pictureFormat == nil)
-        #expect(queue.core.state.duration == MediaTime(value: 1, timescale: 1))
+        #expect(!queue.state.hasVideo)
+        #expect(queue.state.pictureFormat == nil)
+        #expect(queue.state.duration == MediaTime(value: 1, timescale: 1))
     }
 
     @Test func withoutPicturesNothingIsShownAndWhatHasNoSoundIsPassedOver() {
-        var options = QueueOptions()
-        options.showsPictures = false
+        var options = PlayerOptions()
+        options.playsVideo = false
         let queue = queue(items(["1/8000/25:1/38", "2/none/25:1/25", "3/8000"]), options)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(10)))
         #expect(queue.shown.isEmpty)

@@ -22,7 +22,7 @@ extension VirtualQueue {
     func editAtRandom(_ dice: inout Dice, fresh: (inout Dice) -> QueueItem) {
         run(for: .milliseconds(500))
         for _ in 0..<12 {
-            let all = core.timeline.items
+            let all = core.list.items
             let one = all.isEmpty ? nil : all[dice.roll(all.count)].id
             let other = all.isEmpty ? nil : all[dice.roll(all.count)].id
             let outcome: QueueEditOutcome?

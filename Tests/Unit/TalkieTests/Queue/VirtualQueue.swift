@@ -1,3 +1,4 @@
+import MediaCodecs
 import MediaCore
 
 @testable import SyncRendering
@@ -9,31 +10,45 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     // `@unchecked Sendable`: one thread of a test uses it.
     let summary: MediaSummary
     let track: Track
+    private let address: String
+    private let rate: Int
     private let sound: Int
     private let total: Int64
+    private let isAbsent: @Sendable () -> Bool
     private var next: Int64 = 0
 
-    init(_ address: String, rate: Int) throws(MediaError) {
+    /// - Parameter isAbsent: then nothing can be read any more.
+    init(_ address: String, rate: Int, isAbsent: @escaping @Sendable () -> Bool = { false }) throws(MediaError) {
+        self.isAbsent = isAbsent
         let words = address.split(separator: "/")
         guard words.count == 2, let sound = Int(words[0]), let total = Int64(words[1]) else {
             throw MediaError(.cannotOpen, "there is no '\(address)'")
         }
-        (self.sound, self.total) = (sound, total)
+        (self.address, self.rate, self.sound, self.total) = (address, rate, sound, total)
         track = Track(id: 0, number: 1, format: .audio(FloatCodecs.format(sampleRate: rate)))
         summary = MediaSummary(
             container: "numbers", tracks: [track], duration: MediaTime(value: total, timescale: Int32(rate)))
     }
 
-    func source(for track: Track) -> any SampleSource { self }
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
+        try requirePresence()
+        return try NumberedSound(address, rate: rate, isAbsent: isAbsent)
+    }
 
-    func read() -> SampleBuffer? {
+    private func requirePresence() throws(MediaError) {
+        if isAbsent() { throw MediaError(.readFailed, "'\(address)' is gone") }
+    }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        try requirePresence()
         guard next < total, let format = track.audioFormat else { return nil }
         let end = min(next + 3000, total)
         defer { next = end }
         return FloatCodecs.buffer(sound, frames: next..<end, format: format)
     }
 
-    func seek(to time: MediaTime, mode: SeekMode) -> MediaTime? {
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        try requirePresence()
         next = time.rescaled(to: Int32(track.audioFormat?.sampleRate ?? 1)) / 1000 * 1000
         return nil
     }
@@ -41,22 +56,25 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     func cancel() {}
 }
 
-/// The whole queue player in virtual time: real state machine, reader, feeder and pump, no thread, no device.
-final class VirtualQueue {
+/// A player with a list in virtual time, behind a sound card: real engine, pipelines, feeder, pump and presenter, no thread, no
+/// device.
+final class VirtualQueue: VirtualPlayer {
     static let rate = 8000
     let clock = ManualClock()
     let synchronizer: RenderSynchronizer
     let card: VirtualSoundCard
-    let core: QueueCore
+    let core: PlaybackEngine
     let opened = Lock<[String]>([])
     /// Items that have vanished.
     let absent = Lock<Set<String>>([])
-    let news = Lock<[QueueNews]>([])
-    private let reader: QueueReader
-    private let renderer: AudioRenderer
-    private let mailbox = QueueMailbox()
-    private var feeder: AudioFeeder
-    private let published = Lock(QueueState())
+    /// Decoders of pictures that were made, by the item's number.
+    let decoders = Lock<[Int]>([])
+    let news = Lock<[PlayerNews]>([])
+    let mailbox = PlayerMailbox()
+    let board: PlayerBoard
+    var feeder: AudioFeeder?
+    let pipelines = Lock<[TrackPipeline]>([])
+    private let videoPipelines = Lock<[ObjectIdentifier]>([])
     private(set) var heard: [(sound: Int, frame: Int64, at: HostInstant)] = []
     /// What was shown, when, and when it should have been; its item is nil for black.
     private(set) var shown: [Shown] = []
@@ -64,66 +82,66 @@ final class VirtualQueue {
     let layer = DisplayLayer()
     let screen: VirtualScreen
     private let presenter: FramePresenter
-    private let pictures: PictureReader?
-    /// False lets the pictures' threads wait, as for a slow disk.
+    /// False lets the pictures' thread wait, as for a slow disk.
     var picturesMove = true
-    private let events: EventLog
+    let events: EventLog
 
-    init(_ options: QueueOptions = QueueOptions()) {
+    /// - Parameter decodesAhead: sound is decoded before the renderer has it, as for a tap; otherwise packets are handed on.
+    init(_ options: PlayerOptions = PlayerOptions(), decodesAhead: Bool = true) {
         var options = options
-        options.format = PCMFormat(sampleRate: Self.rate, layout: .stereo)
+        if decodesAhead { options.soundFormat = PCMFormat(sampleRate: Self.rate, layout: .stereo) }
+        options.readAhead = .seconds(4)
         events = EventLog(clock: clock)
         synchronizer = RenderSynchronizer(clock: clock, events: events)
-        let device = VirtualPlayoutDevice(clock: clock, format: options.format)
+        let device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo))
         card = VirtualSoundCard(clock: clock, device: device)
         card.edges.fadeIn = .zero
         card.edges.fadeOut = .zero
-        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FloatCodecs(), events: events)
-        feeder = renderer.startWithoutThread { [mailbox] in QueuePlayer.pass($0, to: mailbox) }
-        renderer.setOutput(card)
-        let (opened, absent) = (opened, absent)
-        let parts = QueuePlayer.Parts(
+        board = PlayerBoard(timebase: synchronizer.timebase)
+        let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
+        let (videoPipelines, absent) = (videoPipelines, absent)
+        let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
                 if absent.withLock({ $0.contains(address) }) { throw MediaError(.cannotOpen, "no '\(address)' now") }
                 if address.split(separator: "/").count > 2 { return try NumberedFilm(address, rate: Self.rate) }
-                return try NumberedSound(address, rate: Self.rate)
-            }, codecs: FloatCodecs(), output: card,
-            makeDecoder: { (format) throws(MediaError) in try NumberedPictureDecoder(format) }, clock: clock)
-        reader = QueueReader(QueueReader.Setup(parts, options), news: mailbox.signal)
-        let signal = mailbox.signal
-        pictures = PictureReader.Setup(parts, options, layer, synchronizer.timebase, events).map {
-            PictureReader($0, news: signal)
-        }
+                return try NumberedSound(address, rate: Self.rate) { absent.withLock { $0.contains(address) } }
+            }, codecs: FilmAudioCodecs(),
+            makeDecoder: { (format) throws(MediaError) in
+                let decoder = try NumberedPictureDecoder(format)
+                decoders.withLock { $0.append(decoder.item) }
+                return decoder
+            }, audioOutput: card, clock: clock)
         screen = VirtualScreen(clock: clock)
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         synchronizer.add(layer)
-        let news = news
-        core = QueueCore(
-            parts: parts, options: options, synchronizer: synchronizer, renderer: renderer, reader: reader,
-            layer: layer, pictures: pictures, mailbox: mailbox, published: published,
+        var made: AudioFeeder?
+        core = PlaybackEngine(
+            parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+            mailbox: mailbox, board: board,
+            startPipeline: { pipeline, name in
+                pipelines.withLock { $0.append(pipeline) }
+                if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
+            },
+            startRenderer: { made = $0.startWithoutThread(news: $1) },
+            runErrand: { _, body in
+                body()
+                return nil
+            },
             news: { item in news.withLock { $0.append(item) } })
-        device.listener = { [unowned self] frame, at in
-            guard let value = frame.first, let meaning = FloatCodecs.meaning(of: value) else { return }
+        feeder = made
+        device.listener = { [unowned self] samples, at in
+            guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
             heard.append((meaning.sound, meaning.frame, at))
         }
-        card.feeder = { [unowned self] _ in feeder.settle() }
+        card.feeder = { [unowned self] _ in feeder?.settle() }
     }
 
-    /// Everything that can move without time passing, moves.
-    func settle() {
-        for _ in 0..<200 {
-            _ = core.turn()
-            var moved = false
-            while case .again = reader.turn() { moved = true }
-            for number in 0..<PictureReader.threadCount {
-                while picturesMove, let pictures, case .again = pictures.turn(number) { moved = true }
-            }
-            let before = renderer.status.enqueuedUntil
-            feeder.settle()
-            if !moved, renderer.status.enqueuedUntil == before, !core.isStarting { return }
-        }
+    func mayTurn(_ pipeline: TrackPipeline) -> Bool {
+        picturesMove || !videoPipelines.withLock { $0.contains(ObjectIdentifier(pipeline)) }
     }
+
+    var state: PlayerState { board.state }
 
     func run(for duration: Duration) {
         let end = clock.now.advanced(by: duration)
@@ -221,17 +239,15 @@ final class VirtualQueue {
     /// Where items began on the queue's timeline.
     var beginnings: [MediaTime] {
         news.withLock { news in
-            news.compactMap { news in if case .began(_, let at) = news { at } else { nil } }
+            news.compactMap { news in if case .began(_, let at, _) = news { at } else { nil } }
         }
     }
 
-    func run(untilPhase phase: QueueState.Phase, atMost limit: Duration) -> Bool {
-        let end = clock.now.advanced(by: limit)
-        while core.state.phase != phase {
-            if clock.now >= end { return false }
-            run(for: .milliseconds(20))
+    /// Items behind the first that began by themselves, without joining the one before.
+    var newStarts: Int {
+        news.withLock { news in
+            news.count { if case .began(_, _, isJoined: false) = $0 { true } else { false } } - 1
         }
-        return true
     }
 
     /// Applies an edit and lets time pass until it is settled.

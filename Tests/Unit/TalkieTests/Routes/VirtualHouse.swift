@@ -24,7 +24,7 @@ final class VirtualHouse {
     let layer = DisplayLayer()
     let screen: VirtualScreen
     let group: OutputGroup
-    let core: PlayerCore
+    let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let messages = Lock<[String]>([])
     private let presenter: FramePresenter
@@ -88,7 +88,7 @@ final class VirtualHouse {
         self.group = group
         let pipelines = pipelines
         let messages = messages
-        core = PlayerCore(
+        core = PlaybackEngine(
             parts: Player.Parts(
                 open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
                 makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: film.frame) },
@@ -97,11 +97,15 @@ final class VirtualHouse {
             board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             startRenderer: { feeders.add($0, $0.startWithoutThread(news: $1)) },
+            runErrand: { _, body in
+                body()
+                return nil
+            },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         synchronizer.add(layer)
         for card in made { take(card) }
-        core.open("film", cancellation: OpenCancellation())
+        core.open("film")
     }
 
     private static func card(_ name: String, _ clock: ManualClock) -> VirtualSoundCard {

@@ -1,0 +1,225 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Sound from its sources to a renderer: one entry of the list after the other, each in its place on the timeline. Packets are
+/// handed on as they are, unless the sound was asked for in one format (`SoundShaper`).
+final class AudioStage: TrackStage {
+    private let list: SharedPlaybackList
+    private let walker: SharedPlaybackList.Walker
+    private let renderer: AudioRenderer
+    private var shaper: SoundShaper?
+    /// The entry that is read; nil before the first jump.
+    private var entry: PlaybackList.Entry?
+    /// Whose source is open.
+    private var film: (any MediaSource)?
+    private var track: Track?
+    private let source: Lock<(reader: (any SampleSource)?, isCancelled: Bool)>
+    /// The entry's sound has been read to its end.
+    private var isAtEnd = false
+    /// The next buffer joins the film before.
+    private var isJoint = false
+    /// Film time just after what was read last.
+    private var readUntil = MediaTime.zero
+    /// Read before there was room for it, so that the end of the sound is known as soon as can be.
+    private var next: SampleBuffer?
+    private var mover = SoundMover()
+    private var failuresInARow = 0
+
+    private static let mostFailures = 100
+
+    /// - Parameter entry: the one that `source` belongs to.
+    init(
+        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
+        shaper: SoundShaper? = nil, entry: PlaybackList.Entry, source: any SampleSource
+    ) {
+        (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
+        self.source = Lock((source, false))
+        (film, track) = (entry.film, entry.audioTrack)
+    }
+
+    /// A stage that begins with what follows an entry without sound.
+    init(
+        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
+        shaper: SoundShaper? = nil, behind entry: PlaybackList.Entry
+    ) {
+        (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
+        self.entry = entry
+        source = Lock((nil, false))
+        isAtEnd = true
+        list.enter(entry.serial, walker)
+    }
+
+    // MARK: Jumping
+
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
+        renderer.flush()
+        guard let entry = list.current else { return time }
+        self.entry = entry
+        let moment = time - (entry.offset ?? .zero)
+        // Until its source is there, nothing of it is read.
+        (isAtEnd, isJoint, readUntil, failuresInARow, next) = (true, false, moment, 0, nil)
+        shaper?.begin(at: time, of: entry.item)
+        list.enter(entry.serial, walker)
+        guard let wanted = entry.audioTrack else { return time }
+        do throws(MediaError) {
+            let reader: any SampleSource
+            if film === entry.film, track == wanted, let open = source.withLock({ $0.reader }) {
+                reader = open
+            } else {
+                reader = try entry.media.source(for: wanted)
+                try take(reader, entry, wanted)
+            }
+            try reader.seek(to: moment, mode: .exact)
+        } catch {
+            if error.code == .cancelled { throw error }
+            // A source that cannot jump goes on from where it is, which at the start is right; one that fails is over.
+            if error.code != .unsupported {
+                _ = reachEnd(of: entry)
+                return time
+            }
+        }
+        isAtEnd = false
+        return time
+    }
+
+    /// What lies behind an entry was taken back, or behind its new end; what is to follow it comes next.
+    func cut(after serial: Int) {
+        guard let kept = list.entry(serial) else { return }
+        (entry, isAtEnd, next) = (kept, true, nil)
+        shaper?.drop()
+        list.enter(serial, walker)
+    }
+
+    private func take(_ reader: any SampleSource, _ entry: PlaybackList.Entry, _ track: Track) throws(MediaError) {
+        let isCancelled = source.withLock { source in
+            if !source.isCancelled { source.reader = reader }
+            return source.isCancelled
+        }
+        if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+        (film, self.track) = (entry.film, track)
+    }
+
+    // MARK: Steps
+
+    func step() throws(MediaError) -> TrackStep {
+        guard let entry else { return .full }
+        if isAtEnd { return goOn(behind: entry) }
+        let hasRoom = renderer.isReadyForMoreMediaData
+        if let buffer = next {
+            guard hasRoom else { return .full }
+            next = nil
+            return hand(buffer, of: entry)
+        }
+        guard let reader = source.withLock({ $0.reader }) else { return reachEnd(of: entry) }
+        do {
+            guard let buffer = try reader.read() else { return reachEnd(of: entry) }
+            failuresInARow = 0
+            if hasRoom { return hand(buffer, of: entry) }
+            next = buffer
+            return .full
+        } catch {
+            // One bad packet is skipped; a source that only fails is over.
+            failuresInARow += 1
+            if error.code == .damagedPacket, failuresInARow < Self.mostFailures { return .moved }
+            if error.code != .cancelled { return reachEnd(of: entry) }
+            renderer.finish()
+            throw error
+        }
+    }
+
+    private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) -> TrackStep {
+        let offset = entry.offset ?? .zero
+        var buffer = buffer
+        let start = buffer.presentationTime ?? readUntil
+        let isHeard = !buffer.flags.contains(.decodeOnly)
+        // Nothing of a film lies behind its end.
+        let settled = list.settledEnd(of: entry.serial).map { $0 - offset }
+        let limit = [entry.limit, settled].compactMap { $0 }.min()
+        if let limit, isHeard, start >= limit {
+            readUntil = max(readUntil, limit)
+            return reachEnd(of: entry)
+        }
+        if isHeard { readUntil = max(readUntil, start + buffer.soundLength) }
+        if isJoint || offset.value != 0 {
+            buffer = mover.moved(
+                buffer, by: TimeShift(offset), from: isJoint || entry.start > .zero ? entry.start : nil)
+        }
+        if let limit, isHeard, readUntil > limit {
+            buffer.heardUntil = limit + offset
+            readUntil = limit
+        }
+        if isJoint {
+            buffer.flags.remove(.discontinuity)
+            buffer.flags.insert(.joint)
+            isJoint = false
+        }
+        guard shaper != nil else {
+            renderer.enqueue(buffer)
+            return .moved
+        }
+        do throws(MediaError) {
+            try shaper?.send(buffer) { [renderer] in renderer.enqueue($0) }
+            return .moved
+        } catch {
+            // This track cannot be decoded: the film goes on without it.
+            return reachEnd(of: entry)
+        }
+    }
+
+    private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
+        isAtEnd = true
+        shaper?.finish { [renderer] in renderer.enqueue($0) }
+        list.note(.at(readUntil), walker, of: entry.serial)
+        return .moved
+    }
+
+    private func goOn(behind entry: PlaybackList.Entry) -> TrackStep {
+        switch list.successor(of: entry.serial, walker) {
+        case .wait: return .full
+        case .finish:
+            renderer.finish()
+            return .full
+        case .end:
+            renderer.finish()
+            return .ended
+        case .entry(let next):
+            begin(next)
+            return .moved
+        }
+    }
+
+    private func begin(_ next: PlaybackList.Entry) {
+        // Opened before it counts as begun: whoever waits for the joint waits for this.
+        if let track = next.audioTrack {
+            do throws(MediaError) {
+                let reader = try next.media.source(for: track)
+                if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
+                try take(reader, next, track)
+            } catch {
+                // Its picture alone is not played either.
+                return list.lose(next.serial, error)
+            }
+        }
+        entry = next
+        self.next = nil
+        (isAtEnd, isJoint, readUntil, failuresInARow) = (next.audioTrack == nil, true, next.start, 0)
+        shaper?.begin(at: next.begin ?? .zero, of: next.item, isJoint: true)
+        list.enter(next.serial, walker)
+    }
+
+    func cancel() {
+        let reader = source.withLock { source -> (any SampleSource)? in
+            source.isCancelled = true
+            return source.reader
+        }
+        reader?.cancel()
+    }
+}
+
+extension SampleBuffer {
+    /// How long the sound lasts; decoded sound knows it even where the buffer does not say.
+    fileprivate var soundLength: MediaTime {
+        if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
+        return duration
+    }
+}

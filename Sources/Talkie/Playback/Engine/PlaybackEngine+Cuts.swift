@@ -1,0 +1,164 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// What was laid out is taken back: first the sound's pipeline stands still, then the renderer lets go of what it has from a moment
+/// on, then the pictures follow.
+struct ListCut {
+    enum Step { case stoppingSound, flushing, stoppingPictures }
+
+    let number: Int
+    /// The first entry that is not wanted.
+    let unwanted: PlaybackList.Entry
+    /// The last entry that is perceived, and where it ends on the timeline.
+    let kept: Int
+    var time: MediaTime
+    /// What is not wanted is perceived all the same, and ends early.
+    var isLate: Bool { kept == unwanted.serial }
+    var attempts = 0
+    /// Sound of what is not wanted has been handed to the renderer.
+    let hasSound: Bool
+    var step = Step.stoppingSound
+}
+
+extension PlaybackEngine {
+    /// A picture is made ready for the screen so long before its time, and is not taken back from there.
+    private static let leastLead: Duration = .milliseconds(60)
+    /// More than the renderer asks for, so that a second attempt finds the place still ahead.
+    private static let lateMargin: Duration = .milliseconds(60)
+    private static let mostAttempts = 5
+    /// A route that needs longer than this to let go of sound is interrupted instead.
+    private static let longestLateness: Duration = .seconds(2)
+
+    /// Takes back the entries from one on.
+    func takeBack(_ index: Int) {
+        let entries = list.entries
+        let unwanted = entries[index]
+        guard index > 0 else {
+            if jump != nil { return replaceCurrent() }
+            return cutLate(unwanted, lead: renderer?.partialFlushLead ?? .zero)
+        }
+        let kept = entries[index - 1]
+        let hasLeft = shared.hasEntered(unwanted.serial, .sound) || shared.hasEntered(unwanted.serial, .picture)
+        guard hasLeft, let joint = kept.joint else {
+            // Nothing of it has left this house.
+            shared.update { $0.truncate(after: kept.serial) }
+            ahead.pictures = nil
+            return reconcile()
+        }
+        if state.phase == .playing, (joint - synchronizer.currentTime).duration < Self.leastLead {
+            return cutLate(unwanted, lead: renderer?.partialFlushLead ?? .zero)
+        }
+        start(unwanted, keeping: kept.serial, until: joint)
+    }
+
+    /// The item that is perceived, or was to begin, is not wanted and cannot go on.
+    private func replaceCurrent() {
+        let list = list
+        if let next = list.entries.first.flatMap({ list.successor(of: $0) }) { return begin(with: next) }
+        finish()
+    }
+
+    /// Too late for the joint: the entry ends as soon as the route can.
+    ///
+    /// - Parameter before: the attempt that came too late for the route.
+    private func cutLate(_ unwanted: PlaybackList.Entry, lead: Duration, after before: ListCut? = nil) {
+        let entries = list.entries
+        guard let index = entries.firstIndex(where: { $0.serial == unwanted.serial }), let begin = unwanted.begin else {
+            return reconcile()
+        }
+        let attempts = before.map { $0.attempts + 1 } ?? 0
+        let now = synchronizer.currentTime
+        var time = now
+        if state.phase == .playing { time = time.advanced(by: (lead + Self.lateMargin * (attempts + 1)) * speed) }
+        if time <= begin, index > 0 {
+            return start(unwanted, keeping: entries[index - 1].serial, until: begin, after: before)
+        }
+        if let joint = unwanted.joint, time >= joint {
+            if let before { return interrupt(before) }
+            // It is over before anything could be done: what follows is another matter.
+            shared.update { $0.tolerate(unwanted.serial) }
+            outcome = .late((joint - max(begin, now)).duration)
+            return reconcile()
+        }
+        start(unwanted, keeping: unwanted.serial, until: max(time, begin), after: before)
+    }
+
+    private func start(
+        _ unwanted: PlaybackList.Entry, keeping kept: Int, until time: MediaTime, after before: ListCut? = nil
+    ) {
+        cuts += 1
+        let cut = ListCut(
+            number: cuts, unwanted: unwanted, kept: kept, time: time, attempts: before.map { $0.attempts + 1 } ?? 0,
+            hasSound: before?.hasSound ?? (audio != nil && shared.hasEntered(unwanted.serial, .sound)))
+        self.cut = cut
+        shared.setBarrier(behind: kept)
+        if cut.hasSound { audio?.cut(after: kept, number: cut.number) } else { stopPictures() }
+    }
+
+    /// The sound's pipeline stands still: then the renderer lets go of what lies behind; and so on.
+    func continueCut() {
+        guard var cut else { return }
+        switch cut.step {
+        case .stoppingSound:
+            guard let renderer, let audio, audio.status.cutNumber == cut.number else { return }
+            let until = renderer.status.enqueuedUntil
+            if cut.isLate, let until, until < cut.time, shared.entry(cut.kept)?.soundEnd == .unknown {
+                // So far it has not been handed over: it ends where the renderer's sound does.
+                cut.time = max(until, cut.unwanted.begin ?? until)
+                self.cut = cut
+            }
+            guard let until, until > cut.time else { return stopPictures() }
+            self.cut?.step = .flushing
+            let number = cut.number
+            renderer.flush(fromSourceTime: cut.time) { [mailbox] result in
+                mailbox.post { $0.hear(result, ofCut: number) }
+            }
+        case .flushing: break
+        case .stoppingPictures: if video?.status.cutNumber == cut.number { finishCut() }
+        }
+    }
+
+    private func hear(_ result: PartialFlushResult, ofCut number: Int) {
+        guard let cut, cut.number == number else { return }
+        switch result {
+        case .flushed: stopPictures()
+        case .refused(let lead?) where cut.attempts < Self.mostAttempts && lead < Self.longestLateness:
+            self.cut = nil
+            cutLate(cut.unwanted, lead: lead, after: cut)
+        case .refused, .overtaken: interrupt(cut)
+        }
+    }
+
+    /// The route cannot take anything back: everything begins anew where the film is, or with the item that takes its place.
+    private func interrupt(_ cut: ListCut) {
+        self.cut = nil
+        outcome = .interrupted
+        if current?.serial == cut.unwanted.serial { return replaceCurrent() }
+        begin(at: min(filmMoment, state.duration ?? filmMoment), exact: true)
+    }
+
+    /// The list loses what was taken back, and the pictures with it.
+    private func stopPictures() {
+        guard var cut else { return }
+        let (kept, time) = (cut.kept, cut.time)
+        if cut.isLate {
+            let heard = time - max(cut.unwanted.begin ?? time, synchronizer.currentTime)
+            outcome = .late(max(.zero, heard.duration))
+            shared.update { $0.cut(kept, at: time) }
+        } else {
+            shared.update { $0.truncate(after: kept) }
+        }
+        ahead.pictures = nil
+        guard let video, shared.hasEntered(cut.unwanted.serial, .picture) else { return finishCut() }
+        cut.step = .stoppingPictures
+        self.cut = cut
+        video.cut(after: kept, number: cut.number)
+    }
+
+    private func finishCut() {
+        cut = nil
+        shared.setBarrier(behind: nil)
+        // More may have changed meanwhile.
+        reconcile()
+    }
+}

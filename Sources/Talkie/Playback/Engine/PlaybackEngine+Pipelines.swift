@@ -1,0 +1,118 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// The entries of the list, and the pipelines that walk along it.
+extension PlaybackEngine {
+    /// One playing of a film by the player's options; nil when it holds nothing that may be played.
+    func entry(for turn: PlaybackList.Turn, _ media: PrefetchedMedia) -> PlaybackList.Entry? {
+        let summary = media.film.summary
+        var picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
+        if picture == nil, options.playsVideo, options.showsCoverArt, options.videoTrack == nil {
+            picture = summary.tracks.first { $0.kind == .video && $0.isCoverArt }
+        }
+        let sound = renderer == nil ? nil : chosenAudioTrack(of: media.film)
+        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, startBehindEnd(of: media.film) == nil else {
+            return nil
+        }
+        do {
+            try media.reserve([picture, sound])
+        } catch {
+            // It will be said when the track is wanted.
+        }
+        var entry = PlaybackList.Entry(
+            serial: shared.update { $0.newSerial() }, turn: turn, media: media, audioTrack: sound, videoTrack: picture,
+            start: options.start?.moment(in: summary.duration) ?? .zero,
+            end: options.end?.moment(in: summary.duration))
+        if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
+            // Nobody can look ahead: what is shown ends with the sound, unless the input says more.
+            entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
+        }
+        return entry
+    }
+
+    private func chosenAudioTrack(of film: any MediaSource) -> Track? {
+        if let number = options.audioTrack {
+            if let track = film.summary.track(.audio, number: number) { return track }
+            news(.message("This film has no sound track \(number); the first that fits plays instead."))
+        }
+        return film.summary.track(.audio, languages: options.audioLanguages)
+    }
+
+    /// Makes the pipelines that an entry needs and that are not there yet.
+    ///
+    /// - Parameter before: the entry whose successor they begin with; nil begins with a jump.
+    func addPipelines(for entry: PlaybackList.Entry, behind before: PlaybackList.Entry?) {
+        if let track = entry.videoTrack, video == nil { addPicture(of: entry, track, behind: before) }
+        if let track = entry.audioTrack, audio == nil, let renderer {
+            addSound(of: entry, track, behind: before, to: renderer)
+        }
+    }
+
+    private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
+        let setting = VideoStage.Setting(
+            list: shared, layer: layer, timebase: synchronizer.timebase, events: events, progress: progress,
+            open: { [parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) })
+        let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
+        let pipeline: TrackPipeline
+        if let before {
+            pipeline = TrackPipeline(stage: VideoStage(setting, behind: before), onNews: wake)
+        } else {
+            do throws(MediaError) {
+                pipeline = TrackPipeline(
+                    stage: VideoStage(setting, pictures: try parts.pictures(of: entry.media, track)), onNews: wake)
+            } catch {
+                shared.update { list in
+                    list.change(entry.serial) { ($0.videoTrack, $0.pictureEnd) = (nil, .none) }
+                }
+                return news(.message(Sentences.joined(error.message, "The sound plays without a picture.")))
+            }
+        }
+        video = pipeline
+        mailbox.setPipelines(audio: audio, video: pipeline)
+        startPipeline(pipeline, "video")
+        if before != nil { pipeline.goOn() }
+    }
+
+    private func addSound(
+        of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?, to renderer: AudioRenderer
+    ) {
+        let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
+        let shaper = SoundShaper(options, codecs: parts.codecs)
+        let pipeline: TrackPipeline
+        if let before {
+            pipeline = TrackPipeline(
+                stage: AudioStage(list: shared, renderer: renderer, shaper: shaper, behind: before), onNews: wake)
+        } else {
+            do throws(MediaError) {
+                let source = try entry.media.source(for: track)
+                pipeline = TrackPipeline(
+                    stage: AudioStage(list: shared, renderer: renderer, shaper: shaper, entry: entry, source: source),
+                    onNews: wake)
+            } catch {
+                shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
+                return news(.message(Sentences.joined(error.message, "The picture plays without sound.")))
+            }
+        }
+        audio = pipeline
+        mailbox.setPipelines(audio: pipeline, video: video)
+        startPipeline(pipeline, "audio reader")
+        if before != nil { pipeline.goOn() }
+    }
+
+    func wakePipelines() {
+        if shared.isWaiting(.sound) { audio?.wake() }
+        if shared.isWaiting(.picture) { video?.wake() }
+    }
+}
+
+extension PlayerMailbox {
+    func setPipelines(audio: TrackPipeline?, video: TrackPipeline?) {
+        pipelines.withLock { $0 = (audio, video) }
+    }
+
+    /// The renderer wants more sound. Feeder thread.
+    func wakeAudio() { pipelines.withLock { $0.audio }?.wake() }
+
+    /// The layer wants more pictures. Screen thread.
+    func wakeVideo() { pipelines.withLock { $0.video }?.wake() }
+}

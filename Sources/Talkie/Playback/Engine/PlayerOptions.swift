@@ -1,0 +1,62 @@
+public import MediaCore
+
+/// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
+public struct PlayerOptions: Sendable {
+    /// Whether picture waits for sound at a start, or sound joins later.
+    public enum StartPolicy: String, Sendable, CaseIterable { case wait, picture }
+
+    /// How often to play something again after the first time.
+    public enum Loop: Sendable, Hashable {
+        case times(Int)
+        case forever
+    }
+
+    /// Where each film begins, and where it stops.
+    public var start: FilmPosition?
+    public var end: FilmPosition?
+    /// Film seconds per second, 0.5…2.
+    public var speed: Double = 1
+    public var startsPaused = false
+    /// How often each film is played again at once.
+    public var loopFile: Loop = .times(0)
+    public var playsVideo = true
+    public var playsAudio = true
+    /// Tracks by number (1 is the first of its kind) or sound by language (`"de"`, `"eng"`, first match wins).
+    public var audioTrack: Int?
+    public var videoTrack: Int?
+    public var audioLanguages: [String] = []
+    /// Positive: sound later than picture.
+    public var audioDelay: Duration = .zero
+    /// What a calibration adds to that, unseen: negative where the sound must be sent earlier.
+    public var calibration: Duration = .zero
+    /// 0…100 on the perceptual curve, 100 is 0 dB. Nil leaves an output as its owner left it.
+    public var volume: Double?
+    public var isMuted = false
+    public var startPolicy: StartPolicy = .wait
+    /// ALSA device name; nil is the system's default.
+    public var audioDevice: String?
+    /// How often the list is played again from its first item.
+    public var loopPlaylist: Loop = .times(0)
+    /// Whether a recording shows the picture that came along with it.
+    public var showsCoverArt = true
+    /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing
+    /// is held open for hours.
+    public var readAhead: Duration = .seconds(30)
+    /// Sees, and may change in place, every stretch of sound before it is handed on: loudness, filters, a meter. Called some
+    /// time before the sound is heard, on the thread that reads it, once for each stretch that is read; the number of frames
+    /// stays. Sound is then decoded to `soundFormat`.
+    public typealias Tap = @Sendable (_ block: PCMBlock, _ item: QueueItem) -> Void
+    public var tap: Tap?
+    /// What all sound is brought to before the outputs see it; nil, where there is no tap, leaves that to each output, as it
+    /// needs it. With a tap nil is 48 kHz stereo.
+    public var soundFormat: PCMFormat?
+    /// How long the stretches are that a tap sees.
+    public var bufferLength: Duration = .seconds(1)
+    /// Other films are going to follow the first one: its sound is decoded on the way to a speaker, because packets that pass
+    /// untouched cannot be joined to the sample. Loops do so by themselves.
+    public var expectsMore = false
+    /// The output was chosen by a person: without it the film is not played.
+    public var isOutputNamed = false
+
+    public init() {}
+}

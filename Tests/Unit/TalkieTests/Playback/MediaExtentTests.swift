@@ -1,0 +1,153 @@
+import Glibc
+import MediaCodecs
+import MediaCore
+import SyncRendering
+import Testing
+
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// Real files through the real decoders: what a joint is made of.
+@Suite struct MediaExtentTests {
+    /// Two seconds of a tone that is a whole number of turns long, so that a joint of two of them is one tone.
+    private static func tone(_ name: String, _ codec: String, rate: Int) throws -> String {
+        try TestClips.make(
+            name,
+            ["-f", "lavfi", "-i", "aevalsrc='0.5*sin(2*PI*441*t)':s=\(rate):d=2,aformat=channel_layouts=stereo"]
+                + TestClips.words(codec))
+    }
+
+    /// The container's name decides; each is said to be exact by its makers when its encoder wrote what to trim.
+    static let files = [
+        ("a.m4a", "-c:a aac -b:a 192k", 44100), ("b.mp3", "-c:a libmp3lame -b:a 192k", 48000),
+        ("c.m4a", "-c:a alac", 48000), ("d.flac", "-c:a flac", 44100), ("e.opus", "-c:a libopus -b:a 128k", 48000),
+        ("f.wav", "-c:a pcm_s16le", 44100), ("g.mp3", "-c:a libmp3lame -b:a 128k", 44100),
+        ("h.ogg", "-c:a libvorbis -q:a 6", 44100),
+    ]
+
+    private func decode(_ path: String) throws -> [Float] {
+        let film = Player.Parts.film(audioOutput: nil)
+        let media = try film.open(path, OpenCancellation())
+        let track = try #require(media.summary.track(.audio))
+        let source = try media.source(for: track)
+        var options = PlayerOptions()
+        options.soundFormat = PCMFormat(sampleRate: 48000, layout: .stereo)
+        var shaper = try #require(SoundShaper(options, codecs: film.codecs))
+        var samples: [Float] = []
+        func take(_ buffer: SampleBuffer) {
+            guard case .pcm(let block) = buffer.payload else { return }
+            // Each stretch in its place: a hole is silence, nothing is there twice.
+            let place = Int(block.start.rescaled(to: 48000))
+            #expect(place >= samples.count)
+            samples += [Float](repeating: 0, count: max(0, place - samples.count))
+            for index in 0..<block.frames { samples.append(block.samples[index * 2]) }
+        }
+        shaper.begin(at: .zero, of: QueueItem(path))
+        while let buffer = try source.read() { try shaper.send(buffer, take) }
+        shaper.finish(take)
+        return samples
+    }
+
+    /// By how many samples a tone lies later than it should, by its phase in the middle of the file.
+    private func shift(_ samples: [Float]) -> Double {
+        var (sine, cosine) = (0.0, 0.0)
+        for index in 24_000..<72_000 {
+            let angle = 2 * Double.pi * 441 * Double(index) / 48000
+            sine += Double(samples[index]) * sin(angle)
+            cosine += Double(samples[index]) * cos(angle)
+        }
+        return -atan2(cosine, sine) / (2 * .pi * 441) * 48000
+    }
+
+    @Test(arguments: Array(files.indices)) func anItemIsAsLongAsItsSoundAndLiesWhereItShould(index: Int) throws {
+        let (name, codec, rate) = Self.files[index]
+        let samples = try decode(Self.tone(name, codec, rate: rate))
+        let shift = shift(samples)
+        print("item \(name) \(rate): \(samples.count - 96_000) frames too many, \(shift) frames late")
+        #expect(samples.count == 96_000)
+        // Opus turns the phase a little.
+        #expect(abs(shift) < 0.2)
+    }
+
+    @Test func whatIsNotThereIsSaid() throws {
+        #expect(throws: MediaError.self) { try decode("/nowhere/at/all.mp3") }
+    }
+
+    /// Containers that say how long their pictures last, and those that do not.
+    @Test(arguments: ["mp4", "mov", "mkv", "webm", "ts", "avi", "mpg"])
+    func anItemLastsUntilItsLastPictureEnds(ending: String) throws {
+        let codecs: [String: String] = [
+            "webm": "-c:v libvpx -c:a libopus", "mpg": "-c:v mpeg2video -c:a mp2", "avi": "-c:v mpeg4 -c:a libmp3lame",
+        ]
+        let film = try TestClips.make(
+            "longer.\(ending)",
+            TestClips.words(
+                "-f lavfi -i testsrc=s=160x120:r=25:d=2 -f lavfi -i sine=r=48000:d=1.5 "
+                    + (codecs[ending] ?? "-c:v libx264 -bf 2 -c:a aac")))
+        let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
+        let track = try #require(media.summary.track(.video))
+        let format = try #require(track.videoFormat)
+        let pictures = PictureTrack(
+            film: media, source: try media.source(for: track), decoder: try VideoDecoder(format: format))
+        var (count, end) = (0, MediaTime.zero)
+        reading: while true {
+            switch try pictures.step() {
+            case .picture(let picture):
+                count += 1
+                end = max(end, picture.end ?? .zero)
+            case .moved: continue
+            case .ended: break reading
+            }
+        }
+        let found = try #require(VideoEndFinder.find(in: media, track, near: nil))
+        print("item \(ending): \(count) pictures to \(end), found \((found - end).seconds * 48000) frames later")
+        #expect(count == 50)
+        #expect(abs((found - end).seconds * 48000) <= 1)
+        #expect(try decode(film).count < 48000 * 7 / 4)
+    }
+
+    @Test func aFilmWithoutSoundLastsAsLongAsItsPictures() throws {
+        let film = try TestClips.make(
+            "silent.mp4", TestClips.words("-f lavfi -i color=c=black:s=64x64:r=25:d=1 -c:v mpeg4"))
+        let media = try Player.Parts.film(audioOutput: nil).open(film, OpenCancellation())
+        #expect(media.summary.track(.audio) == nil)
+        let track = try #require(media.summary.track(.video))
+        #expect(VideoEndFinder.find(in: media, track, near: nil) == MediaTime(value: 1, timescale: 1))
+    }
+
+    @Test func thePictureOfARecordIsShownAndDoesNotLengthenIt() throws {
+        let cover = try TestClips.make(
+            "cover.png", TestClips.words("-f lavfi -i color=c=red:s=64x64 -frames:v 1 -c:v png"))
+        let song = try TestClips.make(
+            "song.mp3",
+            TestClips.words(
+                "-f lavfi -i sine=r=48000:d=1 -i \(cover) -map 0 -map 1 -c:a libmp3lame -c:v copy "
+                    + "-disposition:v attached_pic"))
+        #expect(try decode(song).count == 48000)
+        let media = try Player.Parts.film(audioOutput: nil).open(song, OpenCancellation())
+        let track = try #require(media.summary.tracks.first { $0.kind == .video })
+        #expect(track.isCoverArt)
+        let pictures = PictureTrack(
+            film: media, source: try media.source(for: track),
+            decoder: try VideoDecoder(format: try #require(track.videoFormat)), isStill: true)
+        func next() throws -> SampleBuffer? {
+            for _ in 0..<100 {
+                switch try pictures.step() {
+                case .picture(let picture): return picture
+                case .moved: continue
+                case .ended: return nil
+                }
+            }
+            return nil
+        }
+        #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
+        #expect(try next() == nil)
+        // A jump finds it again.
+        try pictures.seek(to: MediaTime(value: 1, timescale: 2), aim: .exact)
+        #expect(try next()?.picture?.size == PixelSize(width: 64, height: 64))
+        let whole = PlaybackList.Entry(
+            serial: 1, turn: PlaybackList.Turn(item: QueueItem(song)), media: PrefetchedMedia(media),
+            audioTrack: media.summary.track(.audio), videoTrack: track)
+        #expect(whole.pictureEnd == .none, "it does not lengthen the recording")
+    }
+}

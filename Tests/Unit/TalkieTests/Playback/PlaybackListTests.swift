@@ -1,0 +1,228 @@
+import MediaCore
+import Testing
+
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// The list as a plain value: what follows what, and where it lies.
+@Suite struct PlaybackListTests {
+    private static func seconds(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
+
+    private func film(sound: Int64 = 2, pictures: Int64 = 2) -> CountedFilm {
+        CountedFilm(1, pictures: Int(pictures * 25), soundFrames: Int(sound * 48_000))
+    }
+
+    private func entry(_ list: inout PlaybackList, _ turn: PlaybackList.Turn, _ film: CountedFilm? = nil)
+        -> PlaybackList.Entry
+    {
+        let film = film ?? self.film()
+        return PlaybackList.Entry(
+            serial: list.newSerial(), turn: turn, media: PrefetchedMedia(film),
+            audioTrack: film.summary.track(.audio), videoTrack: film.summary.track(.video))
+    }
+
+    /// A list that has begun with its first item.
+    private func begun(_ items: [QueueItem]) throws -> PlaybackList {
+        var list = PlaybackList()
+        _ = list.apply(.append(items))
+        let first = try #require(list.firstTurn())
+        list.begin(with: entry(&list, first))
+        return list
+    }
+
+    /// Lays out everything that follows, up to so many entries.
+    private func extend(_ list: inout PlaybackList, to count: Int) {
+        while list.entries.count < count, let last = list.entries.last, let turn = list.successor(of: last) {
+            list.append(entry(&list, turn))
+        }
+    }
+
+    private func end(_ list: inout PlaybackList, _ index: Int, sound: Int64, pictures: Int64) {
+        let serial = list.entries[index].serial
+        list.note(.at(Self.seconds(sound)), .audio, of: serial)
+        list.note(.at(Self.seconds(pictures)), .video, of: serial)
+    }
+
+    @Test func anEditIsRefusedThatMeansNothing() {
+        var list = PlaybackList()
+        func changes(_ edit: QueueEdit) -> Bool { list.apply(edit) }
+        let (one, two) = (QueueItem("a"), QueueItem("b"))
+        #expect(changes(.append([one])))
+        #expect(!changes(.append([one])))
+        #expect(!changes(.append([])))
+        #expect(!changes(.append([two, two])))
+        #expect(!changes(.remove(two.id)))
+        #expect(!changes(.move(one.id, after: two.id)))
+        #expect(!changes(.replace(one.id, with: one)))
+        #expect(!changes(.insert([two], after: two.id)))
+        #expect(list.items == [one])
+        #expect(changes(.insert([two], after: nil)))
+        #expect(list.items == [one, two], "behind nothing is last, as in AVFoundation's queue player")
+        #expect(changes(.move(one.id, after: nil)))
+        #expect(list.items == [two, one])
+        #expect(changes(.removeAll))
+        #expect(!changes(.removeAll))
+    }
+
+    @Test func anItemThatHasBeenPlayedIsNotInTheListAndAnEditThatNamesItIsRefused() throws {
+        let all = ["a", "b", "c"].map { QueueItem($0) }
+        var list = try begun(all)
+        extend(&list, to: 2)
+        list.advance()
+        #expect(list.items == [all[1], all[2]])
+        func changes(_ edit: QueueEdit) -> Bool { list.apply(edit) }
+        #expect(!changes(.insert([QueueItem("d")], after: all[0].id)))
+        #expect(!changes(.remove(all[0].id)))
+        // It may be put there again.
+        #expect(changes(.append([all[0]])))
+        #expect(list.items == [all[1], all[2], all[0]])
+    }
+
+    @Test func aListThatIsPlayedAgainKeepsWhatHasBeenPlayedUntilItsLastPass() throws {
+        let all = ["a", "b"].map { QueueItem($0) }
+        var list = try begun(all)
+        _ = list.apply(.loop(item: .times(0), list: .times(1)))
+        extend(&list, to: 10)
+        #expect(list.entries.map(\.item) == [all[0], all[1], all[0], all[1]])
+        list.advance()
+        #expect(list.items == all)
+        list.advance()
+        list.advance()
+        #expect(list.items == [all[1]])
+    }
+
+    @Test func anEntryBeginsWhereTheLaterOfBothTracksEndsAndAsSoonAsBothAreKnown() throws {
+        var list = try begun([QueueItem("a"), QueueItem("b"), QueueItem("c")])
+        extend(&list, to: 3)
+        #expect(list.entries[1].begin == nil)
+        list.note(.at(Self.seconds(2)), .audio, of: list.entries[0].serial)
+        #expect(list.entries[1].begin == nil)
+        list.note(.at(Self.seconds(3)), .video, of: list.entries[0].serial)
+        #expect(list.entries[1].begin == Self.seconds(3))
+        // What is settled stays: somebody has been told.
+        list.note(.at(Self.seconds(5)), .video, of: list.entries[0].serial)
+        #expect(list.entries[1].begin == Self.seconds(3))
+        end(&list, 1, sound: 4, pictures: 2)
+        #expect(list.entries[2].begin == Self.seconds(7))
+        list.advance()
+        #expect(list.entries[0].offset == Self.seconds(3))
+        // A jump puts it back on its own time, and what follows is laid out anew.
+        list.rebase()
+        #expect(list.entries.map(\.offset) == [.zero])
+    }
+
+    @Test func aLoopIsTheSameFilmOnceMoreAndItsPassesAreCountedFromWhenItWasAskedFor() throws {
+        let item = QueueItem("a")
+        var list = try begun([item, QueueItem("b")])
+        _ = list.apply(.loop(item: .forever, list: .times(0)))
+        extend(&list, to: 4)
+        #expect(list.entries.map(\.turn.itemPass) == [0, 1, 2, 3])
+        list.advance()
+        list.advance()
+        _ = list.apply(.loop(item: .times(1), list: .times(0)))
+        #expect(list.firstMismatch == nil)
+        extend(&list, to: 4)
+        #expect(list.entries.map(\.item.address) == ["a", "a", "b", "b"])
+        _ = list.apply(.loop(item: .times(0), list: .times(0)))
+        #expect(list.firstMismatch == 1)
+    }
+
+    @Test func theFirstEntryIsFoundToWhichTheListDoesNotLeadAnyMore() throws {
+        let all = ["a", "b", "c", "d"].map { QueueItem($0) }
+        let before = try begun(all)
+        func mismatch(_ edit: QueueEdit) -> Int? {
+            var list = before
+            extend(&list, to: 3)
+            _ = list.apply(edit)
+            return list.firstMismatch
+        }
+        #expect(mismatch(.remove(all[0].id)) == 0)
+        #expect(mismatch(.remove(all[1].id)) == 1)
+        #expect(mismatch(.insert([QueueItem("x")], after: all[1].id)) == 2)
+        #expect(mismatch(.remove(all[3].id)) == nil)
+        #expect(mismatch(.move(all[3].id, after: all[0].id)) == 1)
+        #expect(mismatch(.replace(all[2].id, with: QueueItem("x"))) == 2)
+    }
+
+    @Test func anEntryThatIsCutEndsThereAndIsFollowedByWhatTheListSaysBehindTheOneBefore() throws {
+        let all = ["a", "b", "c"].map { QueueItem($0) }
+        var list = try begun(all)
+        extend(&list, to: 3)
+        end(&list, 0, sound: 2, pictures: 2)
+        _ = list.apply(.move(all[1].id, after: all[2].id))
+        let serial = list.entries[1].serial
+        list.cut(serial, at: MediaTime(value: 5, timescale: 2))
+        #expect(list.firstMismatch == nil)
+        extend(&list, to: 4)
+        #expect(list.entries.map(\.item) == [all[0], all[1], all[2], all[1]])
+        #expect(list.entries[2].begin == MediaTime(value: 5, timescale: 2))
+    }
+
+    @Test func anotherFollowingKeepsThePresentItemAndWhatHasBegunMeanwhile() throws {
+        let all = ["a", "b", "c"].map { QueueItem($0) }
+        var list = try begun([all[0]])
+        list.setFollowing([all[1], all[2]])
+        #expect(list.items == all)
+        extend(&list, to: 2)
+        list.advance()
+        list.noteBarren(all[2].id)
+        list.setFollowing([all[1], all[2]])
+        #expect(list.items == [all[1], all[2]])
+        #expect(list.successor(of: list.entries[0]) == nil, "what failed is not tried again")
+        // The same while the first is not open yet.
+        var waiting = PlaybackList()
+        _ = waiting.apply(.append([all[0]]))
+        waiting.await(waiting.firstTurn())
+        waiting.setFollowing([all[1]])
+        #expect(waiting.items == [all[0], all[1]])
+    }
+
+    @Test func whatHoldsNothingIsNotTriedForEver() throws {
+        let all = ["a", "b"].map { QueueItem($0) }
+        var list = PlaybackList()
+        _ = list.apply(.append(all))
+        _ = list.apply(.loop(item: .forever, list: .forever))
+        list.noteBarren(all[0].id)
+        list.noteBarren(all[1].id)
+        #expect(list.firstTurn() == nil)
+        #expect(list.successor(of: PlaybackList.Turn(item: all[0])) == nil)
+    }
+
+    /// Whatever is edited and played in whatever order: what is laid out is what the list says, without a hole.
+    @Test(arguments: 0..<40 as Range<UInt64>) func editsInAnyOrderLeaveALineWithoutAHole(seed: UInt64) throws {
+        var dice = Dice(seed: seed)
+        var list = try begun((0..<4).map { QueueItem("\($0)") })
+        for step in 0..<60 {
+            let all = list.items
+            let one = all.isEmpty ? nil : all[dice.roll(all.count)].id
+            let other = all.isEmpty ? nil : all[dice.roll(all.count)].id
+            switch dice.roll(8) {
+            case 0: if all.count > 2, let one { _ = list.apply(.remove(one)) }
+            case 1: if let one { _ = list.apply(.move(one, after: other)) }
+            case 2: if let one { _ = list.apply(.replace(one, with: QueueItem("r\(step)"))) }
+            case 3: _ = list.apply(.loop(item: .times(dice.roll(2)), list: .times(dice.roll(2))))
+            case 4: list.setFollowing([QueueItem("f\(step)"), QueueItem("g\(step)")])
+            case 5, 6: _ = list.apply(.insert([QueueItem("i\(step)")], after: other))
+            default: list.advance()
+            }
+            // As the engine does it.
+            while let index = list.firstMismatch {
+                let entry = list.entries[index]
+                if index > 0, dice.roll(2) == 0 || entry.begin == nil {
+                    list.truncate(after: list.entries[index - 1].serial)
+                } else if let begin = entry.begin {
+                    list.cut(entry.serial, at: begin + MediaTime(value: 1, timescale: 2))
+                }
+            }
+            extend(&list, to: 4)
+            for index in list.entries.indices { end(&list, index, sound: 1 + Int64(dice.roll(3)), pictures: 2) }
+            #expect(list.firstMismatch == nil)
+            for (before, entry) in zip(list.entries, list.entries.dropFirst()) {
+                #expect(entry.begin == before.joint)
+                #expect(entry.serial > before.serial)
+            }
+            let ids = list.items.map(\.id)
+            #expect(Set(ids).count == ids.count)
+        }
+    }
+}
