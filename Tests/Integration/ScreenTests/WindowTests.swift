@@ -92,12 +92,11 @@ struct WindowTests {
     @Test func aHiddenWindowTakesPicturesAndShowsTheLatestWhenItIsBack() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360")
-        try probe.tell("title hideaway")
         try probe.tell("picture 640x360")
-        try display.run("xdotool", "search", "--sync", "--name", "hideaway", "windowunmap", "--sync")
+        try display.run("xdotool", "search", "--class", "screen-probe", "windowunmap", "--sync")
         try probe.waitForInput("visible(false)")
         #expect(try probe.tell("picture 320x360")["shown"] == "2")
-        try display.run("xdotool", "search", "--name", "hideaway", "windowmap")
+        try display.run("xdotool", "search", "--class", "screen-probe", "windowmap")
         try probe.waitForInput("visible(true)")
         try eventually("the second picture") { try display.picture().lit == [160, 0, 480, 360] }
     }
