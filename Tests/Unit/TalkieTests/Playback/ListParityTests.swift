@@ -1,0 +1,86 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import Talkie
+@testable import TalkieTestKit
+
+/// Whatever a player of one film can, a list can.
+@Suite struct ListParityTests {
+    private func queue(_ addresses: [String], _ options: PlayerOptions = PlayerOptions()) -> VirtualQueue {
+        let queue = VirtualQueue(options, decodesAhead: false)
+        queue.core.apply(.append(addresses.map { QueueItem($0) }))
+        queue.core.play()
+        return queue
+    }
+
+    private let films = ["1/16000/25:1/50", "2/16000/25:1/50", "3/16000/25:1/50"]
+
+    @Test func aListGoesOnAfterASuspensionFromWhereItStood() {
+        let queue = queue(films)
+        queue.run(for: .seconds(3))
+        let before = queue.synchronizer.currentTime
+        queue.clock.suspend(for: .seconds(3600))
+        queue.run(for: .milliseconds(100))
+        #expect(queue.core.state.phase == .buffering)
+        #expect((queue.synchronizer.currentTime - before).duration < .milliseconds(60))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49", "3:0...49"])
+        #expect(queue.dropped == 0)
+    }
+
+    @Test func aListFollowsTheClockOfASpeakerThatCannotBeMoved() throws {
+        let queue = queue(["1/80000", "2/80000", "3/80000"])
+        let line = Lock<TimebaseSegment?>(nil)
+        let clock = queue.clock
+        queue.card.held = {
+            line.withLock { line in
+                guard var held = line else { return nil }
+                held.mediaAnchor = held.mediaTime(at: clock.now)
+                held.hostAnchor = clock.now
+                return held
+            }
+        }
+        queue.run(for: .seconds(3))
+        let start = try #require(queue.synchronizer.timebase.snapshot.segment(at: clock.now).hostInstant(of: .zero))
+        let held = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1 + 50e-6, speed: 1)
+        line.withLock { $0 = held }
+        queue.run(for: .seconds(22))
+        let away = queue.synchronizer.currentTime - held.mediaTime(at: clock.now)
+        #expect(abs(away.duration.inMilliseconds) < 0.1)
+        #expect(queue.synchronizer.timebase.rate != 1)
+        #expect(queue.core.current?.item.address == "3/80000")
+    }
+
+    @Test func aListBeginsAnewAtAJointBeforeAnOutputsCountersHaveGoneTooFar() {
+        let queue = queue(films)
+        queue.card.longestRun = .seconds(3)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let said = queue.stretches
+        #expect(said.prefix(2).map(\.description) == ["1:0..<16000", "2:0..<16000"])
+        #expect(said.last?.description == "3:0..<16000")
+        // The joint is passed before it is noticed: a few milliseconds of the third are heard twice.
+        #expect(said.dropFirst(2).dropLast().allSatisfy { $0.sound == 3 && $0.frames.count < 80 })
+        #expect(queue.holes == 1, "behind the second item, and nowhere else")
+    }
+
+    @Test func aListChangesItsSpeedWithoutLosingAPicture() {
+        let queue = queue(films)
+        queue.run(for: .seconds(1))
+        queue.core.setSpeed(1.5)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49", "3:0...49"])
+        #expect(queue.dropped == 0)
+    }
+
+    @Test func delaysOfAListMoveItsSoundAndNotItsPictures() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .milliseconds(120)
+        options.calibration = .milliseconds(-20)
+        let queue = queue(films, options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        let sound = try #require(queue.stretches.first { $0.sound == 2 })
+        #expect(abs((sound.at - second.target).inMilliseconds - 100) < 1)
+    }
+}
