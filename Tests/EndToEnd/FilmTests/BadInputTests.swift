@@ -60,7 +60,7 @@ import Testing
             "spoiled-" + name, whole.prefix(kept) + Data(repeating: byte, count: whole.count - kept))
     }
 
-    @Test(arguments: [("a.flac", 0.1, 0), ("h264-opus.mkv", 0.3, 255)] as [(String, Double, UInt8)])
+    @Test(arguments: [("a.flac", 0.1, 0), ("h264-opus.mkv", 0.25, 255)] as [(String, Double, UInt8)])
     func aFilmOfWhichNothingCanBeDecodedIsRefused(name: String, share: Double, byte: UInt8) throws {
         expectOneSentence(try play([try spoiled(name, from: share, with: byte)], atMost: 20), status: 66)
     }

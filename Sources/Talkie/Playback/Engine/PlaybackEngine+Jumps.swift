@@ -48,7 +48,6 @@ extension PlaybackEngine {
 
     func continueJump() {
         guard var jump else { return }
-        if hasNothingCome(for: jump) { return giveUpFilm() }
         let pictureReady = isPictureReady(for: jump)
         if jump.soundFollowsPicture {
             guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
@@ -61,6 +60,8 @@ extension PlaybackEngine {
             audio?.seek(to: jump.target, aim: .exact, serial: jump.serial)
         }
         let soundReady = isSoundReady(for: jump)
+        // After both were looked at: what was read to its end meanwhile must not start.
+        if hasNothingCome(for: jump) { return giveUpFilm() }
         // Sound that does not come within eight seconds is joined later rather than waited for.
         let patience = parts.clock.now - jump.began < .seconds(8)
         let mayGoWithoutSound = options.startPolicy == .picture || !patience
@@ -109,8 +110,9 @@ extension PlaybackEngine {
         let pipeline = audio.status
         guard pipeline.seekSerial == jump.serial else { return false }
         let status = renderer.status
-        // Also where there is no sound at all.
-        if status.hasFailed || (status.isDrained && status.acceptedUntil == nil) { return true }
+        if status.hasFailed { return true }
+        // Where there is no sound at all, the pipeline, too, must say that it is over: then the film is judged as a whole.
+        if status.isDrained, status.acceptedUntil == nil { return hasBeenRead(audio, .sound, for: jump) }
         guard status.isReadyToStart else { return false }
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }

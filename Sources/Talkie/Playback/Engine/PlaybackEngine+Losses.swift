@@ -52,7 +52,7 @@ extension PlaybackEngine {
         return tracks > 0
     }
 
-    private func hasBeenRead(_ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, for jump: Jump) -> Bool {
+    func hasBeenRead(_ pipeline: TrackPipeline, _ walker: SharedPlaybackList.Walker, for jump: Jump) -> Bool {
         let status = pipeline.status
         guard status.seekSerial == jump.serial, let entry = current else { return false }
         return status.hasEnded || shared.isWaiting(walker) || shared.hasEntered(entry.serial + 1, walker)
