@@ -24,7 +24,11 @@ extension PlaybackEngine {
     func keepStart() {
         guard startMonitor.isWatching else { return }
         guard state.phase == .playing, let renderer, !soundIsLost else { return startMonitor.end() }
-        switch startMonitor.verdict(synchronizer.timebase.snapshot, renderer.status, now: parts.clock.now) {
+        let status = renderer.status
+        let verdict = startMonitor.verdict(
+            synchronizer.timebase.snapshot, isReady: status.isReadyToStart, earliest: status.earliestStart,
+            now: parts.clock.now)
+        switch verdict {
         case .leave: break
         case .hold(let moment): hold(at: moment)
         case .putOff(let moment):
