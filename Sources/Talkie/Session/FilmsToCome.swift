@@ -17,6 +17,8 @@ struct FilmsToCome {
     private var entries: [Entry] = []
     /// The same for the film that plays.
     private var passed = 0
+    /// The newest films that are not to come any more. The player may have tried them before it heard so.
+    private var forgotten: [QueueItem] = []
 
     var items: [QueueItem] { entries.map(\.item) }
 
@@ -24,6 +26,7 @@ struct FilmsToCome {
     mutating func removeAll() {
         entries = []
         passed = 0
+        forgotten = []
     }
 
     /// Thinks out what follows, as far as it is not known.
@@ -58,6 +61,7 @@ struct FilmsToCome {
         for later in entries.indices.dropFirst(index) {
             let before = later == 0 ? base(queue) : entries[later - 1].base
             guard let next = before.next, next.number == entries[later].queue.number, next.pause == .zero else {
+                forgotten = (forgotten + entries[later...].map(\.item)).suffix(4 * Self.count)
                 entries.removeSubrange(later...)
                 break
             }
@@ -65,6 +69,9 @@ struct FilmsToCome {
         }
         return true
     }
+
+    /// Whether a film was to come and is not any more: what becomes of it is no news.
+    func hasForgotten(_ item: QueueItem) -> Bool { forgotten.contains(item) }
 
     /// The list from which to go on when the current film has ended, or could not be played, and nothing has followed it.
     func rest(of queue: PlayQueue) -> PlayQueue { queue.passing(passed) }

@@ -193,8 +193,8 @@ final class SessionDirector: @unchecked Sendable {
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.loop(at: moment, origin: stage.player.state.lineOffset))
         case .failed(let item, let failure):
-            guard opensUnderWay == 0 else { return }
-            // One that is not known as to come is the film that was opened.
+            guard opensUnderWay == 0, !toCome.hasForgotten(item) else { return }
+            // One that never was to come is the film that was opened.
             let isToCome = toCome.failed(item, behind: queue)
             tell(failure)
             if isToCome { announceFilms() }

@@ -88,4 +88,22 @@ import Testing
         list.noteBegun()
         #expect(list.pause == .zero && list.next?.pause == .zero)
     }
+
+    @Test func filmsThatArePassedOverBeforeThePlayerHearsOfItAreForgotten() {
+        var films = FilmsToCome()
+        let list = queue("a", "b", loop: .forever)
+        films.fill(behind: list)
+        let laidOut = films.items
+        // The rest of this pass, and all of the next: behind that there is a pause.
+        for item in laidOut[..<3] {
+            let isKnown = films.failed(item, behind: list)
+            #expect(isKnown)
+            #expect(!films.hasForgotten(item))
+        }
+        #expect(films.items.isEmpty)
+        // The player was told of these, and may fail at them before it is told otherwise.
+        #expect(laidOut.count > 3 && laidOut[3...].allSatisfy { films.hasForgotten($0) })
+        films.removeAll()
+        #expect(!laidOut.contains { films.hasForgotten($0) })
+    }
 }
