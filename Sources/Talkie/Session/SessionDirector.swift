@@ -215,10 +215,12 @@ final class SessionDirector: @unchecked Sendable {
             noteScreen()
         case .ended: goOn()
         case .failed:
-            let failure =
-                stage.player.state.failure
-                ?? PlayerFailure(exitStatus: ExitStatus.failed, message: "the film cannot be played")
-            fail(failure)
+            let state = stage.player.state
+            // The player was about to begin a film that is not to come any more.
+            if let item = state.current, toCome.hasForgotten(item) { return goOn() }
+            fail(
+                state.failure
+                    ?? PlayerFailure(exitStatus: ExitStatus.failed, message: "the film cannot be played"))
         case .idle, .opening, .paused: break
         }
     }

@@ -18,6 +18,10 @@ extension PlaybackEngine {
         var loopAgain: Retry?
         /// The entry that was given up last: those laid out before it prove nothing about the file.
         var lastLost = 0
+        /// What could not be opened since a film has begun, by address, and when it is tried again.
+        var failures: [String: Retry] = [:]
+        /// An item waits for that moment.
+        var nextAttempt: HostInstant?
     }
 
     /// So long before its beginning a film's first pictures are decoded, which costs the memory of a decoder.
@@ -114,8 +118,15 @@ extension PlaybackEngine {
     // MARK: Opening
 
     /// Has an item opened; one that was being opened before is given up.
+    ///
+    /// What has failed since a film last began is opened after a pause only, and every turn asks again: a list that repeats films
+    /// which cannot be opened must not spin before its owner can change it.
     func prefetch(_ item: QueueItem) {
         forgetAhead()
+        if let again = ahead.failures[item.address], parts.clock.now < again.notBefore {
+            ahead.nextAttempt = again.notBefore
+            return
+        }
         let fresh = PrefetchedItem(item)
         ahead.item = fresh
         prefetcher.open(fresh) { [mailbox] in mailbox.signal.raise() }
@@ -153,7 +164,7 @@ extension PlaybackEngine {
     /// Gives up on an item that is being opened for later.
     func forgetAhead() {
         if case .success? = ahead.item?.outcome {} else { ahead.item?.cancellation.cancel() }
-        ahead.item = nil
+        (ahead.item, ahead.nextAttempt) = (nil, nil)
     }
 
     /// What is laid out begins anew.

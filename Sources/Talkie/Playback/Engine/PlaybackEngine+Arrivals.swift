@@ -11,7 +11,7 @@ extension PlaybackEngine {
             _ = list.apply(.removeAll)
             _ = list.apply(.append([item]))
         }
-        (hasBegun, returning, ahead.loopAgain) = (false, nil, nil)
+        (hasBegun, returning, ahead.loopAgain, ahead.failures) = (false, nil, nil, [:])
         begin(with: PlaybackList.Turn(item: item))
     }
 
@@ -33,9 +33,12 @@ extension PlaybackEngine {
 
     /// Begins with the awaited item, when it has been opened.
     func continueArrival() {
-        guard let turn = list.awaited, let arriving = ahead.item, arriving.item == turn.item,
-            let outcome = arriving.outcome
-        else { return }
+        guard let turn = list.awaited else { return }
+        if ahead.nextAttempt != nil {
+            prefetch(turn.item)
+            mailbox.opening.withLock { $0 = ahead.item?.cancellation }
+        }
+        guard let arriving = ahead.item, arriving.item == turn.item, let outcome = arriving.outcome else { return }
         ahead.item = nil
         let media: PrefetchedMedia
         switch outcome {
@@ -71,6 +74,7 @@ extension PlaybackEngine {
     /// An item cannot be played, and is not tried again.
     func refuse(_ item: QueueItem, _ failure: PlayerFailure) {
         shared.update { $0.noteBarren(item.id) }
+        ahead.failures[item.address] = .later(ahead.failures[item.address], from: parts.clock.now)
         // That vanished films are still away is no news.
         if returning == nil { news(.failed(item, failure)) }
     }

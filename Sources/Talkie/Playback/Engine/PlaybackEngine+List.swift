@@ -46,6 +46,8 @@ extension PlaybackEngine {
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
             return seek(to: position, exact: true)
         }
+        // Whoever wants just this one does not wait.
+        ahead.failures = [:]
         begin(with: turn, at: max(.zero, position))
     }
 

@@ -92,6 +92,8 @@ extension PlaybackEngine {
     func tryReturn() {
         guard isAway, let returning, parts.clock.now >= returning.notBefore else { return }
         isAway = false
+        // The pause is over.
+        ahead.failures = [:]
         shared.update { $0.forgive() }
         let list = list
         let again = absent.flatMap { turn in list.loopItem == .forever ? list.firstTurn(turn.item.id) : nil }
@@ -102,6 +104,7 @@ extension PlaybackEngine {
     /// A film plays: those that failed may be tried again.
     func noteReturn() {
         returning = nil
+        ahead.failures = [:]
         if let entry = current { shared.update { $0.noteGiven(entry.item.id) } }
     }
 

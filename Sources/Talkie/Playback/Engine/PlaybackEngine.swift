@@ -138,6 +138,7 @@ final class PlaybackEngine {
         if stepsLeft != 0 { return .milliseconds(10) }
         if jump != nil { return .milliseconds(50) }
         if isAway, let returning { return max(.milliseconds(1), returning.notBefore - parts.clock.now) }
+        if let next = ahead.nextAttempt, list.awaited != nil { return max(.milliseconds(1), next - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
         if startMonitor.isWatching { return .milliseconds(20) }
         let now = synchronizer.currentTime
