@@ -117,7 +117,7 @@ extension RenderSynchronizer {
             completion?(false)
             return
         }
-        if let time, time > currentTime {
+        if let time, time > currentTime() {
             observation.addAlarm(at: time, startsThread: runsByItself) { [weak self] in self?.remove(removal: id) }
         } else {
             remove(removal: id)

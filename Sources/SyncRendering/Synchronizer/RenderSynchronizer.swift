@@ -70,7 +70,7 @@ public final class RenderSynchronizer: Sendable {
     public var stopLead: Duration { followers.withLock { $0.reduce(.zero) { max($0, $1.stopLead) } } }
 
     /// The film moment perceived now.
-    public var currentTime: MediaTime { timebase.currentTime }
+    public func currentTime() -> MediaTime { timebase.currentTime }
 
     /// The rate in force now, as it was commanded.
     public var rate: Double { timebase.snapshot.segment(at: clock.now).speed }

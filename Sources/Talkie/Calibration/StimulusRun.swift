@@ -80,7 +80,7 @@ final class StimulusRun {
         while HostInstant.now < end, !isOver() {
             guard interruption.status == nil else { return nil }
             try turn()
-            let moment = synchronizer.currentTime
+            let moment = synchronizer.currentTime()
             progress(.events(plan.events.count { $0.time < moment }, start: start))
         }
         sinks = outputs.map { ($0 as? SoundCard)?.sink }

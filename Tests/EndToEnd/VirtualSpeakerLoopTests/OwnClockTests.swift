@@ -151,7 +151,7 @@ extension LoopTests {
             let begun = cinema.run(for: .seconds(20)) { !receiver.record.spans.isEmpty }
             try #require(begun, "\(speaker.failure?.message ?? "") \(receiver.record.events.suffix(6))")
             cinema.run(for: .seconds(1))
-            let first = synchronizer.currentTime.seconds
+            let first = synchronizer.currentTime().seconds
             var errors: [Double] = []
             for second in 0..<8 {
                 cinema.run(for: .seconds(1))
@@ -182,7 +182,7 @@ extension LoopTests {
             _ = cinema.start()
             let begun = cinema.run(for: .seconds(20)) { receivers.allSatisfy { !$0.record.spans.isEmpty } }
             try #require(begun, "\(receivers.map { $0.record.events.suffix(6) })")
-            let first = synchronizer.currentTime.seconds + 0.5
+            let first = synchronizer.currentTime().seconds + 0.5
             cinema.run(for: .seconds(6))
             for (index, receiver) in receivers.enumerated() {
                 let errors = try [0.5, 2, 4].map {
@@ -223,7 +223,7 @@ extension LoopTests {
             }
             try #require(again)
             cinema.run(for: .seconds(3))
-            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             print("own clock that stepped: \(late) ms late afterwards")
             #expect(abs(late) < 1)
         }
@@ -239,7 +239,7 @@ extension LoopTests {
                 cinema.notes.contains { if case .clock(.stalled, _) = $0 { true } else { false } }
             }
             #expect(told)
-            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             #expect(abs(late) < 1)
         }
 
@@ -262,7 +262,7 @@ extension LoopTests {
             }
             try #require(isBack)
             cinema.run(for: .seconds(6))
-            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             #expect(abs(late) < 1)
         }
 
@@ -276,15 +276,15 @@ extension LoopTests {
             _ = cinema.start()
             try #require(cinema.run(for: .seconds(15)) { !receiver.record.spans.isEmpty })
             cinema.run(for: .seconds(2))
-            #expect(abs(try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))) < 1)
+            #expect(abs(try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))) < 1)
             clock.suspend(for: .seconds(20))
             // What the player does when it notices.
-            let place = synchronizer.currentTime
+            let place = synchronizer.currentTime()
             synchronizer.setRate(0, time: place)
             cinema.run(for: .milliseconds(250))
             synchronizer.setRate(1, time: place, atHostTime: .now.advanced(by: synchronizer.startLead))
             cinema.run(for: .seconds(4))
-            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime.seconds - 0.5))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             print("after a suspension, \(route): \(late) ms late")
             #expect(abs(late) < 1)
         }

@@ -76,7 +76,7 @@ extension LoopTests {
             let line = synchronizer.timebase.snapshot.segment(at: clock.now)
             var errors: [Double] = []
             for second in [1.0, 2, 3] {
-                let film = synchronizer.currentTime + MediaTime(value: Int64(second * 0.5 * 44100), timescale: 44100)
+                let film = synchronizer.currentTime() + MediaTime(value: Int64(second * 0.5 * 44100), timescale: 44100)
                 let frame = anchor.position.advanced(byFrames: (film - begin).rescaled(to: 44100))
                 let due = clock.machineInstant(of: try #require(line.hostInstant(of: film)))
                 let heard = receiver.record.wait(until: HostInstant.now.advanced(by: .seconds(3))) {

@@ -62,7 +62,7 @@ extension RouteContract {
         if !isDeep {
             #expect(requests.calls > before, "\(route.name): it was not asked while it played")
             let reached = try #require(renderer.status.enqueuedUntil).seconds
-            #expect(route.promises.depth.contains(reached - synchronizer.currentTime.seconds + 0.5))
+            #expect(route.promises.depth.contains(reached - synchronizer.currentTime().seconds + 0.5))
         }
         renderer.stopRequestingMediaData()
         let last = requests.calls

@@ -63,7 +63,7 @@ import Testing
             guard beat % 8 == 0, synchronizer.rate > 0 else { continue }
             // The truth: the speaker's own clock, and what it was told once.
             let heard = told.media.advanced(by: told.moment.duration(to: foreign.time(at: clock.now)))
-            let seen = synchronizer.currentTime
+            let seen = synchronizer.currentTime()
             run.errors.append(Double((seen - heard).nanoseconds) / 1e3)
             let ours = beside.media.advanced(by: beside.moment.duration(to: served.instant(at: clock.now)))
             run.boundaryErrors.append(Double((seen - ours).nanoseconds) / 1e3)

@@ -102,7 +102,7 @@ private final class FlushRig {
         rig.enqueue(1, 1..<192_000)
         start()
         run(for: .milliseconds(1013))
-        let from = rig.synchronizer.currentTime.rescaled(to: 48000) + lead * 48 + 7
+        let from = rig.synchronizer.currentTime().rescaled(to: 48000) + lead * 48 + 7
         rig.flush(from: from)
         run(for: .milliseconds(30))
         #expect(rig.result == .flushed(from: rig.time(from)))
@@ -120,7 +120,7 @@ private final class FlushRig {
         rig.enqueue(1, 1..<192_000)
         start()
         run(for: .milliseconds(1000))
-        rig.flush(from: rig.synchronizer.currentTime.rescaled(to: 48000) + 48 * 20)
+        rig.flush(from: rig.synchronizer.currentTime().rescaled(to: 48000) + 48 * 20)
         run(for: .milliseconds(30))
         guard case .refused(let lead?) = rig.result else {
             Issue.record("\(String(describing: rig.result))")
@@ -131,7 +131,7 @@ private final class FlushRig {
         #expect(stretches.count == 1)
         #expect(try #require(stretches.first).frames.upperBound > 160_000)
         // What it said is enough is enough.
-        let enough = rig.synchronizer.currentTime.rescaled(to: 48000) + Int64(lead.inSeconds * 48000) + 48
+        let enough = rig.synchronizer.currentTime().rescaled(to: 48000) + Int64(lead.inSeconds * 48000) + 48
         rig.enqueue(1, 192_000..<400_000)
         rig.flush(from: enough)
         run(for: .milliseconds(30))
@@ -145,7 +145,7 @@ private final class FlushRig {
             test.rig.enqueue(1, 1..<96_000)
             test.start()
             test.run(for: .milliseconds(500 + lead % 21))
-            let from = test.rig.synchronizer.currentTime.rescaled(to: 48000) + lead * 48
+            let from = test.rig.synchronizer.currentTime().rescaled(to: 48000) + lead * 48
             test.rig.flush(from: from)
             test.run(for: .milliseconds(30))
             if case .flushed = test.rig.result {
@@ -169,7 +169,7 @@ private final class FlushRig {
         run(for: .milliseconds(200))
         var expected: [Int64] = []
         for sound in 2...6 {
-            let from = rig.synchronizer.currentTime.rescaled(to: 48000) + 48 * 400 + Int64(sound)
+            let from = rig.synchronizer.currentTime().rescaled(to: 48000) + 48 * 400 + Int64(sound)
             rig.flush(from: from)
             run(for: .milliseconds(25))
             #expect(rig.result == .flushed(from: rig.time(from)))

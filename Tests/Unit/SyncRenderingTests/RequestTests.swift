@@ -29,7 +29,7 @@ import Testing
             stage.clock.advance(by: .seconds(1))
             stage.settle()
             let until = try #require(stage.renderer.status.enqueuedUntil)
-            least = min(least, (until - stage.synchronizer.currentTime).seconds)
+            least = min(least, (until - stage.synchronizer.currentTime()).seconds)
         }
         #expect(least >= 240)
         let packets = output.state.withLock { $0.packets }
@@ -50,7 +50,7 @@ import Testing
         stage.feed(from: stage.sound)
         stage.settle()
         func ahead() throws -> Double {
-            (try #require(stage.renderer.status.enqueuedUntil) - stage.synchronizer.currentTime).seconds
+            (try #require(stage.renderer.status.enqueuedUntil) - stage.synchronizer.currentTime()).seconds
         }
         #expect(try (1..<3).contains(ahead()))
         stage.renderer.setOutput(output(120))

@@ -25,12 +25,12 @@ import Testing
     func aChangeOfSpeedIsHeardInPlaceWithinSixTenthsOfASecond(_ speed: Double) throws {
         let stage = try playing()
         let changed = stage.clock.now
-        let before = stage.synchronizer.currentTime
+        let before = stage.synchronizer.currentTime()
         stage.synchronizer.setRate(speed)
         stage.run(for: .seconds(4))
         #expect(stage.synchronizer.rate == speed)
         // Film never stood still.
-        let passed = (stage.synchronizer.currentTime - before).seconds
+        let passed = (stage.synchronizer.currentTime() - before).seconds
         #expect(abs(passed - 4 * speed) < 0.2)
         #expect(longestHole(stage, from: changed) < 0.6)
         let settled = changed.advanced(by: .milliseconds(600))
@@ -59,7 +59,7 @@ import Testing
     @Test func aSlewedTimebaseIsNoChangeOfSpeed() throws {
         let stage = try playing()
         let now = stage.clock.now
-        stage.synchronizer.setRate(1.0001, time: stage.synchronizer.currentTime, atHostTime: now)
+        stage.synchronizer.setRate(1.0001, time: stage.synchronizer.currentTime(), atHostTime: now)
         stage.run(for: .seconds(2))
         #expect(stage.renderer.state.withLock { $0.speed } == 1)
         #expect(longestHole(stage, from: now) < 0.01)
@@ -81,7 +81,7 @@ import Testing
     @Test func anotherRouteGoesOnWhereTheFilmIsWithoutAnythingEnqueuedAgain() throws {
         let stage = try playing()
         let count = stage.renderer.enqueueCount
-        let heardBefore = stage.synchronizer.currentTime.seconds
+        let heardBefore = stage.synchronizer.currentTime().seconds
         let output = RecordingOutput(
             capacity: 1_000_000, desiredDepth: .milliseconds(300), sampleRate: VirtualStage.rate)
         stage.renderer.setOutput(output)
@@ -125,7 +125,7 @@ import Testing
     @Test func aChangeOfSpeedBringsNothingBackThatWasFlushed() throws {
         let stage = try playing()
         stage.renderer.stopRequestingMediaData()
-        let end = stage.synchronizer.currentTime.advanced(by: .milliseconds(800))
+        let end = stage.synchronizer.currentTime().advanced(by: .milliseconds(800))
         let answer = Lock<PartialFlushResult?>(nil)
         stage.renderer.flush(fromSourceTime: end) { result in answer.withLock { $0 = result } }
         stage.run(for: .milliseconds(50))

@@ -18,7 +18,7 @@ import Testing
         synchronizer.setRate(1, time: .zero)
         clock.advance(by: .seconds(10))
         let before = synchronizer.timebase.snapshot
-        #expect(synchronizer.steer(toward: line(synchronizer.currentTime, 1.00005)) == .zero)
+        #expect(synchronizer.steer(toward: line(synchronizer.currentTime(), 1.00005)) == .zero)
         let after = synchronizer.timebase.snapshot
         #expect(after.generation == before.generation)
         #expect(after.mediaTime(at: clock.now) == before.mediaTime(at: clock.now))
@@ -67,7 +67,7 @@ import Testing
         rig.card.run(for: .seconds(3))
         _ = rig.taken()
         let held = TimebaseSegment(
-            mediaAnchor: rig.synchronizer.currentTime, hostAnchor: rig.clock.now, rate: 1.00008, speed: 1)
+            mediaAnchor: rig.synchronizer.currentTime(), hostAnchor: rig.clock.now, rate: 1.00008, speed: 1)
         var worst = 0.0
         for _ in 0..<200 {
             rig.synchronizer.steer(toward: held)

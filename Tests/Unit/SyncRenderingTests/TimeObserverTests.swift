@@ -192,7 +192,7 @@ import Testing
         #expect(bad.failure is Mishap)
         #expect(log.count == 4)
         #expect(good.failure == nil)
-        #expect(synchronizer.currentTime == millisecond(3500))
+        #expect(synchronizer.currentTime() == millisecond(3500))
     }
 
     @Test func anObserverMayCommandAddAndRemoveFromInsideItsCall() {

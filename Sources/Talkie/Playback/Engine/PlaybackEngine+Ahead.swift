@@ -69,7 +69,7 @@ extension PlaybackEngine {
     private func isInTime(behind last: PlaybackList.Entry) -> Bool {
         guard state.phase == .playing, jump == nil, let joint = last.joint else { return true }
         let lead = max(synchronizer.startLead, renderer?.partialFlushLead ?? .zero) + Self.handingOver
-        return (joint - synchronizer.currentTime).duration > lead * speed
+        return (joint - synchronizer.currentTime()).duration > lead * speed
     }
 
     /// Whether the end of what is laid out is near, for the playhead or for the sound that is read ahead of it.
@@ -77,7 +77,7 @@ extension PlaybackEngine {
         guard entry.offset != nil else { return false }
         // Where nobody says how long it lasts, the end of its sound is the first that is known.
         guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
-        var reach = synchronizer.currentTime
+        var reach = synchronizer.currentTime()
         if let until = renderer?.status.enqueuedUntil { reach = max(reach, until) }
         return (end - reach).duration < options.readAhead
     }
@@ -184,7 +184,7 @@ extension PlaybackEngine {
         else { return }
         let next = entries[index + 1]
         guard let track = next.videoTrack, ahead.pictures != next.serial, let begin = next.begin,
-            (begin - synchronizer.currentTime).duration < Self.picturesLead
+            (begin - synchronizer.currentTime()).duration < Self.picturesLead
         else { return }
         ahead.pictures = next.serial
         prefetcher.makePictures(of: next.media, track, from: next.start) { [mailbox] result in
@@ -211,7 +211,7 @@ extension PlaybackEngine {
     private func giveOutTails() {
         guard state.phase == .playing, jump == nil else { return }
         if shared.isWaiting(.sound), let renderer, !renderer.status.isDrained,
-            let until = renderer.status.enqueuedUntil, (until - synchronizer.currentTime).duration < Self.tailLead
+            let until = renderer.status.enqueuedUntil, (until - synchronizer.currentTime()).duration < Self.tailLead
         {
             shared.end(.sound)
             audio?.wake()

@@ -142,7 +142,7 @@ extension PlaybackEngine {
         guard jump == nil, state.phase == .playing || state.phase == .paused else { return }
         while true {
             let entries = list.entries
-            guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime >= begin else { return }
+            guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime() >= begin else { return }
             let next = entries[1]
             // What leads the film is reading it.
             guard shared.hasEntered(next.serial, audio != nil && !soundIsLost ? .sound : .picture) else { return }
@@ -172,7 +172,7 @@ extension PlaybackEngine {
     func announce(isJoined: Bool) {
         guard let entry = current, entry.serial != announced else { return }
         announced = entry.serial
-        let begin = entry.begin ?? synchronizer.currentTime
+        let begin = entry.begin ?? synchronizer.currentTime()
         if entry.isLoop {
             if entry.serial > ahead.lastLost { ahead.loopAgain = nil }
             news(.looped(at: begin))

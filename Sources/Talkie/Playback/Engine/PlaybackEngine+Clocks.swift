@@ -34,7 +34,7 @@ extension PlaybackEngine {
         if jump != nil {
             jump?.began = now
         } else if state.phase == .playing {
-            hold(at: synchronizer.currentTime)
+            hold(at: synchronizer.currentTime())
         }
         jump?.notBefore = now.advanced(by: Self.noticeTime)
     }

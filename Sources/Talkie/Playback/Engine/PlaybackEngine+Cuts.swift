@@ -45,7 +45,7 @@ extension PlaybackEngine {
             ahead.pictures = nil
             return reconcile()
         }
-        if state.phase == .playing, (joint - synchronizer.currentTime).duration < Self.leastLead {
+        if state.phase == .playing, (joint - synchronizer.currentTime()).duration < Self.leastLead {
             return cutLate(unwanted, lead: renderer?.partialFlushLead ?? .zero)
         }
         start(unwanted, keeping: kept.serial, until: joint)
@@ -67,7 +67,7 @@ extension PlaybackEngine {
             return reconcile()
         }
         let attempts = before.map { $0.attempts + 1 } ?? 0
-        let now = synchronizer.currentTime
+        let now = synchronizer.currentTime()
         var time = now
         if state.phase == .playing { time = time.advanced(by: (lead + Self.lateMargin * (attempts + 1)) * speed) }
         if time <= begin, index > 0 {
@@ -142,7 +142,7 @@ extension PlaybackEngine {
         guard var cut else { return }
         let (kept, time) = (cut.kept, cut.time)
         if cut.isLate {
-            let heard = time - max(cut.unwanted.begin ?? time, synchronizer.currentTime)
+            let heard = time - max(cut.unwanted.begin ?? time, synchronizer.currentTime())
             outcome = .late(max(.zero, heard.duration))
             shared.update { $0.cut(kept, at: time) }
         } else {

@@ -44,7 +44,7 @@ extension PlaybackEngine {
     }
 
     /// The moment of the film that is perceived now, or where a jump under way leads.
-    var filmMoment: MediaTime { max(.zero, (jump?.target ?? synchronizer.currentTime) - state.lineOffset) }
+    var filmMoment: MediaTime { max(.zero, (jump?.target ?? synchronizer.currentTime()) - state.lineOffset) }
 
     func continueJump() {
         guard var jump else { return }

@@ -81,7 +81,7 @@ extension PlaybackEngine {
             return
         }
         // The one before is to be seen first.
-        guard !layer.awaitsFirst, next > synchronizer.currentTime else { return }
+        guard !layer.awaitsFirst, next > synchronizer.currentTime() else { return }
         stepsLeft -= 1
         synchronizer.setRate(0, time: next)
     }

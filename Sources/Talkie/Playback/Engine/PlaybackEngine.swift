@@ -141,7 +141,7 @@ final class PlaybackEngine {
         if let next = ahead.nextAttempt, list.awaited != nil { return max(.milliseconds(1), next - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
         if startMonitor.isWatching { return .milliseconds(20) }
-        let now = synchronizer.currentTime
+        let now = synchronizer.currentTime()
         // Read to its end, a film says where that is before it has been played out.
         let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
         let remaining = (end.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
@@ -211,10 +211,10 @@ final class PlaybackEngine {
             guard layer.isDrained else { return nil }
             if let shown = layer.shownEnd { end = max(end ?? shown, shown) }
         }
-        return end ?? synchronizer.currentTime
+        return end ?? synchronizer.currentTime()
     }
 
-    private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime >= $0 } ?? false }
+    private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime() >= $0 } ?? false }
 
     /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
     func reachEnd() {

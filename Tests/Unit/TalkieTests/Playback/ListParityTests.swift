@@ -19,11 +19,11 @@ import Testing
     @Test func aListGoesOnAfterASuspensionFromWhereItStood() {
         let queue = queue(films)
         queue.run(for: .seconds(3))
-        let before = queue.synchronizer.currentTime
+        let before = queue.synchronizer.currentTime()
         queue.clock.suspend(for: .seconds(3600))
         queue.run(for: .milliseconds(100))
         #expect(queue.core.state.phase == .buffering)
-        #expect((queue.synchronizer.currentTime - before).duration < .milliseconds(60))
+        #expect((queue.synchronizer.currentTime() - before).duration < .milliseconds(60))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["1:0...49", "2:0...49", "3:0...49"])
         #expect(queue.dropped == 0)
@@ -46,7 +46,7 @@ import Testing
         let held = TimebaseSegment(mediaAnchor: .zero, hostAnchor: start, rate: 1 + 50e-6, speed: 1)
         line.withLock { $0 = held }
         queue.run(for: .seconds(22))
-        let away = queue.synchronizer.currentTime - held.mediaTime(at: clock.now)
+        let away = queue.synchronizer.currentTime() - held.mediaTime(at: clock.now)
         #expect(abs(away.duration.inMilliseconds) < 0.1)
         #expect(queue.synchronizer.timebase.rate != 1)
         #expect(queue.core.current?.item.address == "3/80000")

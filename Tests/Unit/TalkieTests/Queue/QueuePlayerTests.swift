@@ -64,7 +64,7 @@ import Testing
         let queue = queue(all)
         // The second item has been handed over already.
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
-        while queue.synchronizer.currentTime.seconds < 1.72 { queue.run(for: .milliseconds(5)) }
+        while queue.synchronizer.currentTime().seconds < 1.72 { queue.run(for: .milliseconds(5)) }
         #expect(try #require(queue.state.handedUntil).seconds > 2.3)
         #expect(queue.edit(.remove(all[1].id)) == .seamless)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -92,7 +92,7 @@ import Testing
         let all = items(["1/16000", "2/16000", "3/8000"])
         let queue = queue(all)
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
-        while queue.synchronizer.currentTime.seconds < 1.97 { queue.run(for: .milliseconds(5)) }
+        while queue.synchronizer.currentTime().seconds < 1.97 { queue.run(for: .milliseconds(5)) }
         guard case .late = queue.edit(.remove(all[1].id)) else {
             Issue.record("30 ms are too little")
             return
@@ -120,7 +120,7 @@ import Testing
         let all = items(["1/16000", "2/16000", "3/8000"])
         let queue = queue(all)
         #expect(queue.run(untilPhase: .playing, atMost: .seconds(2)))
-        while queue.synchronizer.currentTime.seconds < 1.97 { queue.run(for: .milliseconds(5)) }
+        while queue.synchronizer.currentTime().seconds < 1.97 { queue.run(for: .milliseconds(5)) }
         _ = queue.edit(.move(all[1].id, after: all[2].id))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.stretches.map(\.sound) == [1, 2, 3, 2])
