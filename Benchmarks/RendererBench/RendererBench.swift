@@ -60,7 +60,7 @@ import TalkieTestKit
             if number == 4000 { result.begin() }
             if number < 4000 { renderer.enqueue(buffer) } else { result.time { renderer.enqueue(buffer) } }
             if number % 16 == 15 {
-                while renderer.status.acceptedUntil.map({ $0 < buffer.presentationTime ?? .zero }) ?? true {
+                while renderer.progress.acceptedUntil.map({ $0 < buffer.presentationTime ?? .zero }) ?? true {
                     HostInstant.now.advanced(by: .microseconds(50)).sleep()
                 }
                 synchronizer.setRate(0, time: buffer.presentationTime)

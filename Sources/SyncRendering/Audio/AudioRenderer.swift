@@ -21,8 +21,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         case outputFailed(OutputError)
     }
 
-    /// Where the renderer stands, read together.
-    public struct Status: Sendable {
+    /// How far the renderer is, read together.
+    public struct Progress: Sendable {
         /// Film time up to which the output has taken sound since the last flush.
         public var acceptedUntil: MediaTime?
         /// Film time up to which sound is enqueued.
@@ -69,7 +69,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var speed: Double = 1
         /// Nil leaves the output as its owner left it.
         var gain: Float?
-        var status = Status(
+        var status = Progress(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
         var stopping = false
@@ -228,7 +228,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         wake.raise()
     }
 
-    public var status: Status {
+    /// How far it is with what was enqueued. Any thread.
+    public var progress: Progress {
         state.withLock {
             var status = $0.status
             status.enqueuedUntil = $0.enqueuedUntil

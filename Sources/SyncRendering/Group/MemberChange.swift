@@ -195,7 +195,7 @@ final class MemberChange: @unchecked Sendable {
 
     /// Whether an output holds what a start at a film moment needs.
     private func isFull(_ feed: MemberFeed, _ moment: MediaTime) -> Bool {
-        let status = feed.renderer.status
+        let status = feed.renderer.progress
         if status.isDrained { return true }
         guard let until = status.acceptedUntil else { return false }
         return (until - moment).duration >= feed.member.preroll && feed.member.isReadyToStart

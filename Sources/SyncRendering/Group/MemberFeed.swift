@@ -120,7 +120,7 @@ final class MemberFeed: Sendable {
     private func hear(_ news: AudioRenderer.News) {
         switch news {
         case .progress:
-            if renderer.status.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
+            if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
             tellMove()
         case .readyForMoreMediaData: break
         case .cannotDecode(let error):

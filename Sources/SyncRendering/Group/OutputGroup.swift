@@ -145,7 +145,7 @@ public final class OutputGroup: AudioOutput {
         let most = open.map(\.member.preroll).max() ?? .zero
         var least: MediaTime?
         for feed in open {
-            guard let until = feed.renderer.status.acceptedUntil else { return nil }
+            guard let until = feed.renderer.progress.acceptedUntil else { return nil }
             // A card that takes less than a speaker needs is no less ready than the speaker.
             let reached = settled ? until : until.advanced(by: most - feed.member.preroll)
             least = min(least ?? reached, reached)
@@ -165,7 +165,7 @@ public final class OutputGroup: AudioOutput {
     /// That of the member that can go on least long.
     public var longestRun: Duration? { active.compactMap(\.longestRun).min() }
 
-    public var isDrained: Bool { playing.allSatisfy { !$0.isOpen || $0.renderer.status.isDrained } }
+    public var isDrained: Bool { playing.allSatisfy { !$0.isOpen || $0.renderer.progress.isDrained } }
 
     public var wait: OutputWait? {
         let waits = active.compactMap(\.wait)

@@ -163,7 +163,7 @@ final class StimulusRun {
     }
 
     private func isReady(_ renderer: AudioRenderer) -> Bool {
-        let status = renderer.status
+        let status = renderer.progress
         return status.isReadyToStart && (status.acceptedUntil.map { $0.duration >= renderer.preroll } ?? false)
     }
 

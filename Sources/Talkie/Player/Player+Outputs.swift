@@ -114,7 +114,7 @@ extension PlaybackEngine {
     /// Other outputs play. Where the sound had been given up, it begins again.
     func outputsHaveChanged() {
         guard let renderer, audio != nil else { return }
-        guard soundIsLost || renderer.status.hasFailed else { return }
+        guard soundIsLost || renderer.progress.hasFailed else { return }
         soundIsLost = false
         switch state.phase {
         case .playing, .paused, .buffering:

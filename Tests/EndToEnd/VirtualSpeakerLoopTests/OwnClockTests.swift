@@ -97,7 +97,7 @@ extension LoopTests {
             /// False when the output is never ready.
             func start() -> Bool {
                 let isReady = run(for: .seconds(15)) {
-                    let status = renderer.status
+                    let status = renderer.progress
                     return status.isReadyToStart && (status.acceptedUntil?.duration ?? .zero) >= .milliseconds(600)
                 }
                 synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead))

@@ -64,7 +64,7 @@ extension LoopTests {
                 return Comment(
                     rawValue:
                         "heard \(spans); waiting for \(synchronizer.pendingRate ?? 0), rate \(synchronizer.rate), "
-                        + "\(renderer.status); speaker: \(receiver.record.events.suffix(6))")
+                        + "\(renderer.progress); speaker: \(receiver.record.events.suffix(6))")
             }
 
             /// The starts that the speaker was told: which film moment is heard at which instant.

@@ -58,8 +58,8 @@ final class PlayedSound {
     /// Starts what was enqueued as soon as the output has enough.
     func startWhenReady() throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
-        while (renderer.status.acceptedUntil?.duration ?? .zero) < renderer.preroll || renderer.preroll == .zero {
-            try #require(HostInstant.now < limit, "the output takes no sound; \(renderer.status)")
+        while (renderer.progress.acceptedUntil?.duration ?? .zero) < renderer.preroll || renderer.preroll == .zero {
+            try #require(HostInstant.now < limit, "the output takes no sound; \(renderer.progress)")
             HostInstant.now.advanced(by: .milliseconds(5)).sleep()
         }
         start = .now.advanced(by: synchronizer.startLead + .milliseconds(5))

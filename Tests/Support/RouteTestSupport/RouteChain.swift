@@ -51,7 +51,7 @@ struct RouteChain {
         // What each second costs to draw is not to be paid while one waits.
         for second in 0..<Int64(40) { renderer.enqueue(PulsedTone.buffer(second: second)) }
         let limit = HostInstant.now.advanced(by: .seconds(10))
-        while (renderer.status.acceptedUntil?.duration ?? .zero) < .milliseconds(60) || !group.isReadyToStart {
+        while (renderer.progress.acceptedUntil?.duration ?? .zero) < .milliseconds(60) || !group.isReadyToStart {
             try #require(HostInstant.now < limit, "the first output takes no sound")
             HostInstant.now.advanced(by: .milliseconds(5)).sleep()
         }

@@ -53,7 +53,7 @@ extension RouteContract {
         let requests = try RequestedPieces(
             [.aac(48000, (isDeep ? 60 : 20) * 48000)], for: renderer, on: route.queue)
         #expect(route.wait(atMost: .seconds(20)) { !renderer.isReadyForMoreMediaData || requests.isOver })
-        let ahead = try #require(renderer.status.enqueuedUntil).seconds
+        let ahead = try #require(renderer.progress.enqueuedUntil).seconds
         print("\(route.name): asked for \(rounded(ahead)) s before the start, in \(requests.calls) calls")
         #expect(route.promises.depth.contains(ahead), "\(route.name)")
         let start = try start(route)
@@ -61,7 +61,7 @@ extension RouteContract {
         route.run(untilHeard: moment(2))
         if !isDeep {
             #expect(requests.calls > before, "\(route.name): it was not asked while it played")
-            let reached = try #require(renderer.status.enqueuedUntil).seconds
+            let reached = try #require(renderer.progress.enqueuedUntil).seconds
             #expect(route.promises.depth.contains(reached - synchronizer.currentTime().seconds + 0.5))
         }
         renderer.stopRequestingMediaData()
@@ -71,7 +71,7 @@ extension RouteContract {
             synchronizer.setRate(0)
             route.run(for: .milliseconds(300))
         } else {
-            end = try #require(renderer.status.enqueuedUntil).seconds
+            end = try #require(renderer.progress.enqueuedUntil).seconds
             route.run(until: start.advanced(by: .milliseconds(Int64(end * 1000) + 400)))
             #expect(renderer.isReadyForMoreMediaData, "\(route.name): at the end of the material it has no room")
         }

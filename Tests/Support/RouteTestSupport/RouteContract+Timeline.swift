@@ -18,7 +18,7 @@ extension RouteContract {
         }
         try #require(
             route.wait(atMost: .seconds(20)) { renderer.hasSufficientMediaDataForReliablePlaybackStart },
-            "\(route.name): \(renderer.status)")
+            "\(route.name): \(renderer.progress)")
         let start = route.now.advanced(by: synchronizer.startLead + .milliseconds(200))
         let first = synchronizer.setRate(1, time: .zero, atHostTime: start).upcoming
         route.run(untilHeard: moment(0.5))

@@ -14,7 +14,7 @@ enum RouteContract {
         synchronizer.setRate(1, time: .zero)
         try #require(
             route.wait(atMost: .seconds(20)) { synchronizer.pendingRate == nil },
-            "\(route.name) never has enough for a start: \(route.renderer.status)")
+            "\(route.name) never has enough for a start: \(route.renderer.progress)")
         return synchronizer.timebase.snapshot.upcoming.hostAnchor
     }
 

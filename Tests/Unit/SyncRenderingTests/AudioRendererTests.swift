@@ -67,14 +67,14 @@ import Testing
         feeder.settle()
         let source = sound
         _ = try fill(from: source)
-        let until = try #require(renderer.status.enqueuedUntil)
+        let until = try #require(renderer.progress.enqueuedUntil)
         #expect((29.9...30.2).contains(until.seconds))
         #expect(!renderer.isReadyForMoreMediaData)
         synchronizer.setRate(1)
         clock.advance(by: .seconds(10))
         #expect(renderer.isReadyForMoreMediaData)
         _ = try fill(from: source)
-        #expect((39.9...40.2).contains(try #require(renderer.status.enqueuedUntil).seconds))
+        #expect((39.9...40.2).contains(try #require(renderer.progress.enqueuedUntil).seconds))
     }
 
     @Test mutating func aFlushDropsQueueAndOutputAndTheNextBufferStartsAnew() throws {
@@ -83,9 +83,9 @@ import Testing
         let source = sound
         _ = try fill(from: source)
         feeder.settle()
-        #expect(renderer.status.acceptedUntil != nil)
+        #expect(renderer.progress.acceptedUntil != nil)
         renderer.flush()
-        #expect(renderer.status.acceptedUntil == nil)
+        #expect(renderer.progress.acceptedUntil == nil)
         _ = try source.seek(to: MediaTime(value: 100, timescale: 1), mode: .exact)
         renderer.enqueue(try #require(try source.read()))
         feeder.settle()
@@ -120,10 +120,10 @@ import Testing
         renderer.enqueue(try #require(try source.read()))
         renderer.finish()
         feeder.settle()
-        #expect(!renderer.status.isDrained)
+        #expect(!renderer.progress.isDrained)
         output.play(frames: 3_000)
         feeder.settle()
-        #expect(renderer.status.isDrained)
+        #expect(renderer.progress.isDrained)
         #expect(output.state.withLock { $0.isFinished && $0.samples.count == 4_096 })
     }
 
@@ -134,14 +134,14 @@ import Testing
         let source = sound
         _ = try fill(from: source)
         feeder.settle()
-        #expect(renderer.status.hasFailed)
+        #expect(renderer.progress.hasFailed)
         let second = RecordingOutput()
         renderer.setOutput(second)
         renderer.flush()
         _ = try source.seek(to: .zero, mode: .exact)
         _ = try fill(from: source)
         feeder.settle()
-        #expect(!renderer.status.hasFailed)
+        #expect(!renderer.progress.hasFailed)
         #expect(second.state.withLock { !$0.samples.isEmpty })
         #expect(refusing.state.withLock { $0.isClosed })
     }
@@ -155,6 +155,6 @@ import Testing
         let source = late.source(for: late.summary.tracks[1])
         _ = try fill(from: source)
         feeder.settle()
-        #expect(try #require(renderer.status.acceptedUntil).seconds > 121.9)
+        #expect(try #require(renderer.progress.acceptedUntil).seconds > 121.9)
     }
 }

@@ -51,7 +51,7 @@ import Testing
         let samples = card.state.withLock { $0.samples }
         #expect(samples.enumerated().allSatisfy { SyntheticFilm.frame(ofValue: $1) == Int64($0) })
         #expect(speaker.state.withLock { $0.samples.isEmpty })
-        #expect(eventually { (renderer.status.acceptedUntil?.seconds ?? 0) > 1.9 })
+        #expect(eventually { (renderer.progress.acceptedUntil?.seconds ?? 0) > 1.9 })
     }
 
     @Test func aFullMemberHoldsNobodyUpAndGoesOnAtThePlayhead() throws {
@@ -68,7 +68,7 @@ import Testing
         for _ in 0..<20 {
             clock.advance(by: .milliseconds(500))
             try fill(from: source)
-            let enqueued = renderer.status.enqueuedUntil
+            let enqueued = renderer.progress.enqueuedUntil
             #expect(eventually { quick.acceptedUntil == enqueued })
         }
         #expect(eventually { quick.state.withLock { $0.samples.count > 550_000 } })
@@ -125,7 +125,7 @@ import Testing
         // How much is asked for follows the members as they open.
         let isFull = eventually {
             try? fill(from: source)
-            return (renderer.status.acceptedUntil?.seconds ?? 0) > 2.9
+            return (renderer.progress.acceptedUntil?.seconds ?? 0) > 2.9
         }
         #expect(isFull)
         #expect(group.latency.startLead == .milliseconds(50))
@@ -148,10 +148,10 @@ import Testing
         renderer.finish()
         #expect(eventually { quick.state.withLock { $0.isFinished } })
         #expect(eventually { slow.state.withLock { $0.queuedFrames == 2_048 } })
-        #expect(!renderer.status.isDrained)
+        #expect(!renderer.progress.isDrained)
         slow.play(frames: 2_048)
-        #expect(eventually { renderer.status.isDrained })
-        #expect(renderer.status.acceptedUntil == MediaTime(value: 4_096, timescale: 48_000))
+        #expect(eventually { renderer.progress.isDrained })
+        #expect(renderer.progress.acceptedUntil == MediaTime(value: 4_096, timescale: 48_000))
     }
 
     @Test func membersKeepTheLoudnessTheirOwnersLeftUntilSomebodyChoosesOne() throws {

@@ -106,7 +106,7 @@ private final class FlushRig {
         rig.flush(from: from)
         run(for: .milliseconds(30))
         #expect(rig.result == .flushed(from: rig.time(from)))
-        #expect(rig.renderer.status.enqueuedUntil == rig.time(from))
+        #expect(rig.renderer.progress.enqueuedUntil == rig.time(from))
         rig.enqueue(2, from..<(from + 96_000))
         run(for: .milliseconds(3000))
         let heard = stretches.prefix(2)

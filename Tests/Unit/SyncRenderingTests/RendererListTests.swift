@@ -104,7 +104,7 @@ import Testing
         // Free for another timeline, and empty.
         let other = RenderSynchronizer(clock: stage.clock)
         try other.addRenderer(stage.renderer)
-        #expect(stage.renderer.status.enqueuedUntil == nil)
+        #expect(stage.renderer.progress.enqueuedUntil == nil)
     }
 
     @Test func aLaterRemovalTakesThePlaceOfAnEarlierOneAndStrangersAreNotRemoved() throws {
@@ -204,7 +204,7 @@ import Testing
         #expect(stage.sounds(from: ended).count >= 58)
         // Readiness came back with the end: more may follow.
         #expect(stage.renderer.isReadyForMoreMediaData)
-        #expect(stage.renderer.status.isDrained)
+        #expect(stage.renderer.progress.isDrained)
     }
 
     @Test func noSoundAtAllIsSufficientToo() throws {

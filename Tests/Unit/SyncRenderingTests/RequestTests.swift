@@ -13,7 +13,7 @@ import Testing
         stage.feed(from: stage.sound)
         stage.settle()
         #expect(!stage.renderer.isReadyForMoreMediaData)
-        #expect((30..<33).contains(try #require(stage.renderer.status.enqueuedUntil).seconds))
+        #expect((30..<33).contains(try #require(stage.renderer.progress.enqueuedUntil).seconds))
         #expect(stage.queue.count == 0)
     }
 
@@ -28,7 +28,7 @@ import Testing
         for _ in 0..<7200 {
             stage.clock.advance(by: .seconds(1))
             stage.settle()
-            let until = try #require(stage.renderer.status.enqueuedUntil)
+            let until = try #require(stage.renderer.progress.enqueuedUntil)
             least = min(least, (until - stage.synchronizer.currentTime()).seconds)
         }
         #expect(least >= 240)
@@ -50,7 +50,7 @@ import Testing
         stage.feed(from: stage.sound)
         stage.settle()
         func ahead() throws -> Double {
-            (try #require(stage.renderer.status.enqueuedUntil) - stage.synchronizer.currentTime()).seconds
+            (try #require(stage.renderer.progress.enqueuedUntil) - stage.synchronizer.currentTime()).seconds
         }
         #expect(try (1..<3).contains(ahead()))
         stage.renderer.setOutput(output(120))
@@ -102,7 +102,7 @@ import Testing
         #expect(calls.withLock { $0 } == 1)
         let last = try #require(stage.sounds(from: begun).last)
         #expect(abs(last.film - (try #require(late.end)).seconds) < 0.01)
-        #expect(stage.renderer.status.isDrained)
+        #expect(stage.renderer.progress.isDrained)
     }
 
     @Test func theLastRequestIsTheOnlyOne() throws {

@@ -152,7 +152,7 @@ import Testing
         let stage = try VirtualStage()
         stage.synchronizer.setRate(0, time: second(30))
         stage.renderer.enqueue(try buffer(stage, at: nil, number: 0))
-        let until = try #require(stage.renderer.status.enqueuedUntil)
+        let until = try #require(stage.renderer.progress.enqueuedUntil)
         #expect(until.seconds > 30)
         #expect(stage.renderer.state.withLock { $0.firstEnqueued } == second(30))
         stage.renderer.enqueue(try buffer(stage, at: nil, number: 4096))
@@ -208,6 +208,6 @@ import Testing
         renderer.setSpeed(2)
         renderer.stopRequestingMediaData()
         renderer.invalidate()
-        #expect(renderer.status.enqueuedUntil == nil)
+        #expect(renderer.progress.enqueuedUntil == nil)
     }
 }

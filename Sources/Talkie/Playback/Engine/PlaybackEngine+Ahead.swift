@@ -78,7 +78,7 @@ extension PlaybackEngine {
         // Where nobody says how long it lasts, the end of its sound is the first that is known.
         guard let end = entry.likelyJoint else { return entry.soundEnd.time != nil || entry.filmEnd != nil }
         var reach = synchronizer.currentTime()
-        if let until = renderer?.status.enqueuedUntil { reach = max(reach, until) }
+        if let until = renderer?.progress.enqueuedUntil { reach = max(reach, until) }
         return (end - reach).duration < options.readAhead
     }
 
@@ -210,8 +210,8 @@ extension PlaybackEngine {
     /// Nothing has come in time so far: what waits inside is to be heard and seen all the same.
     private func giveOutTails() {
         guard state.phase == .playing, jump == nil else { return }
-        if shared.isWaiting(.sound), let renderer, !renderer.status.isDrained,
-            let until = renderer.status.enqueuedUntil, (until - synchronizer.currentTime()).duration < Self.tailLead
+        if shared.isWaiting(.sound), let renderer, !renderer.progress.isDrained,
+            let until = renderer.progress.enqueuedUntil, (until - synchronizer.currentTime()).duration < Self.tailLead
         {
             shared.end(.sound)
             audio?.wake()

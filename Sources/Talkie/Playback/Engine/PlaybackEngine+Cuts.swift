@@ -101,7 +101,7 @@ extension PlaybackEngine {
         switch cut.step {
         case .stoppingSound:
             guard let renderer, let audio, audio.status.cutNumber == cut.number else { return }
-            let until = renderer.status.enqueuedUntil
+            let until = renderer.progress.enqueuedUntil
             if cut.isLate, let until, until < cut.time, shared.entry(cut.kept)?.soundEnd == .unknown {
                 // So far it has not been handed over: it ends where the renderer's sound does.
                 cut.time = max(until, cut.unwanted.begin ?? until)

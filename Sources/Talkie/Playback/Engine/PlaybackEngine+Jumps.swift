@@ -109,7 +109,7 @@ extension PlaybackEngine {
         guard let renderer, let audio, !soundIsLost, current?.audioTrack != nil else { return true }
         let pipeline = audio.status
         guard pipeline.seekSerial == jump.serial else { return false }
-        let status = renderer.status
+        let status = renderer.progress
         if status.hasFailed { return true }
         // Where there is no sound at all, the pipeline, too, must say that it is over: then the film is judged as a whole.
         if status.isDrained, status.acceptedUntil == nil { return hasBeenRead(audio, .sound, for: jump) }

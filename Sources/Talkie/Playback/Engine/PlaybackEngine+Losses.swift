@@ -32,7 +32,7 @@ extension PlaybackEngine {
         if let audio, let renderer, entry.audioTrack != nil {
             // In this order: what is read meanwhile counts.
             guard hasBeenRead(audio, .sound, for: jump) else { return false }
-            let status = renderer.status
+            let status = renderer.progress
             guard !soundIsLost, !status.hasFailed, status.acceptedUntil == nil else { return false }
             if status.enqueuedUntil != nil, !status.isDrained {
                 if shared.isWaiting(.sound), parts.clock.now - jump.began > Self.tailPatience {

@@ -24,7 +24,7 @@ extension PlaybackEngine {
     func keepStart() {
         guard startMonitor.isWatching else { return }
         guard state.phase == .playing, let renderer, !soundIsLost else { return startMonitor.end() }
-        let status = renderer.status
+        let status = renderer.progress
         let verdict = startMonitor.verdict(
             synchronizer.timebase.snapshot, isReady: status.isReadyToStart, earliest: status.earliestStart,
             now: parts.clock.now)

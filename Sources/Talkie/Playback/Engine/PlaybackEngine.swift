@@ -127,7 +127,7 @@ final class PlaybackEngine {
             return false
         }
         advance()
-        board.note(handedUntil: renderer?.status.enqueuedUntil)
+        board.note(handedUntil: renderer?.progress.enqueuedUntil)
         if state.phase == .playing { board.tick() }
         return true
     }
@@ -204,8 +204,8 @@ final class PlaybackEngine {
         guard let entry = current else { return nil }
         var end: MediaTime?
         if let renderer, audio != nil, entry.audioTrack != nil, !soundIsLost {
-            guard renderer.status.isDrained else { return nil }
-            end = renderer.status.acceptedUntil
+            guard renderer.progress.isDrained else { return nil }
+            end = renderer.progress.acceptedUntil
         }
         if video != nil, entry.videoTrack != nil {
             guard layer.isDrained else { return nil }

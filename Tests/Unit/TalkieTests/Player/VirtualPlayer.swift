@@ -29,9 +29,9 @@ extension VirtualPlayer {
             for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
                 while case .again = pipeline.turn() { moved = true }
             }
-            let before = core.renderer?.status.acceptedUntil
+            let before = core.renderer?.progress.acceptedUntil
             feeder?.settle()
-            if core.renderer?.status.acceptedUntil != before { moved = true }
+            if core.renderer?.progress.acceptedUntil != before { moved = true }
         }
     }
 

@@ -57,9 +57,9 @@ final class VirtualHouse {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
             var moved = false
             for box in all {
-                let before = box.renderer.status.acceptedUntil
+                let before = box.renderer.progress.acceptedUntil
                 box.feeder.settle()
-                if box.renderer.status.acceptedUntil != before { moved = true }
+                if box.renderer.progress.acceptedUntil != before { moved = true }
             }
             return moved
         }
