@@ -4,7 +4,7 @@ internal import Synchronization
 /// A start that waits until every renderer can keep it.
 public struct PendingStart: Sendable, Hashable {
     /// The rate that was asked for.
-    public internal(set) var rate: Double
+    public internal(set) var rate: Float
     /// The film moment to start at; nil is wherever the film stands.
     public internal(set) var time: MediaTime?
     /// Not before this instant, whoever is ready: outputs are given until then to notice by themselves that they must begin
@@ -54,7 +54,7 @@ extension RenderSynchronizer {
             isStartOpen.store(true, ordering: .releasing)
             return nil
         }
-        let snapshot = publish(start.rate, start.time, at: earliestStart)
+        let snapshot = publish(Double(start.rate), start.time, at: earliestStart)
         roster.withLock { roster in
             roster.pending = nil
             roster.lastWait = nil
@@ -92,9 +92,9 @@ extension RenderSynchronizer {
         case .leave: if !roster.withLock({ $0.monitor.isWatching }) { isStartOpen.store(false, ordering: .releasing) }
         case .hold(let moment):
             publish(0, moment, at: nil)
-            _ = beginOrWait(PendingStart(rate: snapshot.upcoming.speed, time: moment), delays: true)
+            _ = beginOrWait(PendingStart(rate: Float(snapshot.upcoming.speed), time: moment), delays: true)
         case .putOff(let moment):
-            _ = beginOrWait(PendingStart(rate: snapshot.upcoming.speed, time: moment), delays: false)
+            _ = beginOrWait(PendingStart(rate: Float(snapshot.upcoming.speed), time: moment), delays: false)
         }
     }
 

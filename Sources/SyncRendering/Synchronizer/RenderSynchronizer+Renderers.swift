@@ -12,6 +12,8 @@ struct Roster: Sendable {
     /// Those of the entries, so that they can be asked without the lock and without a new list each time.
     private(set) var renderers: [any QueuedSampleBufferRendering] = []
     var delaysStarts = true
+    /// What was asked for last.
+    private(set) var rate: Float = 0
     var pending: PendingStart?
     /// What was last told about why it waits.
     var lastWait: OutputWait?
@@ -20,6 +22,17 @@ struct Roster: Sendable {
     var lineBegan: HostInstant?
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
+
+    /// Notes the rate asked for: what makes no sense stands still, and renderers stretch sound from half to double speed.
+    mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
+        let isCrowded = !entries.isEmpty
+        if isCrowded {
+            rate = wanted > 0 ? min(2, max(0.5, wanted)) : 0
+        } else {
+            rate = wanted.isFinite ? max(0, wanted) : 0
+        }
+        return (isCrowded, delaysStarts, rate)
+    }
 
     func index(of renderer: any QueuedSampleBufferRendering) -> Int? {
         entries.firstIndex { $0.renderer === renderer }
@@ -57,9 +70,6 @@ extension RenderSynchronizer {
             if let start { setRate(start.rate, time: start.time) }
         }
     }
-
-    /// The rate that was asked for, while a start waits for sufficient material; nil otherwise.
-    public var pendingRate: Double? { roster.withLock { $0.pending?.rate } }
 
     /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
     ///

@@ -92,7 +92,7 @@ extension RenderSynchronizer {
         if let joint, let instant = segment.hostInstant(of: joint), instant - now < .seconds(1) + stopLead {
             guard instant - now >= stopLead else { return }
             publish(0, joint, at: instant)
-            _ = beginOrWait(PendingStart(rate: segment.speed, time: joint, notBefore: instant), delays: true)
+            _ = beginOrWait(PendingStart(rate: Float(segment.speed), time: joint, notBefore: instant), delays: true)
         } else if now - began >= longest * (1 + Self.joinablePart) {
             restart(at: playhead, rate: segment.speed, notBefore: nil)
         }
@@ -108,6 +108,6 @@ extension RenderSynchronizer {
     private func restart(at moment: MediaTime, rate: Double, notBefore: HostInstant?) {
         forgetStart()
         publish(0, moment, at: nil)
-        _ = beginOrWait(PendingStart(rate: rate, time: moment, notBefore: notBefore), delays: true)
+        _ = beginOrWait(PendingStart(rate: Float(rate), time: moment, notBefore: notBefore), delays: true)
     }
 }

@@ -72,8 +72,15 @@ public final class RenderSynchronizer: Sendable {
     /// The film moment perceived now.
     public func currentTime() -> MediaTime { timebase.currentTime }
 
-    /// The rate in force now, as it was commanded.
-    public var rate: Double { timebase.snapshot.segment(at: clock.now).speed }
+    /// The rate that was asked for, also while that start waits or lies ahead. Setting it is `setRate(_:)`.
+    public var rate: Float {
+        get { roster.withLock { $0.rate } }
+        set { setRate(newValue) }
+    }
+
+    /// The rate at which film passes now, as it was asked for: 0 until a start is perceived. `timebase.rate` is the same but
+    /// for the bend towards a clock that is followed.
+    public var effectiveRate: Double { timebase.snapshot.segment(at: clock.now).speed }
 
     /// Sets rate and film time together: from `hostInstant` on, `time` is perceived there and film passes at `rate`.
     ///
@@ -89,14 +96,13 @@ public final class RenderSynchronizer: Sendable {
     ///     force, and a later command replaces a scheduled one, and one that waits for material.
     /// - Returns: the timeline as it was published; without the start, where that waits.
     @discardableResult
-    public func setRate(_ rate: Double, time: MediaTime? = nil, atHostTime hostInstant: HostInstant? = nil)
+    public func setRate(_ rate: Float, time: MediaTime? = nil, atHostTime hostInstant: HostInstant? = nil)
         -> TimebaseSnapshot
     {
         command.withLock { _ in
-            let (isCrowded, delays) = roster.withLock { (!$0.entries.isEmpty, $0.delaysStarts) }
+            let (isCrowded, delays, rate) = roster.withLock { $0.ask(for: rate) }
             forgetStart()
-            let rate = isCrowded && rate > 0 ? min(2, max(0.5, rate)) : rate
-            guard hostInstant == nil, isCrowded else { return publish(rate, time, at: hostInstant) }
+            guard hostInstant == nil, isCrowded else { return publish(Double(rate), time, at: hostInstant) }
             return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
         }
     }
@@ -109,10 +115,10 @@ public final class RenderSynchronizer: Sendable {
 
     // MARK: Under the command lock
 
-    private func begin(_ rate: Double, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
+    private func begin(_ rate: Float, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
         let stands = timebase.snapshot.upcoming.rate == 0
         // A running film that only changes its speed has what it needs.
-        guard delays, stands || time != nil else { return publish(rate, time, at: earliestStart) }
+        guard delays, stands || time != nil else { return publish(Double(rate), time, at: earliestStart) }
         let still = time.map { publish(0, $0, at: nil) }
         return beginOrWait(PendingStart(rate: rate, time: time), delays: true) ?? still ?? timebase.snapshot
     }

@@ -63,7 +63,7 @@ extension LoopTests {
                 let spans = receiver.record.spans.suffix(4).map { "\($0.frames) frames" }
                 return Comment(
                     rawValue:
-                        "heard \(spans); waiting for \(synchronizer.pendingRate ?? 0), rate \(synchronizer.rate), "
+                        "heard \(spans); waiting for \(synchronizer.pendingStart?.rate ?? 0), rate \(synchronizer.effectiveRate), "
                         + "\(renderer.progress); speaker: \(receiver.record.events.suffix(6))")
             }
 
@@ -85,7 +85,7 @@ extension LoopTests {
             for speed in [1.5, 1] {
                 let before = stage.starts().count
                 let asked = HostInstant.now
-                stage.synchronizer.setRate(speed)
+                stage.synchronizer.setRate(Float(speed))
                 let limit = asked.advanced(by: .seconds(5))
                 while stage.starts().count == before, HostInstant.now < limit {
                     HostInstant.now.advanced(by: .milliseconds(5)).sleep()

@@ -62,7 +62,7 @@ final class CardPlayer: @unchecked Sendable {
     }
 
     func setRate(_ rate: Double, time: MediaTime? = nil, at instant: HostInstant? = nil) {
-        let snapshot = synchronizer.setRate(rate, time: time, atHostTime: instant)
+        let snapshot = synchronizer.setRate(Float(rate), time: time, atHostTime: instant)
         card.timebaseDidChange(snapshot)
     }
 

@@ -13,7 +13,7 @@ enum RouteContract {
         let synchronizer = route.synchronizer
         synchronizer.setRate(1, time: .zero)
         try #require(
-            route.wait(atMost: .seconds(20)) { synchronizer.pendingRate == nil },
+            route.wait(atMost: .seconds(20)) { synchronizer.pendingStart?.rate == nil },
             "\(route.name) never has enough for a start: \(route.renderer.progress)")
         return synchronizer.timebase.snapshot.upcoming.hostAnchor
     }

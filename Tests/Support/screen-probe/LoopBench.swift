@@ -59,7 +59,7 @@ private func play(
         control.attach(layer, timebase: synchronizer.timebase, events: events)
         HostInstant.now.advanced(by: .milliseconds(300)).sleep()
         let start = HostInstant.now.advanced(by: .milliseconds(100))
-        synchronizer.setRate(rate, time: .zero, atHostTime: start)
+        synchronizer.setRate(Float(rate), time: .zero, atHostTime: start)
         let before = processorTime()
         start.advanced(by: .nanoseconds(Int64((seconds + 0.2) * 1e9))).sleep()
         let spent = (processorTime() - before).inSeconds

@@ -60,7 +60,7 @@ import Testing
             {
                 synchronizer.steer(toward: held)
             }
-            guard beat % 8 == 0, synchronizer.rate > 0 else { continue }
+            guard beat % 8 == 0, synchronizer.effectiveRate > 0 else { continue }
             // The truth: the speaker's own clock, and what it was told once.
             let heard = told.media.advanced(by: told.moment.duration(to: foreign.time(at: clock.now)))
             let seen = synchronizer.currentTime()

@@ -139,7 +139,7 @@ import Testing
     @Test func aStartWaitsForSufficientMaterialAndThenBeginsWhereItWasToldTo() throws {
         let stage = try VirtualStage()
         stage.synchronizer.setRate(1, time: second(7))
-        #expect(stage.synchronizer.pendingRate == 1)
+        #expect(stage.synchronizer.pendingStart?.rate == 1)
         stage.run(for: .seconds(3))
         #expect(stage.synchronizer.currentTime() == second(7))
         let source = stage.sound
@@ -147,12 +147,40 @@ import Testing
         stage.feed(from: source)
         let fed = stage.clock.now
         stage.run(for: .seconds(2))
-        #expect(stage.synchronizer.pendingRate == nil)
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.pendingStart?.rate == nil)
+        #expect(stage.synchronizer.effectiveRate == 1)
         #expect((8.5..<9.0).contains(stage.synchronizer.currentTime().seconds))
         #expect(stage.worstError(from: fed) < 0.001)
         // Not one sample of the beginning is missing.
         #expect(abs(try #require(stage.sounds(from: fed).first).film - 7) < 0.001)
+    }
+
+    /// What every player's button does: `rate = rate == 0 ? 1 : 0`.
+    @Test func aPauseIsTakenWhileAStartWaits() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.rate = 1
+        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 0)
+        stage.run(for: .seconds(1))
+        if stage.synchronizer.rate != 0 { stage.synchronizer.rate = 0 }
+        #expect(stage.synchronizer.pendingStart == nil)
+        stage.feed(from: stage.sound)
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.currentTime() == .zero)
+    }
+
+    @Test func theRateAskedForIsToldAlsoBeforeItIsPerceivedAndAsItIsHeld() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.setRate(1.5, time: .zero, atHostTime: stage.clock.now.advanced(by: .seconds(1)))
+        #expect(stage.synchronizer.rate == 1.5)
+        #expect(stage.synchronizer.effectiveRate == 0)
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.effectiveRate == 1.5)
+        stage.synchronizer.rate = 7
+        #expect(stage.synchronizer.rate == 2)
+        stage.synchronizer.rate = .nan
+        #expect(stage.synchronizer.rate == 0)
     }
 
     @Test func withoutThePatienceAStartHappensAtOnceAndSoundJoinsLater() throws {
@@ -171,10 +199,10 @@ import Testing
         let stage = try VirtualStage()
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(1))
-        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.effectiveRate == 0)
         stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
         stage.run(for: .seconds(1))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
     }
 
     @Test func aCommandReplacesAStartThatWaits() throws {
@@ -184,7 +212,7 @@ import Testing
         stage.feed(from: stage.sound)
         stage.run(for: .seconds(1))
         #expect(stage.synchronizer.currentTime() == second(3))
-        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.effectiveRate == 0)
     }
 
     /// However short it is: 20 ms are less than any route wants before a start.
@@ -196,11 +224,11 @@ import Testing
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(1))
         #expect(!stage.renderer.hasSufficientMediaDataForReliablePlaybackStart)
-        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.effectiveRate == 0)
         stage.renderer.stopRequestingMediaData()
         let ended = stage.clock.now
         stage.run(for: .seconds(1))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
         #expect(stage.sounds(from: ended).count >= 58)
         // Readiness came back with the end: more may follow.
         #expect(stage.renderer.isReadyForMoreMediaData)
@@ -212,7 +240,7 @@ import Testing
         stage.renderer.stopRequestingMediaData()
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(1))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
     }
 
     @Test func aPauseEndsWhatWasHandedOverAndAResumeLosesNothing() throws {

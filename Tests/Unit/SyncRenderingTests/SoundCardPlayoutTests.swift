@@ -90,7 +90,7 @@ final class CardRig {
 
     @discardableResult
     func setRate(_ rate: Double, time: MediaTime? = nil, at instant: HostInstant? = nil) -> TimebaseSnapshot {
-        let snapshot = synchronizer.setRate(rate, time: time, atHostTime: instant)
+        let snapshot = synchronizer.setRate(Float(rate), time: time, atHostTime: instant)
         card.timebaseDidChange(snapshot)
         return snapshot
     }

@@ -23,7 +23,7 @@ import Testing
         #expect(after.generation == before.generation)
         #expect(after.mediaTime(at: clock.now) == before.mediaTime(at: clock.now))
         #expect(abs(after.current.rate - 1.00005) < 1e-12)
-        #expect(after.current.speed == 1 && synchronizer.rate == 1)
+        #expect(after.current.speed == 1 && synchronizer.effectiveRate == 1)
     }
 
     @Test func aLineThatIsLateIsWaitedForAndMetWithoutOvershoot() {

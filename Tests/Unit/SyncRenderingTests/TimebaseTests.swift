@@ -11,7 +11,7 @@ import Testing
         let synchronizer = RenderSynchronizer(clock: clock)
         clock.advance(by: .seconds(10))
         #expect(synchronizer.currentTime() == .zero)
-        #expect(synchronizer.rate == 0)
+        #expect(synchronizer.effectiveRate == 0)
     }
 
     @Test func aScheduledStartTakesOverExactlyAtItsInstant() {

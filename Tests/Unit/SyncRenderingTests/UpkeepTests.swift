@@ -12,7 +12,7 @@ import Testing
         stage.feed(from: stage.sound)
         stage.synchronizer.setRate(1, time: moment)
         stage.run(for: .seconds(1))
-        try #require(stage.synchronizer.rate == 1)
+        try #require(stage.synchronizer.effectiveRate == 1)
         return stage
     }
 
@@ -53,13 +53,13 @@ import Testing
         stage.clock.suspend(for: .seconds(3600))
         let slept = stage.synchronizer.currentTime()
         runUntilNoticed(stage)
-        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.effectiveRate == 0)
         #expect(stage.synchronizer.pendingStart?.rate == 1)
         let woken = stage.clock.now
         stage.run(for: .milliseconds(200))
         #expect(stage.synchronizer.pendingStart != nil, "outputs are given time to notice by themselves")
         stage.run(for: .seconds(2))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
         #expect(stage.synchronizer.pendingStart == nil)
         let line = stage.synchronizer.timebase.snapshot.upcoming
         #expect(line.hostAnchor - woken > .milliseconds(200))
@@ -87,7 +87,7 @@ import Testing
         runUntilNoticed(stage)
         stage.synchronizer.setRate(0)
         stage.run(for: .seconds(2))
-        #expect(stage.synchronizer.rate == 0)
+        #expect(stage.synchronizer.effectiveRate == 0)
         #expect(stage.synchronizer.pendingStart == nil)
     }
 
@@ -121,7 +121,7 @@ import Testing
         stage.run(for: .seconds(5))
         #expect(stage.synchronizer.timebase.snapshot.generation > old)
         let line = stage.synchronizer.timebase.snapshot.current
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
         #expect(abs(line.mediaAnchor.seconds - 30) < 1.4, "at the joint: \(line.mediaAnchor.seconds)")
         // Not a sample was lost: it goes on where it stood.
         let gaps = zip(stage.heard.compactMap(\.film), stage.heard.compactMap(\.film).dropFirst()).map { $1 - $0 }
@@ -139,7 +139,7 @@ import Testing
         stage.run(for: .seconds(32))
         let line = stage.synchronizer.timebase.snapshot.current
         #expect(line.mediaAnchor.seconds > 28 && line.mediaAnchor.seconds < 31, "\(line.mediaAnchor.seconds)")
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
     }
 
     @Test func aPauseIsANewStartToo() throws {
@@ -180,7 +180,7 @@ import Testing
         layer.stopRequestingMediaData()
         stage.run(for: .milliseconds(500))
         #expect(stage.synchronizer.pendingStart == nil)
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
         let told = events(stage).compactMap { event -> OutputWait.Cause? in
             if case .startWaits(let cause, _) = event { cause } else { nil }
         }
@@ -210,7 +210,7 @@ import Testing
         stage.card.isAway = false
         let back = stage.clock.now
         stage.run(for: .seconds(2))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
         #expect(try #require(stage.sounds(from: back).first).film < 0.001)
     }
 
@@ -228,6 +228,6 @@ import Testing
         let start = try #require(stage.synchronizer.timebase.snapshot.scheduled)
         #expect(start.hostAnchor >= earliest && start.mediaAnchor == .zero)
         stage.run(for: .seconds(2))
-        #expect(stage.synchronizer.rate == 1)
+        #expect(stage.synchronizer.effectiveRate == 1)
     }
 }

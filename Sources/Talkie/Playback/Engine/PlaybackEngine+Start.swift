@@ -4,7 +4,7 @@ internal import SyncRendering
 extension PlaybackEngine {
     /// Lets the film pass from this moment on, as soon as the slowest output can.
     func startTime(at moment: MediaTime) {
-        synchronizer.setRate(speed, time: moment, atHostTime: synchronizer.earliestStart)
+        synchronizer.setRate(Float(speed), time: moment, atHostTime: synchronizer.earliestStart)
         hasBegun = true
         noteReturn()
         enter(.playing)

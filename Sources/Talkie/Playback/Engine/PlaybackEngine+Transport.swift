@@ -30,7 +30,7 @@ extension PlaybackEngine {
         wantsPlay = true
         switch state.phase {
         case .paused:
-            synchronizer.setRate(speed, atHostTime: synchronizer.earliestStart)
+            synchronizer.setRate(Float(speed), atHostTime: synchronizer.earliestStart)
             enter(.playing)
         case .ended where current != nil: seek(to: resolvedStart, exact: true)
         case .idle, .ended, .failed: if let first = list.firstTurn() { begin(with: first) }
@@ -55,7 +55,7 @@ extension PlaybackEngine {
         switch state.phase {
         case .playing:
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
-            synchronizer.setRate(held, atHostTime: synchronizer.earliestStart)
+            synchronizer.setRate(Float(held), atHostTime: synchronizer.earliestStart)
         case .paused: renderer?.setSpeed(held)
         case .buffering:
             renderer?.setSpeed(held)

@@ -160,7 +160,7 @@ import Testing
         let instants = cinema.screen.shown[(before - 1)...].map(\.at)
         let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inSeconds }.max() ?? 0
         #expect(longest < frame.seconds / min(1, speed) + 0.002)
-        #expect(cinema.synchronizer.rate == speed)
+        #expect(cinema.synchronizer.effectiveRate == speed)
         // Back at natural speed, where every sample tells its place.
         cinema.core.setSpeed(1)
         cinema.run(for: .milliseconds(300))

@@ -20,7 +20,7 @@ import Testing
         cinema.run(for: .milliseconds(100))
         #expect(cinema.suspensions == [.seconds(3600)])
         #expect(cinema.phase == .buffering)
-        #expect(cinema.synchronizer.rate == 0)
+        #expect(cinema.synchronizer.effectiveRate == 0)
         let held = cinema.synchronizer.currentTime()
         #expect((held - before).duration < .milliseconds(60), "noticed at the next turn")
         cinema.run(for: .seconds(2))
@@ -61,7 +61,7 @@ import Testing
         cinema.run(for: .milliseconds(60))
         cinema.core.pause()
         cinema.run(for: .seconds(2))
-        #expect(cinema.phase == .paused && cinema.synchronizer.rate == 0)
+        #expect(cinema.phase == .paused && cinema.synchronizer.effectiveRate == 0)
     }
 
     /// A speaker beside the card plays by its own clock: the film's line follows, and card and picture with it.
