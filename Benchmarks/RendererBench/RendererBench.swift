@@ -51,7 +51,7 @@ import TalkieTestKit
     static func enqueueAndFeed(decoded: Bool) throws -> String {
         let synchronizer = RenderSynchronizer()
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
-        try synchronizer.addRenderer(renderer)
+        synchronizer.addRenderer(renderer)
         renderer.setOutput(Sink(depth: .seconds(60), passesThrough: !decoded))
         let material = buffers(24_000)
         var result = Measurement(calls: material.count)

@@ -73,33 +73,36 @@ extension RenderSynchronizer {
 
     /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
     ///
-    /// - Throws: `alreadyAdded`, `secondLongFormAudio`, `invalidated`; nothing has changed then.
-    public func addRenderer(_ renderer: some QueuedSampleBufferRendering) throws(RenderError) {
+    /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`), and nothing has changed then;
+    ///   nil when it takes part.
+    @discardableResult
+    public func addRenderer(_ renderer: some QueuedSampleBufferRendering) -> RenderError? {
         let refusal = roster.withLock { roster -> RenderError? in
             if let refusal = roster.refusal(of: renderer) { return refusal }
             roster.entries.append(Roster.Entry(renderer: renderer))
             return nil
         }
-        if let refusal { throw refusal }
+        if let refusal { return refusal }
         do {
             try renderer.join(self)
         } catch {
             roster.withLock { $0.entries.removeAll { $0.renderer === renderer } }
-            throw error
+            return error
         }
         add(renderer)
+        return nil
     }
 
     /// Adds a renderer and returns its producing end for Swift concurrency.
     public func sampleBufferReceiver(adding renderer: AudioRenderer) throws(RenderError) -> sending SampleBufferReceiver
     {
-        try addRenderer(renderer)
+        if let refusal = addRenderer(renderer) { throw refusal }
         return renderer.sampleBufferReceiver()
     }
 
     /// Adds a layer and returns its producing end for Swift concurrency.
     public func sampleBufferReceiver(adding layer: DisplayLayer) throws(RenderError) -> sending SampleBufferReceiver {
-        try addRenderer(layer)
+        if let refusal = addRenderer(layer) { throw refusal }
         return layer.sampleBufferReceiver()
     }
 

@@ -25,7 +25,7 @@ extension LoopTests {
                 speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(4))
                 synchronizer = RenderSynchronizer(events: events)
                 renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
-                try synchronizer.addRenderer(renderer)
+                synchronizer.addRenderer(renderer)
                 renderer.setOutput(speakers.outputs[0])
             }
 

@@ -52,7 +52,7 @@ extension LoopTests {
             let events = EventLog(clock: clock)
             let synchronizer = RenderSynchronizer(clock: clock, events: events)
             let renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
-            try synchronizer.addRenderer(renderer)
+            synchronizer.addRenderer(renderer)
             defer { renderer.invalidate() }
             renderer.setOutput(OutputGroup(members: [speaker], codecs: FilmAudioCodecs()))
             for second in 0..<Int64(12) { renderer.enqueue(sound(from: second * 44100)) }

@@ -59,7 +59,7 @@ final class CardRoute: RecordedRoute {
     init() throws {
         server = try PulseServer()
         recorder = try server.record()
-        try synchronizer.addRenderer(renderer)
+        synchronizer.addRenderer(renderer)
         renderer.setOutput(SoundCard(device: "pulse"))
     }
 
@@ -92,7 +92,7 @@ final class SpeakerRoute: RecordedRoute {
             depth: route == .buffered ? 30...600 : 1...20, isExact: Bounds.isTight, startError: 5)
         peer = try Peer(receiver, tolerance)
         try peer.record(seconds: Int((seconds + Self.margin).rounded(.up)))
-        try synchronizer.addRenderer(renderer)
+        synchronizer.addRenderer(renderer)
         renderer.setGain(0.99)
         renderer.setOutput(peer.output(route))
     }

@@ -14,7 +14,7 @@ protocol RecordedRoute: AnyObject {
     /// Lets time pass until then.
     func run(until instant: HostInstant)
     /// Puts the renderer back behind the synchronizer that it was removed from.
-    func addAgain() throws
+    func addAgain()
     /// Ends the route; everything that was heard. Once.
     func finish() throws -> Recording
 }
@@ -34,7 +34,7 @@ struct RoutePromises {
 }
 
 extension RecordedRoute {
-    func addAgain() throws { try synchronizer.addRenderer(renderer) }
+    func addAgain() { synchronizer.addRenderer(renderer) }
 
     var now: HostInstant { synchronizer.clock.now }
 

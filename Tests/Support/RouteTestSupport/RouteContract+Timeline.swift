@@ -36,7 +36,7 @@ extension RouteContract {
         #expect(synchronizer.renderers.isEmpty)
         // Film runs on; who comes back joins it there.
         renderer.enqueue(Tone.buffer(hertz: 1200, frames: (4 * 48000)..<(9 * 48000)))
-        try route.addAgain()
+        route.addAgain()
         let end = try #require(second.hostInstant(of: moment(9)))
         route.run(until: end.advanced(by: .milliseconds(400)))
         let recording = try route.finish()

@@ -43,7 +43,7 @@ final class VirtualRoute: RecordedRoute {
             while ears.samples.count < place { ears.samples.append(0) }
             ears.samples.append(frame[0])
         }
-        try synchronizer.addRenderer(renderer)
+        synchronizer.addRenderer(renderer)
         feeder = renderer.startWithoutThread { _ in }
         renderer.setOutput(card)
     }
@@ -65,8 +65,8 @@ final class VirtualRoute: RecordedRoute {
         settle()
     }
 
-    func addAgain() throws {
-        try synchronizer.addRenderer(renderer)
+    func addAgain() {
+        synchronizer.addRenderer(renderer)
         // The feeder of the use before has ended, and in virtual time nobody starts another.
         feeder = renderer.startWithoutThread { _ in }
     }

@@ -190,7 +190,7 @@ import Testing
         let queue = ManualQueue(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)
         let layer = DisplayLayer(depth: 4)
-        try synchronizer.addRenderer(layer)
+        synchronizer.addRenderer(layer)
         let frame = MediaTime(value: 1, timescale: 24)
         let next = Lock(0)
         layer.requestMediaDataWhenReady(on: queue) {

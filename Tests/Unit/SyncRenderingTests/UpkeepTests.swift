@@ -162,7 +162,7 @@ import Testing
     @Test func aStartThatWaitsSaysForWhomAndWhy() throws {
         let stage = try VirtualStage()
         let layer = DisplayLayer()
-        try stage.synchronizer.addRenderer(layer)
+        stage.synchronizer.addRenderer(layer)
         stage.feed(from: stage.sound)
         stage.run(for: .milliseconds(100))
         stage.card.isAway = true

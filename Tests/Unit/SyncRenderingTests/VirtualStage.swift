@@ -38,7 +38,7 @@ final class VirtualStage {
         card.edges.fadeOut = .zero
         self.film =
             film ?? SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: Self.rate)
-        try synchronizer.addRenderer(renderer)
+        synchronizer.addRenderer(renderer)
         let news = news
         feeder = renderer.startWithoutThread { item in news.withLock { $0.append("\(item)") } }
         renderer.setOutput(output ?? card)
