@@ -28,16 +28,31 @@ extension AudioRenderer {
 
     /// Drops what lies from a film time on, even from a speaker's buffer, while what lies before it goes on sounding.
     ///
-    /// Any thread; returns at once. Several requests are carried out in order. Until the answer comes
+    /// Any thread. Several requests are carried out in order. Until the answer comes
     /// `isReadyForMoreMediaData` is false; what is enqueued all the same belongs to what is flushed. After `flushed` the
     /// next buffer may start at `time`, and joins to the sample wherever sound is decoded on the way; packets that a
     /// speaker takes untouched end with the last one that lies whole before the time.
     ///
     /// Too close to the playhead it is refused, everything is left as it was, and the answer says which lead would have
     /// been enough. A request that loses the race against the output counts as refused, never as done.
+    public func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
+        await withCheckedContinuation { continuation in
+            requestFlush(fromSourceTime: time) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The same for callers who do not wait. Returns at once.
     ///
-    /// - Parameter completion: called once, on the feeder thread; must return at once.
+    /// - Parameter completionHandler: called once, on the feeder thread, with `PartialFlushResult.isFlushed`; must return at
+    ///   once.
     public func flush(
+        fromSourceTime time: MediaTime, completionHandler: @escaping @Sendable (_ isFlushed: Bool) -> Void
+    ) {
+        requestFlush(fromSourceTime: time) { completionHandler($0.isFlushed) }
+    }
+
+    /// The same with the whole answer.
+    package func requestFlush(
         fromSourceTime time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void
     ) {
         let isOver = state.withLock { state -> Bool in
@@ -46,13 +61,6 @@ extension AudioRenderer {
             return false
         }
         if isOver { completion(.overtaken) } else { wake.raise() }
-    }
-
-    /// The same for callers that wait.
-    public func flush(fromSourceTime time: MediaTime) async -> PartialFlushResult {
-        await withCheckedContinuation { continuation in
-            flush(fromSourceTime: time) { continuation.resume(returning: $0) }
-        }
     }
 
     /// How far ahead of the playhead, in time heard, `flush(fromSourceTime:)` must begin to succeed on the present

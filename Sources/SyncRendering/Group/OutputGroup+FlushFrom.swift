@@ -67,7 +67,7 @@ final class GroupFlush: Sendable {
 
     /// Asks a member; again when its route has changed meanwhile.
     func ask(_ feed: MemberFeed, index: Int, attempts: Int = 3, answered: @escaping @Sendable () -> Void) {
-        feed.renderer.flush(fromSourceTime: time) { [self] result in
+        feed.renderer.requestFlush(fromSourceTime: time) { [self] result in
             if result == .overtaken, attempts > 1 {
                 return ask(feed, index: index, attempts: attempts - 1, answered: answered)
             }

@@ -39,4 +39,10 @@ public enum PartialFlushResult: Sendable, Hashable {
     case refused(leadNeeded: Duration?)
     /// A full flush, a change of speed or another output came between; it decides what is left.
     case overtaken
+
+    /// Nothing from the time on will be heard.
+    public var isFlushed: Bool {
+        if case .flushed = self { return true }
+        return false
+    }
 }

@@ -47,7 +47,7 @@ extension SpeakerLabTests {
             let answer = Lock<PartialFlushResult?>(nil)
             let done = Signal()
             let asked = HostInstant.now
-            sound.renderer.flush(fromSourceTime: time) { result in
+            sound.renderer.requestFlush(fromSourceTime: time) { result in
                 answer.withLock { $0 = result }
                 done.raise()
             }

@@ -11,7 +11,7 @@ extension RouteContract {
         route.run(until: due.advanced(by: .zero - lead))
         let answer = Lock<PartialFlushResult?>(nil)
         let asked = route.now
-        route.renderer.flush(fromSourceTime: moment(second)) { result in answer.withLock { $0 = result } }
+        route.renderer.requestFlush(fromSourceTime: moment(second)) { result in answer.withLock { $0 = result } }
         let isAnswered = route.wait(atMost: .seconds(5)) { answer.withLock { $0 } != nil }
         try #require(isAnswered, "\(route.name): no answer")
         return (try #require(answer.withLock { $0 }), route.now - asked)

@@ -127,7 +127,7 @@ import Testing
         stage.renderer.stopRequestingMediaData()
         let end = stage.synchronizer.currentTime().advanced(by: .milliseconds(800))
         let answer = Lock<PartialFlushResult?>(nil)
-        stage.renderer.flush(fromSourceTime: end) { result in answer.withLock { $0 = result } }
+        stage.renderer.requestFlush(fromSourceTime: end) { result in answer.withLock { $0 = result } }
         stage.run(for: .milliseconds(50))
         #expect(answer.withLock { $0 } == .flushed(from: end))
         stage.synchronizer.setRate(1.5)

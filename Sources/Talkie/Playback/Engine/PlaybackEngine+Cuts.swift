@@ -110,7 +110,7 @@ extension PlaybackEngine {
             guard let until, until > cut.time else { return stopPictures() }
             self.cut?.step = .flushing
             let number = cut.number
-            renderer.flush(fromSourceTime: cut.time) { [mailbox] result in
+            renderer.requestFlush(fromSourceTime: cut.time) { [mailbox] result in
                 mailbox.post { $0.hear(result, ofCut: number) }
             }
         case .flushing: break
