@@ -113,17 +113,7 @@ public struct SinePieces {
 
     /// The same packets at a later place on the film.
     public static func moved(_ buffer: SampleBuffer, by offset: MediaTime) -> SampleBuffer {
-        guard case .encodedAudio(let format, let batch) = buffer.payload else { return buffer }
-        let later = PacketBatch(reservingBytes: batch.byteCount, packets: batch.packets.count)
-        for packet in batch.packets {
-            var entry = packet
-            entry.presentationTime = packet.presentationTime.map { $0 + offset }
-            batch.withBytes(of: packet) { later.append($0, as: entry) }
-        }
-        var moved = buffer
-        moved.payload = .encodedAudio(format, later)
-        moved.presentationTime = buffer.presentationTime.map { $0 + offset }
-        return moved
+        buffer.presentationTime.map { buffer.moved(to: $0 + offset) } ?? buffer
     }
 
     private func tone(_ frame: Double) -> Double {

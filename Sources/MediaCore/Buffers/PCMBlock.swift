@@ -15,20 +15,38 @@ public final class PCMBlock: @unchecked Sendable {
     public var start: MediaTime = .zero
     /// Film seconds that pass per second of these samples: the speed they were stretched for. 1 is natural.
     public var speed: Double = 1
+    /// The block whose memory this is; nil when it is its own.
+    private let lender: PCMBlock?
 
     public init(format: PCMFormat, capacity: Int) {
         self.format = format
         self.capacity = max(1, capacity)
         samples = .allocate(capacity: self.capacity * format.channels)
         samples.initialize(repeating: 0, count: self.capacity * format.channels)
+        lender = nil
     }
 
-    deinit { samples.deallocate() }
+    /// Some frames of a published block, due at another film time: nothing is copied. To be read only.
+    ///
+    /// - Parameter range: frames of the other block; what it does not have is left out.
+    public init(sharing other: PCMBlock, frames range: Range<Int>, start: MediaTime) {
+        let range = range.clamped(to: 0..<other.frames)
+        format = other.format
+        capacity = max(1, range.count)
+        samples = other.samples + range.lowerBound * other.format.channels
+        frames = range.count
+        self.start = start
+        speed = other.speed
+        lender = other
+    }
+
+    deinit { if lender == nil { samples.deallocate() } }
 
     /// Takes frames away from the front; for the sole owner before publication.
     public func dropFirst(_ count: Int) {
         let count = min(max(0, count), frames)
         guard count > 0 else { return }
+        precondition(lender == nil, "memory that is shared is not written to")
         let whole = end
         samples.update(from: samples + count * format.channels, count: (frames - count) * format.channels)
         frames -= count

@@ -40,6 +40,8 @@ public final class PacketBatch: @unchecked Sendable {
     public private(set) var byteCount = 0
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
+    /// The batch whose bytes these are; nil when they are its own.
+    private var lender: PacketBatch?
 
     public init(reservingBytes bytes: Int = 16 * 1024, packets count: Int = 64) {
         capacity = max(256, bytes)
@@ -47,7 +49,16 @@ public final class PacketBatch: @unchecked Sendable {
         packets.reserveCapacity(count)
     }
 
-    deinit { storage.deallocate() }
+    /// The bytes of a published batch with other descriptions: nothing is copied.
+    ///
+    /// - Parameter packets: some of the other batch's packets, their times or trims changed.
+    public init(sharing other: PacketBatch, packets: [Packet]) {
+        self.packets = packets
+        (byteCount, storage, capacity) = (other.byteCount, other.storage, other.capacity)
+        lender = other
+    }
+
+    deinit { if lender == nil { storage.deallocate() } }
 
     /// Empties the batch and keeps its storage.
     public func removeAll() {
@@ -58,12 +69,12 @@ public final class PacketBatch: @unchecked Sendable {
     /// Copies one packet to the end; `offset` and `count` of `packet` are filled in.
     public func append(_ bytes: UnsafeRawBufferPointer, as packet: Packet) {
         let needed = byteCount + bytes.count
-        if needed > capacity {
-            let grown = max(needed, capacity * 2)
+        if needed > capacity || lender != nil {
+            let grown = needed > capacity ? max(needed, capacity * 2) : capacity
             let fresh = UnsafeMutableRawPointer.allocate(byteCount: grown, alignment: 64)
             fresh.copyMemory(from: storage, byteCount: byteCount)
-            storage.deallocate()
-            (storage, capacity) = (fresh, grown)
+            if lender == nil { storage.deallocate() }
+            (storage, capacity, lender) = (fresh, grown, nil)
         }
         if let base = bytes.baseAddress { (storage + byteCount).copyMemory(from: base, byteCount: bytes.count) }
         var entry = packet

@@ -22,8 +22,9 @@ public struct SampleBuffer: Sendable {
     }
 
     public var payload: Payload
-    /// When the first sample is perceived, on the film's own timeline. Nil when the source did not say.
-    public var presentationTime: MediaTime?
+    /// When the first sample is perceived, on the film's own timeline. Nil when the source did not say. To have it perceived
+    /// at another time, take `moved(to:)`: the samples inside have times of their own.
+    public package(set) var presentationTime: MediaTime?
     /// How long the samples last; zero when unknown.
     public var duration: MediaTime
     public var flags: Flags

@@ -34,6 +34,14 @@ public struct MediaTime: Sendable, BitwiseCopyable {
         }
     }
 
+    /// The nearest whole number of `1 / preferredTimescale` seconds, as `CMTime` has it; not-a-number is zero, the far ends
+    /// saturate.
+    public init(seconds: Double, preferredTimescale: Int32) {
+        let units = (seconds * Double(max(1, preferredTimescale))).rounded()
+        let value: Int64 = units.isNaN ? 0 : units >= 9.2e18 ? .max : units <= -9.2e18 ? .min : Int64(units)
+        self.init(value: value, timescale: preferredTimescale)
+    }
+
     public static let zero = MediaTime(value: 0, timescale: 1)
 
     /// The position in seconds, for display and floating-point filters.

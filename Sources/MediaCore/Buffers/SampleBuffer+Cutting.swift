@@ -1,0 +1,74 @@
+extension SampleBuffer {
+    /// Frames of sound inside, as they are heard; nil for pictures.
+    public var frameCount: Int? {
+        switch payload {
+        case .pcm(let block): block.frames
+        case .encodedAudio(let format, let batch): batch.packets.reduce(0) { $0 + batch.heardFrames(of: $1, format) }
+        case .encodedVideo, .picture: nil
+        }
+    }
+
+    /// A part of the sound, counted in frames from the first that is heard; the rest keeps its time. The bytes are shared and
+    /// not copied.
+    ///
+    /// Of compressed sound the packets that reach across an edge stay whole and are trimmed when they are decoded. A speaker
+    /// that takes packets untouched plays them whole (`AudioRenderer.allowsPassThrough`).
+    ///
+    /// - Returns: nil for pictures, and where nothing of the range is inside.
+    public func frames(_ range: Range<Int>) -> SampleBuffer? {
+        guard let count = frameCount else { return nil }
+        let range = range.clamped(to: 0..<count)
+        guard !range.isEmpty else { return nil }
+        var part = self
+        let rate: Int
+        var speed = 1.0
+        switch payload {
+        case .pcm(let block):
+            (rate, speed) = (block.format.sampleRate, block.speed)
+            let start = block.start + Self.length(of: range.lowerBound, at: rate, speed: speed)
+            part.payload = .pcm(PCMBlock(sharing: block, frames: range, start: start))
+        case .encodedAudio(let format, let batch):
+            rate = format.sampleRate
+            part.payload = .encodedAudio(format, batch.cut(to: range, format))
+        case .encodedVideo, .picture: return nil
+        }
+        part.presentationTime = presentationTime.map { $0 + Self.length(of: range.lowerBound, at: rate, speed: speed) }
+        part.duration = Self.length(of: range.count, at: rate, speed: speed)
+        if range.lowerBound > 0 { part.flags.remove(.joint) }
+        return part
+    }
+
+    private static func length(of frames: Int, at rate: Int, speed: Double) -> MediaTime {
+        let natural = MediaTime(value: Int64(frames), timescale: Int32(clamping: rate))
+        return speed == 1 ? natural : MediaTime(seconds: natural.seconds * speed)
+    }
+}
+
+extension PacketBatch {
+    /// Frames that come out of a packet, trims taken off.
+    fileprivate func heardFrames(of packet: Packet, _ format: AudioFormat) -> Int {
+        max(0, decodedFrames(of: packet, format) - packet.trimStart - packet.trimEnd)
+    }
+
+    private func decodedFrames(of packet: Packet, _ format: AudioFormat) -> Int {
+        let fixed = Int(format.parameters.framesPerPacket)
+        return fixed > 0 ? fixed : Int(packet.duration.rescaled(to: Int32(clamping: format.sampleRate)))
+    }
+
+    fileprivate func cut(to range: Range<Int>, _ format: AudioFormat) -> PacketBatch {
+        var first = 0
+        var kept: [Packet] = []
+        for packet in packets {
+            let count = heardFrames(of: packet, format)
+            let heard = range.clamped(to: first..<first + count)
+            if !heard.isEmpty {
+                var part = packet
+                part.trimStart += heard.lowerBound - first
+                part.trimEnd += first + count - heard.upperBound
+                kept.append(part)
+            }
+            first += count
+        }
+        return PacketBatch(sharing: self, packets: kept)
+    }
+}

@@ -1,0 +1,42 @@
+extension SampleBuffer {
+    /// The same samples, perceived at another time. The bytes are shared and not copied.
+    ///
+    /// - Parameter time: of the first sample that is perceived; everything inside moves by the same amount.
+    public func moved(to time: MediaTime) -> SampleBuffer {
+        var moved = self
+        moved.presentationTime = time
+        guard let before = presentationTime ?? ownTime, before != time else { return moved }
+        let offset = time - before
+        switch payload {
+        case .pcm(let block):
+            moved.payload = .pcm(PCMBlock(sharing: block, frames: 0..<block.frames, start: block.start + offset))
+        case .encodedAudio(let format, let batch): moved.payload = .encodedAudio(format, batch.moved(by: offset))
+        case .encodedVideo(let format, let batch): moved.payload = .encodedVideo(format, batch.moved(by: offset))
+        case .picture: break
+        }
+        moved.heardUntil = heardUntil.map { $0 + offset }
+        return moved
+    }
+
+    /// What the samples say themselves.
+    private var ownTime: MediaTime? {
+        switch payload {
+        case .pcm(let block): block.start
+        case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.packets.first?.presentationTime
+        case .picture: nil
+        }
+    }
+}
+
+extension PacketBatch {
+    fileprivate func moved(by offset: MediaTime) -> PacketBatch {
+        PacketBatch(
+            sharing: self,
+            packets: packets.map { packet in
+                var packet = packet
+                packet.presentationTime = packet.presentationTime.map { $0 + offset }
+                packet.decodeTime = packet.decodeTime.map { $0 + offset }
+                return packet
+            })
+    }
+}
