@@ -33,11 +33,18 @@ func clibrary(_ name: String, pkgConfig: String? = nil) -> Target {
 let package = Package(
     name: "talkie",
     products: [
-        .library(name: "MediaCore", targets: ["MediaCore"]),
         .executable(name: "talkie", targets: ["TalkieCLI"]),
+        // A player, its window, and where its sound can go
         .library(name: "Talkie", targets: ["Talkie"]),
+        // The floors below, for those who build their own
+        .library(name: "MediaCore", targets: ["MediaCore"]),
+        .library(name: "SyncRendering", targets: ["SyncRendering"]),
         .library(name: "MediaFiles", targets: ["MediaFiles"]),
         .library(name: "MediaCodecs", targets: ["MediaCodecs"]),
+        .library(name: "LocalOutput", targets: ["LocalOutput"]),
+        .library(name: "AirPlay", targets: ["AirPlay"]),
+        .library(name: "Playback", targets: ["Playback"]),
+        .library(name: "Routing", targets: ["Routing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
@@ -58,26 +65,44 @@ let package = Package(
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
 
-        // The house, from the ground up
+        // The house, from the ground up: values, film, heart, outputs, what a player needs, the program
         module("MediaCore", ["CShim"]),
+        module("Storage", ["MediaCore"]),
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "MediaCore", "CAvahi", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "Storage", "MediaCore", "CAvahi", "CSockets"]),
+        module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
+        module("Playback", ["MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
+        module("Calibration", ["Profiles", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module(
+            "Routing",
+            [
+                "Playback", "Profiles", "AirPlay", "PTP", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage",
+                "MediaCore",
+            ]),
+        module(
+            "Talkie", ["Playback", "Routing", "LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        module(
+            "TalkieApp",
+            [
+                "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "LocalOutput",
+                "MediaCodecs",
+                "SyncRendering", "Storage", "MediaCore", "CShim",
+            ]),
         module(
             "VirtualSpeaker",
             ["AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
-        module(
-            "Talkie",
-            ["MediaFiles", "MediaCodecs", "LocalOutput", "AirPlay", "PTP", "SyncRendering", "MediaCore", "CShim"]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "Talkie", "VirtualSpeaker", "AirPlayWire", "MediaCore",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "VirtualSpeaker",
+                "AirPlayWire",
+                "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/TalkieCLI", swiftSettings: settings),
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
@@ -114,13 +139,15 @@ let package = Package(
         tests(
             "TalkieTests", in: "Unit",
             [
-                "Talkie", "AirPlay", "AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore",
-                "TalkieTestKit",
+                "TalkieApp", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay", "AirPlayWire",
+                "PTP",
+                "MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",
             [
-                "TalkieCLI", "Talkie", "VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore",
+                "TalkieCLI", "TalkieApp", "Routing", "Playback", "Telemetry", "VirtualSpeaker", "AirPlayWire", "PTP",
+                "MediaCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Snapshots"]),
@@ -161,9 +188,9 @@ let package = Package(
 
         // One harness per parser
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
-        fuzzing("PlaylistFuzz", ["Talkie"]),
-        fuzzing("TimelineFuzz", ["Talkie", "MediaCore"]),
-        fuzzing("CalibrationFuzz", ["Talkie", "LocalOutput", "MediaCore"]),
+        fuzzing("PlaylistFuzz", ["Playback"]),
+        fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
+        fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "Storage", "LocalOutput", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),
         fuzzing("TLV8Fuzz", ["AirPlayWire"]),
         fuzzing("PairingFuzz", ["AirPlayWire"]),

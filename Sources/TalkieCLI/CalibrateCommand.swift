@@ -1,5 +1,7 @@
 internal import ArgumentParser
-internal import Talkie
+internal import Playback
+internal import Routing
+internal import TalkieApp
 
 /// `talkie calibrate`: measures what no protocol tells, and keeps it.
 struct CalibrateCommand: ParsableCommand, UsageLine {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
-internal import Talkie
+internal import MediaCore
+internal import TalkieApp
 
 /// Turns words into a command, runs it, and turns what happened into an exit status and at most one sentence on
 /// standard error.
@@ -28,8 +29,9 @@ enum CommandLineRunner {
             var command = try TalkieCommand.parseAsRoot(words)
             try command.run()
             return Outcome(status: ExitStatus.done)
-        } catch let failure as PlayerFailure {
-            return Outcome(status: failure.exitStatus, complaint: "talkie: \(TerminalText.sentence(failure.message))\n")
+        } catch let failure as TalkieError {
+            return Outcome(
+                status: failure.exitStatus, complaint: "talkie: \(PrintableText.sentence(failure.message))\n")
         } catch let finished as Finished {
             return Outcome(status: finished.status)
         } catch {
@@ -41,7 +43,7 @@ enum CommandLineRunner {
             let message = TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error"
             return Outcome(
                 status: ExitStatus.usage,
-                complaint: "talkie: \(TerminalText.sentence(String(message)))\n\(usageLine(for: words))\n")
+                complaint: "talkie: \(PrintableText.sentence(String(message)))\n\(usageLine(for: words))\n")
         }
     }
 

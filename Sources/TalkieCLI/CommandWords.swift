@@ -1,4 +1,5 @@
-internal import Talkie
+internal import Playback
+internal import Storage
 
 /// What people type, in the form that ArgumentParser understands.
 enum CommandWords {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import TalkieApp
 
 /// `talkie doctor`: what this machine can do, and how to mend what it can't.
 struct DoctorCommand: ParsableCommand, UsageLine {

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import Profiles
+internal import Routing
+internal import TalkieApp
 
 /// `talkie latency`: every share of a speaker's offset, and where it comes from.
 struct LatencyCommand: ParsableCommand, UsageLine {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import Talkie
+internal import MediaCore
+internal import TalkieApp
 
 /// `talkie pair`: gets a speaker and this computer acquainted, once.
 struct PairCommand: ParsableCommand, UsageLine {
@@ -38,8 +39,8 @@ struct PairCommand: ParsableCommand, UsageLine {
         let wish: SpeakerIntroduction.Wish =
             forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         let outcome = try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
-        for remark in outcome.remarks { StandardStream.error.write("talkie: \(TerminalText.sentence(remark))\n") }
-        StandardStream.output.write("\(TerminalText.sentence(outcome.message))\n")
+        for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }
+        StandardStream.output.write("\(PrintableText.sentence(outcome.message))\n")
     }
 
     /// Nil when nobody sits at a terminal.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import Playback
+internal import TalkieApp
 
 /// `talkie play`: understands the words; `PlaySession` does the rest, on the main thread, because SDL wants it.
 struct PlayCommand: ParsableCommand, UsageLine {

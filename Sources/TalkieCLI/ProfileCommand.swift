@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import Talkie
+internal import MediaCore
+internal import TalkieApp
 
 /// `talkie profile`: the calibrated numbers that are kept.
 struct ProfileCommand: ParsableCommand, UsageLine {
@@ -16,7 +17,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
         var json = false
 
         func run() throws {
-            let desk = ProfileDesk()
+            let desk = ProfileCommands()
             ProfileCommand.tell(desk)
             StandardStream.output.write(desk.list(json: json))
         }
@@ -31,7 +32,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
         @Option(help: ArgumentHelp("Only those measured with this screen.", valueName: "NAME"))
         var screen: String?
 
-        func run() throws { StandardStream.output.write(try ProfileDesk().forget(speaker, screen: screen)) }
+        func run() throws { StandardStream.output.write(try ProfileCommands().forget(speaker, screen: screen)) }
     }
 
     struct Export: ParsableCommand {
@@ -41,7 +42,7 @@ struct ProfileCommand: ParsableCommand, UsageLine {
         var file: String?
 
         func run() throws {
-            let desk = ProfileDesk()
+            let desk = ProfileCommands()
             ProfileCommand.tell(desk)
             StandardStream.output.write(try desk.export(to: file))
         }
@@ -53,10 +54,10 @@ struct ProfileCommand: ParsableCommand, UsageLine {
         @Argument(help: ArgumentHelp("What export wrote.", valueName: "FILE.json"))
         var file: String
 
-        func run() throws { StandardStream.output.write(try ProfileDesk().importProfiles(from: file)) }
+        func run() throws { StandardStream.output.write(try ProfileCommands().importProfiles(from: file)) }
     }
 
-    private static func tell(_ desk: ProfileDesk) {
-        for note in desk.notes { StandardStream.error.write("talkie: \(TerminalText.sentence(note))\n") }
+    private static func tell(_ desk: ProfileCommands) {
+        for note in desk.notes { StandardStream.error.write("talkie: \(PrintableText.sentence(note))\n") }
     }
 }

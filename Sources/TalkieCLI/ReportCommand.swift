@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import Storage
+internal import Telemetry
 
 /// `talkie report`: what a recorded timeline claims about lip sync.
 struct ReportCommand: ParsableCommand, UsageLine {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import TalkieApp
 internal import VirtualSpeaker
 
 /// `talkie speaker`: an AirPlay 2 speaker in software, until somebody ends it.
@@ -100,7 +100,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         do {
             speaker = try SoftwareSpeaker(configuration)
         } catch {
-            throw PlayerFailure(exitStatus: Self.status(error.code), message: error.message)
+            throw TalkieError(Self.code(for: error), error.message)
         }
         StandardStream.output.write(Self.greeting(speaker))
         let news = speaker.record.news
@@ -119,15 +119,15 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
             case .file(let path): "sounds into \(path)"
             case .card(let device): "sounds on \(device)"
             }
-        let name = TerminalText.printable(configuration.name)
+        let name = PrintableText.of(configuration.name)
         return "\"\(name)\" is airplay://\(configuration.address):\(speaker.port); \(timing); \(output)\n"
     }
 
-    private static func status(_ code: SpeakerError.Code) -> Int32 {
-        switch code {
-        case .notPermitted: ExitStatus.notPermitted
-        case .cannotWrite: ExitStatus.failed
-        default: ExitStatus.unavailable
+    private static func code(for error: SpeakerError) -> TalkieError.Code {
+        switch error.code {
+        case .notPermitted: .notPermitted
+        case .cannotWrite: .failed
+        default: .unavailable
         }
     }
 }

@@ -1,5 +1,5 @@
 internal import AirPlayWire
-internal import Talkie
+internal import TalkieApp
 internal import VirtualSpeaker
 
 /// What a speaker with a PIN knows, in a file of this computer's state folder.

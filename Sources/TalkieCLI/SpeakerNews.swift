@@ -1,12 +1,11 @@
 internal import MediaCore
-internal import Talkie
 internal import VirtualSpeaker
 
 /// What a person in front of a software speaker is told.
 enum SpeakerNews {
     static func tell(_ event: SpeakerEvent) {
         guard let text = text(event) else { return }
-        StandardStream.output.write(TerminalText.sentence(text) + "\n")
+        StandardStream.output.write(PrintableText.sentence(text) + "\n")
     }
 
     /// Nil for what only the record is interested in.

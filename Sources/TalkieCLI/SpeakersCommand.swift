@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import TalkieApp
 
 /// `talkie speakers`: speakers found, what each can do, how it would be driven.
 struct SpeakersCommand: ParsableCommand, UsageLine {
@@ -18,17 +18,17 @@ struct SpeakersCommand: ParsableCommand, UsageLine {
     @Option(
         help: ArgumentHelp(
             "Look for this long; absent, until those awake have answered, 3 s at most.", valueName: "SECONDS"),
-        transform: { try SpeakerLookout.limit(parsing: $0) })
+        transform: { try SpeakerScan.limit(parsing: $0) })
     var timeout: Duration?
 
     func run() throws {
-        var lookout = SpeakerLookout()
+        var lookout = SpeakerScan()
         lookout.isJSON = json
         lookout.watches = watch
         lookout.limit = timeout
         let status = try lookout.run(
             write: { StandardStream.output.write($0) },
-            remark: { StandardStream.error.write("talkie: \(TerminalText.sentence($0))\n") })
+            remark: { StandardStream.error.write("talkie: \(PrintableText.sentence($0))\n") })
         if status != ExitStatus.done { throw Finished(status: status) }
     }
 }

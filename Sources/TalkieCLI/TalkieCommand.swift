@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Talkie
+internal import MediaCore
 
 /// `talkie`: the root that holds the commands.
 struct TalkieCommand: ParsableCommand {

@@ -1,6 +1,6 @@
-public import AirPlayWire
+package import AirPlayWire
 public import MediaCore
-public import PTP
+package import PTP
 
 /// One sender's session with one speaker: requests in order on a control thread, sound on a thread of its own.
 ///
@@ -13,9 +13,9 @@ public final class AirPlaySession: Sendable {
         public var address: SpeakerAddress
         public var identity: SenderIdentity
         /// Keys from an earlier pairing by PIN; nil pairs for this session only.
-        public var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
+        package var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
         /// Whom the speaker gets to know when its password makes it remember this computer.
-        public var pairingIdentity: PairingIdentity?
+        package var pairingIdentity: PairingIdentity?
         /// The speaker's password, when it has one.
         public var password: String?
         /// What is known about the speaker already; its own answer completes it.
@@ -27,7 +27,7 @@ public final class AirPlaySession: Sendable {
         /// Takes down what the sessions teach about the speaker.
         public var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
-        public var readiness = PeerReadiness()
+        package var readiness = PeerReadiness()
         /// Follower: the speaker is known to insist on serving time, and is left to it at once. Otherwise that is found
         /// out, which takes some seconds.
         public var clockRole = ClockRole.grandmaster
@@ -53,7 +53,7 @@ public final class AirPlaySession: Sendable {
     }
 
     /// What a speaker tells, or what becomes of it.
-    public enum News: Sendable {
+    package enum News: Sendable {
         /// A message of the speaker's own: a button, a volume, its state.
         case message(PropertyList)
         /// The session cannot go on; told once. `end` it.
@@ -74,7 +74,7 @@ public final class AirPlaySession: Sendable {
     let control: ControlThread
 
     /// - Parameter clocks: this process's PTP instances; speakers of one group share it.
-    public init(_ configuration: Configuration, clocks: PTPDirectory) {
+    package init(_ configuration: Configuration, clocks: PTPDirectory) {
         self.configuration = configuration
         let shared = SessionShared()
         self.shared = shared
@@ -92,7 +92,7 @@ public final class AirPlaySession: Sendable {
     var tellsGroup: Bool { shared.tellsGroup }
 
     /// At most 256 untold messages are kept, the newest ones. One consumer.
-    public var news: AsyncStream<News> { shared.news }
+    package var news: AsyncStream<News> { shared.news }
 
     /// True once the session cannot go on.
     public var isLost: Bool { shared.isLost }
@@ -100,7 +100,7 @@ public final class AirPlaySession: Sendable {
     /// Connects, pairs and sets the session up. Waits up to a few seconds.
     ///
     /// - Parameter busy: gives up with the code `busy` when the speaker shows any of these flags.
-    public func connect(yieldingTo busy: StatusFlags = []) throws(AirPlayError) -> ReceiverInfo {
+    package func connect(yieldingTo busy: StatusFlags = []) throws(AirPlayError) -> ReceiverInfo {
         try control.perform { (core) throws(AirPlayError) in try core.connect(yieldingTo: busy) }
     }
 
@@ -114,7 +114,7 @@ public final class AirPlaySession: Sendable {
     /// Sets up the stream that the configuration's route names: buffered (type 103) or realtime (type 96).
     ///
     /// - Parameter room: called on the sending thread when sound fits again after `full`; must return at once.
-    public func startStream(
+    package func startStream(
         _ format: StreamFormat, room: @escaping @Sendable () -> Void = {}
     ) throws(AirPlayError) -> StreamSetup {
         try startStream(format, store: Self.emptyStore(configuration.route), room: room)
@@ -176,7 +176,7 @@ public final class AirPlaySession: Sendable {
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
     /// How far the speaker is with the clock, and from when on it is ready as far as that can be said. Never waits.
-    public var clock: (readiness: ClockReadiness, ready: HostInstant?) {
+    package var clock: (readiness: ClockReadiness, ready: HostInstant?) {
         shared.clock?.state ?? (.cold, nil)
     }
 

@@ -10,6 +10,11 @@ public final class PTPPeerGroup: Sendable {
     private struct Member: Sendable {
         let address: IPv4Address
         weak var session: AirPlaySession?
+
+        package init(address: IPv4Address, session: AirPlaySession? = nil) {
+            self.address = address
+            self.session = session
+        }
     }
 
     private let members = Lock<[Member]>([])

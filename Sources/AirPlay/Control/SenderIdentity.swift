@@ -1,11 +1,11 @@
-public import PTP
+package import PTP
 
 /// Who this installation is to speakers: eight bytes from which every identity on the wire derives.
 ///
 /// The PTP clock, the device id, the MAC-shaped address and the remote-control id are all the same bytes, so that a
 /// receiver that compares them never finds two senders in one.
 public struct SenderIdentity: Hashable, Sendable {
-    public let clock: ClockIdentity
+    package let clock: ClockIdentity
     /// What speakers show as the sender.
     public let name: String
 

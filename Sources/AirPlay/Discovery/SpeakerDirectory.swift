@@ -1,4 +1,5 @@
-public import AirPlayWire
+package import AirPlayWire
+internal import MediaCore
 
 /// Everything announced on the network, joined into speakers. No I/O: news in, a list out.
 ///
@@ -62,7 +63,7 @@ public struct SpeakerDirectory: Sendable {
     }
 
     /// A service's address and description became known, or new ones did. Ignored when it was not `found`.
-    public mutating func resolved(_ name: ServiceName, at endpoint: SpeakerEndpoint, record: TXTRecord) {
+    package mutating func resolved(_ name: ServiceName, at endpoint: SpeakerEndpoint, record: TXTRecord) {
         guard var service = services[name], endpoint.address.isUnicast, endpoint.port != 0 else { return }
         counter += 1
         var traits = SpeakerTraits(record)

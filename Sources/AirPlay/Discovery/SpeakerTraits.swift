@@ -1,4 +1,5 @@
-public import AirPlayWire
+package import AirPlayWire
+internal import MediaCore
 
 /// What a receiver says about itself, in its announcements or at `/info`.
 ///
@@ -6,8 +7,8 @@ public import AirPlayWire
 public struct SpeakerTraits: Hashable, Sendable {
     public var model: String?
     public var manufacturer: String?
-    public var features: FeatureBits?
-    public var status: StatusFlags?
+    package var features: FeatureBits?
+    package var status: StatusFlags?
     /// AirPlay version, `srcvers`.
     public var sourceVersion: String?
     /// `osvers`.
@@ -25,7 +26,7 @@ public struct SpeakerTraits: Hashable, Sendable {
     public init() {}
 
     /// From the `_airplay._tcp` service, or from the `_raop._tcp` one under its other names for the same things.
-    public init(_ record: TXTRecord) {
+    package init(_ record: TXTRecord) {
         model = Self.text(record["model"] ?? record["am"])
         manufacturer = Self.text(record["manufacturer"])
         features = record.features
@@ -40,7 +41,7 @@ public struct SpeakerTraits: Hashable, Sendable {
     }
 
     /// From `/info`, fresher than an announcement; what it leaves out stays as announced.
-    public func updated(by info: ReceiverInfo) -> SpeakerTraits {
+    package func updated(by info: ReceiverInfo) -> SpeakerTraits {
         var traits = self
         traits.model = Self.text(info.model) ?? model
         traits.features = info.features ?? features

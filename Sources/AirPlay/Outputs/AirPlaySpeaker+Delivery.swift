@@ -134,7 +134,7 @@ extension AirPlaySpeaker {
         state.told = nil
         state.adopted = host.now
         state.epoch += 1
-        let attendance = SpeakerAttendance(speaker: self)
+        let attendance = PlaybackSupervisor(speaker: self)
         session.control.post { core in
             core.attend = attendance.attend
             core.requestAttention()

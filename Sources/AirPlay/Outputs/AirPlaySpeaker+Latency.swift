@@ -44,7 +44,7 @@ extension AirPlaySpeaker {
     public var earliestStart: HostInstant? {
         let now = host.now
         guard let session = state.withLock({ $0.isHeard(at: now) ? nil : $0.session }) else { return nil }
-        return session.clock.ready?.advanced(by: session.startLeads.look + SpeakerAttendance.lead)
+        return session.clock.ready?.advanced(by: session.startLeads.look + PlaybackSupervisor.lead)
     }
 
     /// Receivers reckon from the last anchor in frames on a circle of 32 bits, which is good for half of it: 12.4 hours at

@@ -1,7 +1,7 @@
 internal import AirPlayWire
 internal import Glibc
 internal import MediaCore
-public import PTP
+package import PTP
 public import SyncRendering
 
 /// One AirPlay 2 speaker as a place where sound goes.
@@ -63,7 +63,7 @@ public final class AirPlaySpeaker: AudioOutput {
         /// while they play means something else on those that show it always.
         var busyFlags: StatusFlags { idleFlags.contains(.playing) ? .busy : [.busy, .playing] }
         /// What is done for it on a thread of its own: bringing it back, or ending a session.
-        var errand: SpeakerErrand?
+        var errand: BackgroundTask?
         /// Why the last session was lost; nil when it ended as it should.
         var interruption: String?
         /// The first instant for which the speaker took a start that was not taken back before it came.
@@ -92,7 +92,7 @@ public final class AirPlaySpeaker: AudioOutput {
     /// - Parameters:
     ///   - clocks: this process's PTP instances; speakers that play together are made with the same.
     ///   - encoding: for buffered sound that cannot go through untouched.
-    public init(
+    package init(
         name: String, configuration: AirPlaySession.Configuration, clocks: PTPDirectory, route: Route = .buffered,
         encoding: Encoding = .lossless
     ) {

@@ -31,13 +31,13 @@ extension AirPlaySpeaker {
         if let session {
             context?.events.note(.outputLost(output: context!.id))
             // Ending waits for the control thread, which may be the one that gives up.
-            run(SpeakerErrand(name: "airplay ending") { _ in session.end() })
+            run(BackgroundTask(name: "airplay ending") { _ in session.end() })
         }
         context?.room.raise()
     }
 
     /// The errand is waited for when the speaker is closed.
-    func run(_ errand: SpeakerErrand) { state.withLock { $0.errand = errand } }
+    func run(_ errand: BackgroundTask) { state.withLock { $0.errand = errand } }
 
     /// The session's error for people who may have several speakers.
     func outputError(_ error: AirPlayError) -> OutputError {

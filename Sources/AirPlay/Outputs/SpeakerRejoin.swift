@@ -40,7 +40,7 @@ extension AirPlaySpeaker {
         context.room.raise()
         let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
         run(
-            SpeakerErrand(name: "airplay rejoin") { errand in
+            BackgroundTask(name: "airplay rejoin") { errand in
                 session.end()
                 guard !isUnwelcome else {
                     return self.giveUp(
@@ -54,7 +54,7 @@ extension AirPlaySpeaker {
 
     private func rejoin(
         _ context: AudioOutputContext, use: UInt64, after lost: AirPlaySession, because cause: AirPlayError,
-        _ errand: SpeakerErrand
+        _ errand: BackgroundTask
     ) {
         let began = HostInstant.now
         let (oldPlace, group) = (lost.configuration.address, lost.configuration.peers.identifier)

@@ -1,6 +1,7 @@
-public import AirPlayWire
+package import AirPlayWire
 internal import MediaCore
 internal import PTP
+package import Storage
 
 /// Who this installation is to every speaker: one number and one signing key, kept for good in `identity`.
 ///
@@ -11,7 +12,7 @@ public struct InstallationIdentity: Sendable {
     static let version = 1
 
     public let number: UInt64
-    public let pairing: PairingIdentity
+    package let pairing: PairingIdentity
     /// False when it could not be kept: pairings made with it will not outlive this run.
     public let isKept: Bool
 
@@ -30,7 +31,7 @@ public struct InstallationIdentity: Sendable {
     /// this run, which is enough for speakers that need no pairing.
     ///
     /// - Returns: the identity, and a sentence for the user when something was wrong.
-    public static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
+    package static func load(from folder: StateFolder) -> (identity: InstallationIdentity, note: String?) {
         var note: String?
         do {
             switch try folder.readRecord(file, kind: kind, version: version) {

@@ -1,10 +1,10 @@
-public import AirPlayWire
+package import AirPlayWire
 
 /// One message of a pairing, to be sent by POST.
 public struct PairingRequest: Hashable, Sendable {
     /// `/pair-setup`, `/pair-verify` or `/pair-pin-start`.
     public let target: String
-    public let headers: RTSPHeaders
+    package let headers: RTSPHeaders
     public let body: [UInt8]
 
     /// - Parameter kind: value of `X-Apple-HKP`: 4 for keys that last as long as the connection, 3 for kept ones.

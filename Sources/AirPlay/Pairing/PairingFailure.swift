@@ -1,4 +1,4 @@
-public import AirPlayWire
+package import AirPlayWire
 
 /// Why a speaker and this computer did not come to trust each other.
 public struct PairingFailure: Error, Hashable, CustomStringConvertible {
@@ -25,11 +25,11 @@ public struct PairingFailure: Error, Hashable, CustomStringConvertible {
     /// One sentence that says what to do.
     public let message: String
     /// What the speaker said, when it answered with a pairing error.
-    public let pairingError: PairingError?
+    package let pairingError: PairingError?
     /// The status of its answer, when that was no success.
     public let status: Int?
 
-    public init(_ code: Code, _ message: String, pairingError: PairingError? = nil, status: Int? = nil) {
+    package init(_ code: Code, _ message: String, pairingError: PairingError? = nil, status: Int? = nil) {
         self.code = code
         self.message = message
         self.pairingError = pairingError

@@ -1,4 +1,4 @@
-public import AirPlayWire
+package import AirPlayWire
 
 /// Everything that has to be said to a speaker until there is a secret, whichever way it takes. No I/O: the caller
 /// carries the messages, opens connections and asks the user.
@@ -6,7 +6,7 @@ public import AirPlayWire
 ///     var step = try procedure.begin()
 ///     loop: switch step { case .send(let request): step = try procedure.receive(reply to request) … }
 public struct PairingProcedure: Sendable {
-    public enum Goal: Sendable {
+    package enum Goal: Sendable {
         /// Keys for a session: those of an earlier pairing, those of a password, or those everybody gets.
         case session(stored: PairedAccessory?, password: String?)
         /// A pairing by PIN that lasts. Without a PIN the speaker is asked to show one.
@@ -26,7 +26,7 @@ public struct PairingProcedure: Sendable {
 
     public struct Result: Sendable {
         /// Every key of this connection derives from it, from the next byte on.
-        public let secret: SecretBytes
+        package let secret: SecretBytes
         /// Whether the password was of use, so that it is worth keeping.
         public let usedPassword: Bool
     }
@@ -40,12 +40,12 @@ public struct PairingProcedure: Sendable {
     private var isStartingPIN = false
 
     /// New keys to keep, as soon as there are some, whatever happens afterwards: the speaker knows them already.
-    public private(set) var learned: PairedAccessory?
+    package private(set) var learned: PairedAccessory?
     /// The speaker itself said that it does not know the stored keys: forget them. Never set by a broken connection or
     /// by an answer whose signature is wrong.
     public private(set) var storedKeysRejected = false
 
-    public init(_ goal: Goal, identity: PairingIdentity, traits: SpeakerTraits) {
+    package init(_ goal: Goal, identity: PairingIdentity, traits: SpeakerTraits) {
         self.goal = goal
         self.identity = identity
         self.traits = traits

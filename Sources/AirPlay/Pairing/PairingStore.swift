@@ -1,13 +1,14 @@
-public import AirPlayWire
-public import MediaCore
+package import AirPlayWire
+internal import MediaCore
+package import Storage
 
 /// What opens a speaker.
 public struct SpeakerCredentials: Hashable, Sendable {
     /// From a pairing by PIN.
-    public var accessory: PairedAccessory?
+    package var accessory: PairedAccessory?
     public var password: String?
 
-    public init(accessory: PairedAccessory? = nil, password: String? = nil) {
+    package init(accessory: PairedAccessory? = nil, password: String? = nil) {
         self.accessory = accessory
         self.password = password
     }
@@ -25,7 +26,7 @@ public struct PairingStore: Sendable {
     private let folder: StateFolder
     private let identity: InstallationIdentity
 
-    public init(_ folder: StateFolder, identity: InstallationIdentity) {
+    package init(_ folder: StateFolder, identity: InstallationIdentity) {
         self.folder = folder
         self.identity = identity
     }
@@ -73,7 +74,7 @@ public struct PairingStore: Sendable {
     /// Keeps what a speaker wants to see, in place of what was kept before.
     ///
     /// - Throws: `StateError` when it cannot be kept; what was there stays.
-    public func keep(
+    package func keep(
         _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
     ) throws(StateError) {
         guard identity.isKept else {
@@ -98,7 +99,7 @@ public struct PairingStore: Sendable {
 
     /// Forgets a speaker's keys; false when there were none. The speaker itself still knows this installation.
     @discardableResult
-    public func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+    package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     /// Every speaker keys are kept for.
     public var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }

@@ -1,5 +1,6 @@
 internal import AirPlayWire
-public import MediaCore
+internal import MediaCore
+package import Storage
 
 /// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
 ///
@@ -15,7 +16,7 @@ public struct SpeakerPairing: Sendable {
     public struct Outcome: Hashable, Sendable {
         public let message: String
         /// Sentences about state files that were damaged or newer.
-        public let notes: [String]
+        package let notes: [String]
     }
 
     private let identity: InstallationIdentity
@@ -24,7 +25,7 @@ public struct SpeakerPairing: Sendable {
     private let notes: [String]
 
     /// - Parameter senderName: what the speaker lists this computer as.
-    public init(folder: StateFolder = .standard(), senderName: String) {
+    package init(folder: StateFolder = .standard(), senderName: String) {
         let (identity, note) = InstallationIdentity.load(from: folder)
         self.identity = identity
         self.senderName = senderName
@@ -87,7 +88,7 @@ public struct SpeakerPairing: Sendable {
     }
 
     /// Forgets a speaker's keys and password.
-    public func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
+    package func forget(_ id: SpeakerID, name: String) throws(StateError) -> Outcome {
         let existed = try store.forget(id)
         return Outcome(
             message: existed

@@ -1,13 +1,13 @@
 internal import CSockets
 internal import Glibc
 internal import MediaCore
-public import PTP
+package import PTP
 
 extension RouteConditions.ClockPorts {
     /// Whether the ports can be had on the address that packets to a speaker would leave from. Sends nothing.
     ///
     /// - Parameter clocks: this process's own, which may hold the ports already for another speaker.
-    public static func check(
+    package static func check(
         toward speaker: NetworkAddress?, sharing clocks: PTPDirectory? = nil
     ) -> RouteConditions.ClockPorts {
         let local = speaker.flatMap { localAddress(toward: $0) } ?? IPv4Address(rawValue: 0x7F00_0001)

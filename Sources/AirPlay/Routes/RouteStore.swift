@@ -1,4 +1,5 @@
-public import MediaCore
+internal import MediaCore
+package import Storage
 
 /// What playing to each speaker has taught, one file each in `routes/`. Losing it costs a second at the next start, so
 /// every failure to read it is silent and counts as knowing nothing.
@@ -8,7 +9,7 @@ public struct RouteStore: Sendable {
 
     private let folder: StateFolder
 
-    public init(_ folder: StateFolder) { self.folder = folder }
+    package init(_ folder: StateFolder) { self.folder = folder }
 
     public func memory(of speaker: SpeakerID) -> RouteMemory? {
         guard
@@ -25,7 +26,7 @@ public struct RouteStore: Sendable {
     }
 
     /// - Throws: `StateError` when it cannot be kept; nothing depends on it but the next start's speed.
-    public func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
+    package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
         if case .newer(let sentence) = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
         {
             throw StateError(.newer, sentence)
@@ -40,7 +41,7 @@ public struct RouteStore: Sendable {
     }
 
     @discardableResult
-    public func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
+    package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     private static func name(_ speaker: SpeakerID) -> String { "routes/\(speaker.digits)" }
 }

@@ -3,17 +3,17 @@
 /// A frame is the plaintext's length (two bytes, least significant first, authenticated), the ciphertext and a tag
 /// of 16 bytes. The nonce counts frames: a frame that was sealed must be sent, whole and in order, or the channel is
 /// lost.
-public struct HAPFrameSealer: Sendable {
+package struct HAPFrameSealer: Sendable {
     /// Plaintext bytes in one frame at most (HomeKit Accessory Protocol, section 6.5.2).
-    public static let frameLimit = 1024
+    package static let frameLimit = 1024
 
     private let key: SecretBytes
     private var counter: UInt64 = 0
 
-    public init(key: SecretBytes) { self.key = key }
+    package init(key: SecretBytes) { self.key = key }
 
     /// The frames of a message, ready to be sent.
-    public mutating func seal(_ plaintext: [UInt8]) -> [UInt8] {
+    package mutating func seal(_ plaintext: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         let frames = (plaintext.count + Self.frameLimit - 1) / Self.frameLimit
         out.reserveCapacity(plaintext.count + frames * 18)
@@ -39,18 +39,18 @@ public struct HAPFrameSealer: Sendable {
 /// Unwraps what the other side wrote on an encrypted channel; bytes may arrive cut anywhere.
 ///
 /// Keeps at most one frame that is not yet complete, so memory is bounded by the frame's two-byte length.
-public struct HAPFrameOpener: Sendable {
+package struct HAPFrameOpener: Sendable {
     private let key: SecretBytes
     private var counter: UInt64 = 0
     private var partial: [UInt8] = []
     private var failed = false
 
-    public init(key: SecretBytes) { self.key = key }
+    package init(key: SecretBytes) { self.key = key }
 
     /// The plaintext of every frame that is now complete.
     ///
     /// A tag that does not match ends the channel for good: every later call throws too.
-    public mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [UInt8] {
+    package mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         if failed { throw Self.altered }
         partial.append(contentsOf: bytes)
         var out: [UInt8] = []

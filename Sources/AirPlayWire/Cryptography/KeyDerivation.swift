@@ -1,13 +1,13 @@
 internal import CSodium
 
 /// HKDF with SHA-512 (RFC 5869), which makes every channel's key from the secret that pairing agreed on.
-public enum KeyDerivation {
+package enum KeyDerivation {
     /// A key of 32 bytes.
     ///
     /// - Parameters:
     ///   - salt: ASCII, as the channel table of the protocol names it.
     ///   - info: ASCII, likewise.
-    public static func key(from secret: SecretBytes, salt: String, info: String) -> SecretBytes {
+    package static func key(from secret: SecretBytes, salt: String, info: String) -> SecretBytes {
         var extracted = [UInt8](repeating: 0, count: 64)
         var expanded = [UInt8](repeating: 0, count: 64)
         defer {
@@ -33,33 +33,33 @@ public enum KeyDerivation {
 }
 
 /// The keys of one encrypted channel, seen from the sender.
-public struct ChannelKeys: Sendable {
+package struct ChannelKeys: Sendable {
     /// Encrypts what this side writes.
-    public let write: SecretBytes
+    package let write: SecretBytes
     /// Decrypts what the other side wrote.
-    public let read: SecretBytes
+    package let read: SecretBytes
 
-    public init(write: SecretBytes, read: SecretBytes) {
+    package init(write: SecretBytes, read: SecretBytes) {
         self.write = write
         self.read = read
     }
 
     /// The request channel.
-    public static func control(from secret: SecretBytes) -> ChannelKeys {
+    package static func control(from secret: SecretBytes) -> ChannelKeys {
         ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: "Control-Salt", info: "Control-Write-Encryption-Key"),
             read: KeyDerivation.key(from: secret, salt: "Control-Salt", info: "Control-Read-Encryption-Key"))
     }
 
     /// The event channel. Its labels speak from the receiver's side, so the sender writes with the "Read" key.
-    public static func events(from secret: SecretBytes) -> ChannelKeys {
+    package static func events(from secret: SecretBytes) -> ChannelKeys {
         ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: "Events-Salt", info: "Events-Read-Encryption-Key"),
             read: KeyDerivation.key(from: secret, salt: "Events-Salt", info: "Events-Write-Encryption-Key"))
     }
 
     /// The data stream (type 130) whose SETUP named this seed.
-    public static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
+    package static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
         let salt = "DataStream-Salt\(seed)"
         return ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: salt, info: "DataStream-Output-Encryption-Key"),
@@ -67,9 +67,9 @@ public struct ChannelKeys: Sendable {
     }
 
     /// The same channel seen from the other end.
-    public var reversed: ChannelKeys { ChannelKeys(write: read, read: write) }
+    package var reversed: ChannelKeys { ChannelKeys(write: read, read: write) }
 
     /// The audio key: the first 32 bytes of the secret. All 64 bytes of an SRP key would be accepted by the
     /// request and play silence.
-    public static func audio(from secret: SecretBytes) -> SecretBytes { secret.prefix(32) }
+    package static func audio(from secret: SecretBytes) -> SecretBytes { secret.prefix(32) }
 }

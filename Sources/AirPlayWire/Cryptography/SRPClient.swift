@@ -3,32 +3,32 @@
 /// In the hashes x, K, M1 and M2 numbers have no leading zeros; in k and u they are padded. Receivers disagree about
 /// that, and some take K and M1 for numbers too, so a private key for which one of these would be short is drawn again,
 /// and the question never arises.
-public struct SRPClient: Sendable {
+package struct SRPClient: Sendable {
     private let username: String
     private let password: SecretBytes
 
     /// - Parameter password: `3939` for transient pairing, else the PIN or the device's password.
-    public init(username: String = "Pair-Setup", password: String) {
+    package init(username: String = "Pair-Setup", password: String) {
         self.username = username
         self.password = SecretBytes(Array(password.utf8))
     }
 
     /// What answers the receiver's salt and public key.
-    public struct Answer: Sendable {
+    package struct Answer: Sendable {
         /// A, 384 bytes.
-        public let publicKey: [UInt8]
+        package let publicKey: [UInt8]
         /// M1.
-        public let proof: [UInt8]
+        package let proof: [UInt8]
         /// K, 64 bytes; trust it only after `verify`.
-        public let sessionKey: SecretBytes
+        package let sessionKey: SecretBytes
         let expectedProof: [UInt8]
 
         /// Whether the receiver's proof M2 shows that it knows the password too.
-        public func verify(_ proof: [UInt8]) -> Bool { Sodium.equal(proof, expectedProof) }
+        package func verify(_ proof: [UInt8]) -> Bool { Sodium.equal(proof, expectedProof) }
     }
 
     /// - Throws: `malformed` for a public key that is zero modulo N, longer than N or otherwise a trick.
-    public func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
+    package func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
         // About 1 draw in 64 is short; 64 in a row never happen.
         for _ in 0..<64 {
             let privateKey = SecretBytes.random(count: 256)

@@ -1,15 +1,15 @@
 /// The receiver's half of SRP-6a, for speakers in software.
-public struct SRPServer: Sendable {
+package struct SRPServer: Sendable {
     /// Sent to the sender in M2.
-    public let salt: [UInt8]
+    package let salt: [UInt8]
     /// B, sent to the sender in M2.
-    public let publicKey: [UInt8]
+    package let publicKey: [UInt8]
     private let username: String
     private let verifier: SecretBytes
     private let privateKey: SecretBytes
 
     /// - Parameter saltSize: 15 is what is left of 16 bytes whose leading zero was stripped.
-    public init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
+    package init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
         let salt = SecretBytes.random(count: saltSize).withBytes { Array($0) }
         var made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
         // Senders disagree about a public key with a leading zero byte; draw until there is none.
@@ -33,7 +33,7 @@ public struct SRPServer: Sendable {
 
     /// Checks the sender's public key and proof; the proof to answer with and the session key, or nil when the
     /// password was wrong.
-    public func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
+    package func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
         guard senderKey.count <= SRPGroup.size else { throw .malformed("The sender's pairing key is too long.") }
         let sender = SRPGroup.padded(senderKey)
         guard !SRPGroup.isZero(SRPGroup.reduced(sender)) else {

@@ -3,12 +3,12 @@ internal import CSodium
 /// Bytes that are wiped from memory when nobody holds them any longer: keys, exponents, passwords.
 ///
 /// `@unchecked Sendable`: the bytes are written once, before `init` returns, and only read afterwards.
-public final class SecretBytes: @unchecked Sendable {
-    public let count: Int
+package final class SecretBytes: @unchecked Sendable {
+    package let count: Int
     private let storage: UnsafeMutablePointer<UInt8>
 
     /// Fills the bytes in place, so that no copy of the secret is left elsewhere.
-    public init<Failure: Error>(
+    package init<Failure: Error>(
         count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
         self.count = count
@@ -18,12 +18,12 @@ public final class SecretBytes: @unchecked Sendable {
     }
 
     /// Copies bytes; whoever gave them keeps their own copy to look after.
-    public convenience init(_ bytes: some Collection<UInt8>) {
+    package convenience init(_ bytes: some Collection<UInt8>) {
         self.init(count: bytes.count) { target in _ = target.initialize(from: bytes) }
     }
 
     /// Random bytes from the system's generator.
-    public static func random(count: Int) -> SecretBytes {
+    package static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { Sodium.fill($0) }
     }
 
@@ -33,21 +33,21 @@ public final class SecretBytes: @unchecked Sendable {
     }
 
     /// Reads the bytes in place; do not let the pointer escape.
-    public func withBytes<Result, Failure: Error>(
+    package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeBufferPointer(start: storage, count: count))
     }
 
     /// A new secret holding the first bytes of this one.
-    public func prefix(_ length: Int) -> SecretBytes {
+    package func prefix(_ length: Int) -> SecretBytes {
         withBytes { source in SecretBytes(source.prefix(length)) }
     }
 }
 
 extension SecretBytes: Equatable {
     /// Compares in time that depends on the lengths only.
-    public static func == (left: SecretBytes, right: SecretBytes) -> Bool {
+    package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
         left.count == right.count && sodium_memcmp(left.storage, right.storage, left.count) == 0
     }
 }

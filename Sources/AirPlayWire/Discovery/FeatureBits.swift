@@ -1,31 +1,31 @@
 /// What a receiver says it can do: 64 bits that mDNS writes as one or two hexadecimal numbers.
-public struct FeatureBits: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt64
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+package struct FeatureBits: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
     private init(bit: UInt64) { rawValue = 1 << bit }
 
-    public static let audio = FeatureBits(bit: 9)
-    public static let redundantAudio = FeatureBits(bit: 11)
-    public static let artwork = FeatureBits(bit: 15)
-    public static let progress = FeatureBits(bit: 16)
-    public static let textMetadata = FeatureBits(bit: 17)
-    public static let mfiAuthentication = FeatureBits(bit: 26)
-    public static let legacyPairing = FeatureBits(bit: 27)
-    public static let unifiedMediaControl = FeatureBits(bit: 38)
+    package static let audio = FeatureBits(bit: 9)
+    package static let redundantAudio = FeatureBits(bit: 11)
+    package static let artwork = FeatureBits(bit: 15)
+    package static let progress = FeatureBits(bit: 16)
+    package static let textMetadata = FeatureBits(bit: 17)
+    package static let mfiAuthentication = FeatureBits(bit: 26)
+    package static let legacyPairing = FeatureBits(bit: 27)
+    package static let unifiedMediaControl = FeatureBits(bit: 38)
     /// Streams of type 103 are possible.
-    public static let bufferedAudio = FeatureBits(bit: 40)
+    package static let bufferedAudio = FeatureBits(bit: 40)
     /// PTP timing is possible.
-    public static let ptp = FeatureBits(bit: 41)
-    public static let systemPairing = FeatureBits(bit: 43)
-    public static let ntp = FeatureBits(bit: 45)
-    public static let homeKitPairing = FeatureBits(bit: 46)
-    public static let transientPairing = FeatureBits(bit: 48)
-    public static let nowPlayingPropertyList = FeatureBits(bit: 50)
+    package static let ptp = FeatureBits(bit: 41)
+    package static let systemPairing = FeatureBits(bit: 43)
+    package static let ntp = FeatureBits(bit: 45)
+    package static let homeKitPairing = FeatureBits(bit: 46)
+    package static let transientPairing = FeatureBits(bit: 48)
+    package static let nowPlayingPropertyList = FeatureBits(bit: 50)
     /// SETPEERSX is accepted.
-    public static let extendedPeers = FeatureBits(bit: 52)
+    package static let extendedPeers = FeatureBits(bit: 52)
 
     /// Reads `0xLOW` or `0xLOW,0xHIGH`; nil for anything else.
-    public init?(text: String) {
+    package init?(text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             UInt32(part.drop { $0 == " " }.drop0x, radix: 16)
         }
@@ -39,30 +39,30 @@ public struct FeatureBits: OptionSet, Hashable, Sendable {
     }
 
     /// The numbers of the bits that are set.
-    public var bits: [Int] { (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 } }
+    package var bits: [Int] { (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 } }
 }
 
 /// What a receiver says about its state.
-public struct StatusFlags: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt64
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
+package struct StatusFlags: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
 
-    public static let problem = StatusFlags(rawValue: 0x1)
-    public static let notConfigured = StatusFlags(rawValue: 0x2)
-    public static let cableAttached = StatusFlags(rawValue: 0x4)
+    package static let problem = StatusFlags(rawValue: 0x1)
+    package static let notConfigured = StatusFlags(rawValue: 0x2)
+    package static let cableAttached = StatusFlags(rawValue: 0x4)
     /// A PIN is asked for on every new connection.
-    public static let pinRequired = StatusFlags(rawValue: 0x8)
-    public static let passwordRequired = StatusFlags(rawValue: 0x80)
+    package static let pinRequired = StatusFlags(rawValue: 0x8)
+    package static let passwordRequired = StatusFlags(rawValue: 0x80)
     /// One pairing by PIN is needed.
-    public static let pairingRequired = StatusFlags(rawValue: 0x200)
-    public static let homeKitAccessControl = StatusFlags(rawValue: 0x400)
+    package static let pairingRequired = StatusFlags(rawValue: 0x200)
+    package static let homeKitAccessControl = StatusFlags(rawValue: 0x400)
     /// A session plays; shairport-sync sets this and not `busy` (seen).
-    public static let playing = StatusFlags(rawValue: 0x800)
+    package static let playing = StatusFlags(rawValue: 0x800)
     /// Somebody else is playing.
-    public static let busy = StatusFlags(rawValue: 0x2_0000)
+    package static let busy = StatusFlags(rawValue: 0x2_0000)
 
     /// Reads a hexadecimal number with or without `0x`; nil for anything else.
-    public init?(text: String) {
+    package init?(text: String) {
         guard let value = UInt64(text[...].drop0x, radix: 16) else { return nil }
         rawValue = value
     }

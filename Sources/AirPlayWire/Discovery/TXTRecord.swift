@@ -1,15 +1,15 @@
 /// The key and value pairs a service announces (RFC 6763, section 6): strings of at most 255 bytes each.
-public struct TXTRecord: Hashable, Sendable {
+package struct TXTRecord: Hashable, Sendable {
     /// The most that a record may hold (a DNS record cannot hold more).
-    public static let limit = 64 << 10
+    package static let limit = 64 << 10
 
     private var entries: [String: [UInt8]] = [:]
 
-    public init() {}
+    package init() {}
 
     /// Reads untrusted bytes: each string is preceded by its length. A string cut by the end is dropped, as are
     /// strings without a key; of several with one key the first counts (RFC 6763, section 6.4).
-    public init(wire bytes: [UInt8]) throws(WireError) {
+    package init(wire bytes: [UInt8]) throws(WireError) {
         guard bytes.count <= Self.limit else {
             throw .tooMuch("A service announced a description of more than \(Self.limit) bytes.")
         }
@@ -22,7 +22,7 @@ public struct TXTRecord: Hashable, Sendable {
     }
 
     /// From strings that were already separated, as avahi gives them.
-    public init(strings: [[UInt8]]) throws(WireError) {
+    package init(strings: [[UInt8]]) throws(WireError) {
         guard strings.reduce(0, { $0 + $1.count + 1 }) <= Self.limit else {
             throw .tooMuch("A service announced a description of more than \(Self.limit) bytes.")
         }
@@ -37,11 +37,11 @@ public struct TXTRecord: Hashable, Sendable {
     }
 
     /// The value's bytes; keys compare without case. nil: the key is absent, which means "no news", not "false".
-    public func bytes(_ key: String) -> [UInt8]? { entries[key.lowercased()] }
+    package func bytes(_ key: String) -> [UInt8]? { entries[key.lowercased()] }
 
     /// The value as text.
-    public subscript(key: String) -> String? { bytes(key).map { String(decoding: $0, as: UTF8.self) } }
+    package subscript(key: String) -> String? { bytes(key).map { String(decoding: $0, as: UTF8.self) } }
 
-    public var features: FeatureBits? { (self["features"] ?? self["ft"]).flatMap { FeatureBits(text: $0) } }
-    public var statusFlags: StatusFlags? { (self["flags"] ?? self["sf"]).flatMap { StatusFlags(text: $0) } }
+    package var features: FeatureBits? { (self["features"] ?? self["ft"]).flatMap { FeatureBits(text: $0) } }
+    package var statusFlags: StatusFlags? { (self["flags"] ?? self["sf"]).flatMap { StatusFlags(text: $0) } }
 }

@@ -1,28 +1,28 @@
-public import MediaCore
+package import MediaCore
 
 /// Makes the packets of a buffered stream (type 103), in the shape Apple's senders give them.
 ///
 /// A packet is its whole length (two bytes), `0x80`, a marker bit with a sequence number of 23 bits, the RTP
 /// timestamp, the number that names the format, the ciphertext, its tag and eight nonce bytes. Timestamp and source
 /// are authenticated.
-public struct BufferedPacketizer: Sendable {
+package struct BufferedPacketizer: Sendable {
     /// Bytes around the sound.
-    public static let overhead = 14 + 16 + 8
+    package static let overhead = 14 + 16 + 8
     /// The largest piece of sound a packet can hold.
-    public static let payloadLimit = Int(UInt16.max) - overhead
+    package static let payloadLimit = Int(UInt16.max) - overhead
     /// Sequence numbers wrap here.
-    public static let sequenceModulus: UInt32 = 1 << 23
+    package static let sequenceModulus: UInt32 = 1 << 23
 
     private let key: SecretBytes
     private let source: UInt32
     private var counter: UInt64
     /// The number the next packet will carry.
-    public private(set) var nextSequence: UInt32
+    package private(set) var nextSequence: UInt32
 
     /// - Parameters:
     ///   - key: `shk` of the stream's SETUP, 32 bytes.
     ///   - firstSequence: any number; taken modulo 2²³.
-    public init(key: SecretBytes, format: StreamFormat, firstSequence: UInt32, firstNonce: UInt64 = 0) {
+    package init(key: SecretBytes, format: StreamFormat, firstSequence: UInt32, firstNonce: UInt64 = 0) {
         self.key = key
         source = format.synchronizationSource
         counter = firstNonce
@@ -32,12 +32,12 @@ public struct BufferedPacketizer: Sendable {
     /// Appends one packet. Allocates only when `out` must grow.
     ///
     /// - Returns: false, and appends nothing, when the sound is larger than `payloadLimit`.
-    public mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
+    package mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
         sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, to: &out) }
     }
 
     /// The same for sound that lies somewhere else.
-    public mutating func append(
+    package mutating func append(
         _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, to out: inout [UInt8]
     ) -> Bool {
         guard sound.count <= Self.payloadLimit else { return false }
@@ -68,22 +68,22 @@ public struct BufferedPacketizer: Sendable {
 }
 
 /// Takes the packets of a buffered stream apart again, for speakers in software; bytes may arrive cut anywhere.
-public struct BufferedUnpacker: Sendable {
-    public struct Packet: Hashable, Sendable {
+package struct BufferedUnpacker: Sendable {
+    package struct Packet: Hashable, Sendable {
         /// 23 bits.
-        public let sequence: UInt32
-        public let timestamp: RTPTimestamp
-        public let synchronizationSource: UInt32
-        public let sound: [UInt8]
+        package let sequence: UInt32
+        package let timestamp: RTPTimestamp
+        package let synchronizationSource: UInt32
+        package let sound: [UInt8]
     }
 
     private let key: SecretBytes
     private var partial: [UInt8] = []
 
-    public init(key: SecretBytes) { self.key = key }
+    package init(key: SecretBytes) { self.key = key }
 
     /// Every packet that is now complete; at most one incomplete packet (64 KiB) is kept.
-    public mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [Packet] {
+    package mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [Packet] {
         partial.append(contentsOf: bytes)
         var packets: [Packet] = []
         var start = 0

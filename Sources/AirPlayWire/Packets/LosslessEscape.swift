@@ -1,9 +1,9 @@
 /// ALAC without compression: legal frames that carry 16-bit samples as they are ("escape" frames of the format).
 ///
 /// For silence, rehearsal and tests. Sound for speakers should be compressed: some have stayed silent on these.
-public enum LosslessEscape {
+package enum LosslessEscape {
     /// One frame of interleaved stereo samples; the count of frames is the packet's, it is not written.
-    public static func frame(_ samples: [Int16]) -> [UInt8] {
+    package static func frame(_ samples: [Int16]) -> [UInt8] {
         var writer = BitWriter(capacity: samples.count * 2 + 8)
         writer.write(1, bits: 3)  // element: channel pair
         writer.write(0, bits: 4)  // instance
@@ -17,7 +17,7 @@ public enum LosslessEscape {
     }
 
     /// The decoder's configuration for SDP and for file headers (24 bytes, "ALACSpecificConfig").
-    public static func configuration(
+    package static func configuration(
         framesPerPacket: UInt32 = 352, bitsPerSample: UInt8 = 16, sampleRate: UInt32 = 44100
     ) -> [UInt8] {
         func bytes(_ value: UInt32) -> [UInt8] {

@@ -1,16 +1,16 @@
-public import MediaCore
+package import MediaCore
 
 /// Makes the packets of a realtime stream (type 96): an RTP header, one ALAC frame encrypted, tag and nonce.
 ///
 /// The nonce counts in 64 bits, so it never repeats under one key; receivers take it from the packet.
-public struct RealtimePacketizer: Sendable {
+package struct RealtimePacketizer: Sendable {
     private let key: SecretBytes
     private let source: UInt32
     private var counter: UInt64
-    public private(set) var nextSequence: UInt16
+    package private(set) var nextSequence: UInt16
 
     /// - Parameter source: 0 when timing is PTP, `streamConnectionID` when it is NTP; constant for the stream.
-    public init(key: SecretBytes, source: UInt32, firstSequence: UInt16, firstNonce: UInt64 = 0) {
+    package init(key: SecretBytes, source: UInt32, firstSequence: UInt16, firstNonce: UInt64 = 0) {
         self.key = key
         self.source = source
         counter = firstNonce
@@ -20,7 +20,7 @@ public struct RealtimePacketizer: Sendable {
     /// One packet, ready to be sent and to be kept for a resend.
     ///
     /// - Parameter marked: true for the first packet after a start or a flush.
-    public mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
+    package mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(12 + sound.count + 24)
         sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, marked: marked, to: &out) }
@@ -28,7 +28,7 @@ public struct RealtimePacketizer: Sendable {
     }
 
     /// The same at the end of memory that is kept.
-    public mutating func append(
+    package mutating func append(
         _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
     ) {
         out.append(0x80)
@@ -50,15 +50,15 @@ public struct RealtimePacketizer: Sendable {
 }
 
 /// The last packets sent on a realtime stream, for receivers that missed some.
-public struct RetransmitBuffer: Sendable {
+package struct RetransmitBuffer: Sendable {
     /// Empty ones hold nothing; their memory is kept.
     private var packets: [[UInt8]]
     private var newest: UInt16?
 
     /// - Parameter capacity: packets kept; 512 are 4.1 s at 44.1 kHz.
-    public init(capacity: Int = 512) { packets = Array(repeating: [], count: max(1, min(capacity, 1 << 15))) }
+    package init(capacity: Int = 512) { packets = Array(repeating: [], count: max(1, min(capacity, 1 << 15))) }
 
-    public mutating func keep(_ packet: [UInt8], sequence: UInt16) {
+    package mutating func keep(_ packet: [UInt8], sequence: UInt16) {
         let slot = Int(sequence) % packets.count
         packets[slot].removeAll(keepingCapacity: true)
         packets[slot].append(contentsOf: packet)
@@ -66,7 +66,7 @@ public struct RetransmitBuffer: Sendable {
     }
 
     /// The packet as it was sent, or nil when it is no longer kept.
-    public func packet(_ sequence: UInt16) -> [UInt8]? {
+    package func packet(_ sequence: UInt16) -> [UInt8]? {
         guard let newest, Int(newest &- sequence) < packets.count else { return nil }
         let packet = packets[Int(sequence) % packets.count]
         return packet.isEmpty ? nil : packet
@@ -74,14 +74,14 @@ public struct RetransmitBuffer: Sendable {
 }
 
 /// What a receiver says when packets are missing, and how they are sent again.
-public struct ResendRequest: Hashable, Sendable {
+package struct ResendRequest: Hashable, Sendable {
     /// The request's own number, echoed in each answer.
-    public let sequence: UInt16
-    public let firstMissing: UInt16
-    public let count: UInt16
+    package let sequence: UInt16
+    package let firstMissing: UInt16
+    package let count: UInt16
 
     /// Reads `80 D5`, a number, the first missing packet and how many; nil for anything else.
-    public init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.integer(UInt16.self) == 0x80D5, let sequence = reader.integer(UInt16.self),
             let first = reader.integer(UInt16.self), let count = reader.integer(UInt16.self)
@@ -90,7 +90,7 @@ public struct ResendRequest: Hashable, Sendable {
     }
 
     /// The answer for one packet.
-    public func answer(_ packet: [UInt8]) -> [UInt8] {
+    package func answer(_ packet: [UInt8]) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD6]
         out.append(bigEndian: sequence)
         return out + packet

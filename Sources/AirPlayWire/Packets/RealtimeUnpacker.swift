@@ -1,21 +1,21 @@
-public import MediaCore
+package import MediaCore
 
 /// Takes the packets of a realtime stream apart again, for speakers in software.
-public struct RealtimeUnpacker: Sendable {
-    public struct Packet: Hashable, Sendable {
-        public let sequence: UInt16
-        public let timestamp: RTPTimestamp
+package struct RealtimeUnpacker: Sendable {
+    package struct Packet: Hashable, Sendable {
+        package let sequence: UInt16
+        package let timestamp: RTPTimestamp
         /// The first after a start or a flush.
-        public let isMarked: Bool
-        public let sound: [UInt8]
+        package let isMarked: Bool
+        package let sound: [UInt8]
     }
 
     private let key: SecretBytes
 
-    public init(key: SecretBytes) { self.key = key }
+    package init(key: SecretBytes) { self.key = key }
 
     /// The packet of a datagram; nil for anything that is not one or fails its check.
-    public func open(_ datagram: ArraySlice<UInt8>) -> Packet? {
+    package func open(_ datagram: ArraySlice<UInt8>) -> Packet? {
         var reader = ByteReader(datagram)
         // Header 12, tag 16, nonce 8, and at least one byte of sound.
         guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
@@ -37,7 +37,7 @@ public struct RealtimeUnpacker: Sendable {
 }
 
 /// What arrives on the control port of a realtime receiver.
-public enum RealtimeControl: Hashable, Sendable {
+package enum RealtimeControl: Hashable, Sendable {
     /// The frame `position` is heard at `instant`, as far as the protocol alone says: with PTP timing the
     /// instant is the grandmaster's, with NTP timing the sender's clock in nanoseconds since its origin.
     case sync(position: RTPTimestamp, instant: PTPInstant, clock: UInt64?, isFirst: Bool)
@@ -45,10 +45,10 @@ public enum RealtimeControl: Hashable, Sendable {
     case resent([UInt8])
 
     /// Frames between F4 of an NTP sync packet and the frame heard at its time: 0.25 s of 44.1 kHz.
-    public static let networkTimePrecedence: Int64 = 11025
+    package static let networkTimePrecedence: Int64 = 11025
 
     /// Reads a datagram; nil for anything else.
-    public init?(_ datagram: ArraySlice<UInt8>) {
+    package init?(_ datagram: ArraySlice<UInt8>) {
         var reader = ByteReader(datagram)
         guard let first = reader.integer(UInt8.self), first & 0xEF == 0x80, let type = reader.integer(UInt8.self),
             reader.skip(2)
@@ -76,14 +76,14 @@ public enum RealtimeControl: Hashable, Sendable {
 
 extension PTPInstant {
     /// A moment from an NTP 32.32 fixed-point time, to the nanosecond below.
-    public init(networkTime time: UInt64) {
+    package init(networkTime time: UInt64) {
         let seconds = Int64(time >> 32)
         let fraction = Int64(((time & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
         self.init(nanoseconds: seconds * 1_000_000_000 + fraction)
     }
 
     /// The moment as an NTP 32.32 fixed-point time; seconds wrap after 136 years.
-    public var networkTime: UInt64 {
+    package var networkTime: UInt64 {
         let whole = UInt64(bitPattern: max(0, nanoseconds))
         let (seconds, rest) = whole.quotientAndRemainder(dividingBy: 1_000_000_000)
         // Rounded up, so that reading it back gives the same nanosecond.
@@ -93,7 +93,7 @@ extension PTPInstant {
 
 extension ResendRequest {
     /// The request itself, 8 bytes.
-    public static func bytes(sequence: UInt16, firstMissing: UInt16, count: UInt16) -> [UInt8] {
+    package static func bytes(sequence: UInt16, firstMissing: UInt16, count: UInt16) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD5]
         out.append(bigEndian: sequence)
         out.append(bigEndian: firstMissing)
@@ -103,9 +103,9 @@ extension ResendRequest {
 }
 
 /// The receiver's half of NTP timing (32 bytes each way).
-public enum TimingExchange {
+package enum TimingExchange {
     /// The question, carrying when it was sent on the receiver's own clock.
-    public static func request(sent: UInt64) -> [UInt8] {
+    package static func request(sent: UInt64) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD2, 0x00, 0x07]
         out.append(bigEndian: UInt32(0))
         out.append(bigEndian: UInt64(0))
@@ -115,7 +115,7 @@ public enum TimingExchange {
     }
 
     /// Reads an answer: when its question was sent (our clock), when it came and when the answer left (theirs).
-    public static func answer(_ bytes: ArraySlice<UInt8>) -> (origin: UInt64, received: UInt64, sent: UInt64)? {
+    package static func answer(_ bytes: ArraySlice<UInt8>) -> (origin: UInt64, received: UInt64, sent: UInt64)? {
         var reader = ByteReader(bytes)
         guard bytes.count >= 32, reader.integer(UInt16.self) == 0x80D3, reader.skip(6),
             let origin = reader.integer(UInt64.self), let received = reader.integer(UInt64.self),

@@ -1,44 +1,44 @@
 /// A form of sound that a stream can carry, under the number AirPlay has for it (bit of `audioFormat`).
-public struct StreamFormat: Hashable, Sendable {
-    public enum Coding: Hashable, Sendable { case appleLossless, aacLC }
+package struct StreamFormat: Hashable, Sendable {
+    package enum Coding: Hashable, Sendable { case appleLossless, aacLC }
 
     /// The bit of the `audioFormat` mask.
-    public let bit: Int
-    public let coding: Coding
+    package let bit: Int
+    package let coding: Coding
     /// Frames per second; also the rate of the stream's RTP clock.
-    public let sampleRate: Int
-    public let channels: Int
+    package let sampleRate: Int
+    package let channels: Int
     /// Bits per sample of lossless sound, 0 otherwise.
-    public let bitsPerSample: Int
+    package let bitsPerSample: Int
     /// Frames in each packet but perhaps the last.
-    public let framesPerPacket: Int
+    package let framesPerPacket: Int
     /// What names the format in each buffered packet. Receivers choose their decoder by it; a number they do not
     /// know has ended one.
-    public let synchronizationSource: UInt32
+    package let synchronizationSource: UInt32
 
     /// `audioFormat` of the stream's SETUP.
-    public var mask: Int64 { 1 << Int64(bit) }
+    package var mask: Int64 { 1 << Int64(bit) }
 
     /// `ct` of the stream's SETUP: 2 lossless, 4 AAC-LC.
-    public var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
+    package var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
 
     /// ALAC 44.1 kHz 16 bit. The source number is the one shairport-sync has for it; Apple's is not known.
-    public static let lossless44100 = StreamFormat(
+    package static let lossless44100 = StreamFormat(
         bit: 18, coding: .appleLossless, sampleRate: 44100, channels: 2, bitsPerSample: 16, framesPerPacket: 352,
         synchronizationSource: 0x0000_FACE)
     /// ALAC 48 kHz 24 bit.
-    public static let lossless48000 = StreamFormat(
+    package static let lossless48000 = StreamFormat(
         bit: 21, coding: .appleLossless, sampleRate: 48000, channels: 2, bitsPerSample: 24, framesPerPacket: 352,
         synchronizationSource: 0x1500_0000)
     /// AAC-LC 44.1 kHz.
-    public static let aac44100 = StreamFormat(
+    package static let aac44100 = StreamFormat(
         bit: 22, coding: .aacLC, sampleRate: 44100, channels: 2, bitsPerSample: 0, framesPerPacket: 1024,
         synchronizationSource: 0x1600_0000)
     /// AAC-LC 48 kHz.
-    public static let aac48000 = StreamFormat(
+    package static let aac48000 = StreamFormat(
         bit: 23, coding: .aacLC, sampleRate: 48000, channels: 2, bitsPerSample: 0, framesPerPacket: 1024,
         synchronizationSource: 0x1700_0000)
 
     /// Every format that can be sent.
-    public static let all: [StreamFormat] = [lossless44100, lossless48000, aac44100, aac48000]
+    package static let all: [StreamFormat] = [lossless44100, lossless48000, aac44100, aac48000]
 }

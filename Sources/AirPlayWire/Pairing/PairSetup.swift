@@ -3,8 +3,8 @@
 /// Transient pairing ends after M4 with a secret for this connection; pairing by PIN goes on to M6 and leaves keys
 /// to keep. One object serves one attempt: after an error a new connection and a new object are needed, because a
 /// refused attempt leaves most receivers unusable.
-public struct PairSetup: Sendable {
-    public enum Kind: Sendable {
+package struct PairSetup: Sendable {
+    package enum Kind: Sendable {
         /// Nothing is stored; header `X-Apple-HKP: 4`.
         case transient
         /// The keys are stored; header `X-Apple-HKP: 3`.
@@ -12,22 +12,22 @@ public struct PairSetup: Sendable {
     }
 
     /// The password of every transient pairing.
-    public static let transientPassword = "3939"
+    package static let transientPassword = "3939"
 
     private let kind: Kind
     var answer: SRPClient.Answer?
 
-    public init(_ kind: Kind) { self.kind = kind }
+    package init(_ kind: Kind) { self.kind = kind }
 
     /// M1.
-    public func start() -> [UInt8] {
+    package func start() -> [UInt8] {
         var items: [TLV8.Item] = [.init(.state, [1]), .init(.method, [0])]
         if kind == .transient { items.append(.init(.flags, [0x10])) }
         return TLV8(items).encoded()
     }
 
     /// Reads M2 and makes M3. Takes about 30 ms of calculation.
-    public mutating func respond(to body: [UInt8], password: String) throws(WireError) -> [UInt8] {
+    package mutating func respond(to body: [UInt8], password: String) throws(WireError) -> [UInt8] {
         let (salt, key) = try Self.challenge(in: body)
         let answer = try SRPClient(password: password).answer(salt: salt, receiverKey: key)
         self.answer = answer
@@ -48,7 +48,7 @@ public struct PairSetup: Sendable {
     }
 
     /// Reads M4; the secret that every key of a transient connection derives from, 64 bytes.
-    public func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
+    package func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
         let message = try PairingMessage.read(body, state: 4)
         let proof = try PairingMessage.number(.proof, of: message, size: 64)
         guard let answer, answer.verify(proof) else {
@@ -58,7 +58,7 @@ public struct PairSetup: Sendable {
     }
 
     /// M5 of a persistent pairing: who this sender is.
-    public static func exchange(identity: PairingIdentity, secret: SecretBytes) -> [UInt8] {
+    package static func exchange(identity: PairingIdentity, secret: SecretBytes) -> [UInt8] {
         let controller = KeyDerivation.key(
             from: secret, salt: "Pair-Setup-Controller-Sign-Salt", info: "Pair-Setup-Controller-Sign-Info")
         let name = Array(identity.identifier.utf8)
@@ -72,7 +72,7 @@ public struct PairSetup: Sendable {
     }
 
     /// Reads M6: who the speaker is. A signature that does not match ends the attempt.
-    public static func accessory(in body: [UInt8], secret: SecretBytes) throws(WireError) -> PairedAccessory {
+    package static func accessory(in body: [UInt8], secret: SecretBytes) throws(WireError) -> PairedAccessory {
         let message = try PairingMessage.read(body, state: 6)
         let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)
         guard let plain = ChaChaPoly.open(sealed, label: "PS-Msg06", key: encryptionKey(secret)) else {

@@ -2,9 +2,9 @@
 ///
 /// Messages come from strangers. A message out of turn, a wrong proof or bytes that are no message are answered with
 /// a refusal and leave the attempt where it began.
-public struct PairSetupResponder: Sendable {
+package struct PairSetupResponder: Sendable {
     /// How a speaker lets senders in.
-    public enum Admission: Hashable, Sendable {
+    package enum Admission: Hashable, Sendable {
         /// Everybody, by transient pairing with the password everybody knows.
         case open
         /// Whoever knows this password, by transient pairing.
@@ -21,14 +21,14 @@ public struct PairSetupResponder: Sendable {
     }
 
     /// What to answer and what came of it.
-    public struct Reply: Sendable {
-        public let body: [UInt8]
+    package struct Reply: Sendable {
+        package let body: [UInt8]
         /// The sender must pair by PIN: HTTP status 470 instead of 200.
-        public var needsPIN = false
+        package var needsPIN = false
         /// The secret of this connection: everything after this answer is encrypted.
-        public var transientSecret: SecretBytes?
+        package var transientSecret: SecretBytes?
         /// A sender that may verify itself from now on.
-        public var paired: PairedAccessory?
+        package var paired: PairedAccessory?
     }
 
     private enum Stage {
@@ -43,14 +43,14 @@ public struct PairSetupResponder: Sendable {
     private let stripsZeros: Bool
     private var stage = Stage.idle
 
-    public init(admission: Admission, identity: PairingIdentity, stripsZeros: Bool = false) {
+    package init(admission: Admission, identity: PairingIdentity, stripsZeros: Bool = false) {
         self.admission = admission
         self.identity = identity
         self.stripsZeros = stripsZeros
     }
 
     /// Answers one message of a sender. M1 and M3 take about 10 ms of calculation.
-    public mutating func respond(to body: [UInt8]) -> Reply {
+    package mutating func respond(to body: [UInt8]) -> Reply {
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
             stage = .idle
             return Self.refusal(.unknown, state: 2)

@@ -1,14 +1,14 @@
 internal import CSodium
 
 /// The sender's side of pair-verify: proves on each connection that both sides are the ones that were paired.
-public struct PairVerify: Sendable {
+package struct PairVerify: Sendable {
     private let identity: PairingIdentity
     private let accessory: PairedAccessory
     private let privateKey: SecretBytes
     private let publicKey: [UInt8]
     private var shared: SecretBytes?
 
-    public init(identity: PairingIdentity, accessory: PairedAccessory) {
+    package init(identity: PairingIdentity, accessory: PairedAccessory) {
         self.init(identity: identity, accessory: accessory, privateKey: .random(count: 32))
     }
 
@@ -22,12 +22,12 @@ public struct PairVerify: Sendable {
     }
 
     /// M1.
-    public func start() -> [UInt8] {
+    package func start() -> [UInt8] {
         TLV8([.init(.state, [1]), .init(.publicKey, publicKey)]).encoded()
     }
 
     /// Reads M2, checks the speaker's signature and makes M3.
-    public mutating func respond(to body: [UInt8]) throws(WireError) -> [UInt8] {
+    package mutating func respond(to body: [UInt8]) throws(WireError) -> [UInt8] {
         let message = try PairingMessage.read(body, state: 2)
         let theirs = try PairingMessage.value(.publicKey, of: message, size: 32...32)
         let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)
@@ -62,7 +62,7 @@ public struct PairVerify: Sendable {
     }
 
     /// Reads M4; the secret that every key of this connection derives from, 32 bytes.
-    public func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
+    package func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
         _ = try PairingMessage.read(body, state: 4)
         guard let shared else { throw .malformed("The speaker ended pair-verify before it began.") }
         return shared

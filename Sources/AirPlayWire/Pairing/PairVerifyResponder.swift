@@ -1,12 +1,12 @@
 internal import CSodium
 
 /// The speaker's side of pair-verify, for speakers in software: one object for one connection.
-public struct PairVerifyResponder: Sendable {
+package struct PairVerifyResponder: Sendable {
     /// What to answer and, at the end, the secret of this connection.
-    public struct Reply: Sendable {
-        public let body: [UInt8]
+    package struct Reply: Sendable {
+        package let body: [UInt8]
         /// Everything after this answer is encrypted with keys from this.
-        public var secret: SecretBytes?
+        package var secret: SecretBytes?
     }
 
     private struct Exchange {
@@ -19,12 +19,12 @@ public struct PairVerifyResponder: Sendable {
     private let identity: PairingIdentity
     private var exchange: Exchange?
 
-    public init(identity: PairingIdentity) { self.identity = identity }
+    package init(identity: PairingIdentity) { self.identity = identity }
 
     /// Answers one message of a sender.
     ///
     /// - Parameter paired: the public key of a sender that was paired under this name.
-    public mutating func respond(to body: [UInt8], paired: ([UInt8]) -> [UInt8]?) -> Reply {
+    package mutating func respond(to body: [UInt8], paired: ([UInt8]) -> [UInt8]?) -> Reply {
         let current = exchange
         exchange = nil
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {

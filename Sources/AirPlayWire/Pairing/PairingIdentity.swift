@@ -1,17 +1,17 @@
 internal import CSodium
 
 /// Who this installation is to the speakers it has been paired with: one Ed25519 key and one name, kept for good.
-public struct PairingIdentity: Sendable {
+package struct PairingIdentity: Sendable {
     /// The same bytes in every pairing, so that pairing again replaces the speaker's entry.
-    public let identifier: String
-    public let publicKey: [UInt8]
+    package let identifier: String
+    package let publicKey: [UInt8]
     let seed: SecretBytes
     private let secretKey: SecretBytes
 
     /// - Parameters:
     ///   - identifier: 16 upper-case hexadecimal digits, as `DACP-ID`.
     ///   - seed: 32 bytes; the secret to keep.
-    public init(identifier: String, seed: SecretBytes) {
+    package init(identifier: String, seed: SecretBytes) {
         precondition(seed.count == 32, "an Ed25519 seed has 32 bytes")
         self.identifier = identifier
         self.seed = seed
@@ -25,12 +25,12 @@ public struct PairingIdentity: Sendable {
     }
 
     /// A new identity; `seed` must be stored for pairings to last.
-    public static func generate(identifier: String) -> PairingIdentity {
+    package static func generate(identifier: String) -> PairingIdentity {
         PairingIdentity(identifier: identifier, seed: .random(count: 32))
     }
 
     /// Reads the seed in order to store it; do not let the pointer escape.
-    public func withSeed<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result { seed.withBytes(body) }
+    package func withSeed<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result { seed.withBytes(body) }
 
     func sign(_ message: [UInt8]) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: 64)
@@ -47,13 +47,13 @@ public struct PairingIdentity: Sendable {
 }
 
 /// A speaker that knows this installation.
-public struct PairedAccessory: Hashable, Sendable {
+package struct PairedAccessory: Hashable, Sendable {
     /// The speaker's own name for itself, any bytes.
-    public let identifier: [UInt8]
+    package let identifier: [UInt8]
     /// Ed25519, 32 bytes.
-    public let publicKey: [UInt8]
+    package let publicKey: [UInt8]
 
-    public init(identifier: [UInt8], publicKey: [UInt8]) {
+    package init(identifier: [UInt8], publicKey: [UInt8]) {
         self.identifier = identifier
         self.publicKey = publicKey
     }

@@ -1,44 +1,44 @@
 /// The items of a pairing message (HomeKit Accessory Protocol, TLV8): a type, a length of one byte, a value.
 ///
 /// Values longer than 255 bytes travel as neighbouring items of one type and are joined here.
-public struct TLV8: Hashable, Sendable {
+package struct TLV8: Hashable, Sendable {
     /// The item types that pairing uses.
-    public struct Tag: RawRepresentable, Hashable, Sendable {
-        public let rawValue: UInt8
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+    package struct Tag: RawRepresentable, Hashable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        public static let method = Tag(rawValue: 0x00)
-        public static let identifier = Tag(rawValue: 0x01)
-        public static let salt = Tag(rawValue: 0x02)
-        public static let publicKey = Tag(rawValue: 0x03)
-        public static let proof = Tag(rawValue: 0x04)
-        public static let encryptedData = Tag(rawValue: 0x05)
-        public static let state = Tag(rawValue: 0x06)
-        public static let error = Tag(rawValue: 0x07)
-        public static let retryDelay = Tag(rawValue: 0x08)
-        public static let signature = Tag(rawValue: 0x0A)
-        public static let flags = Tag(rawValue: 0x13)
-        public static let separator = Tag(rawValue: 0xFF)
+        package static let method = Tag(rawValue: 0x00)
+        package static let identifier = Tag(rawValue: 0x01)
+        package static let salt = Tag(rawValue: 0x02)
+        package static let publicKey = Tag(rawValue: 0x03)
+        package static let proof = Tag(rawValue: 0x04)
+        package static let encryptedData = Tag(rawValue: 0x05)
+        package static let state = Tag(rawValue: 0x06)
+        package static let error = Tag(rawValue: 0x07)
+        package static let retryDelay = Tag(rawValue: 0x08)
+        package static let signature = Tag(rawValue: 0x0A)
+        package static let flags = Tag(rawValue: 0x13)
+        package static let separator = Tag(rawValue: 0xFF)
     }
 
-    public struct Item: Hashable, Sendable {
-        public var tag: Tag
-        public var value: [UInt8]
-        public init(_ tag: Tag, _ value: [UInt8]) {
+    package struct Item: Hashable, Sendable {
+        package var tag: Tag
+        package var value: [UInt8]
+        package init(_ tag: Tag, _ value: [UInt8]) {
             self.tag = tag
             self.value = value
         }
     }
 
     /// The most that one joined item may hold.
-    public static let itemLimit = 64 << 10
+    package static let itemLimit = 64 << 10
 
-    public var items: [Item]
+    package var items: [Item]
 
-    public init(_ items: [Item] = []) { self.items = items }
+    package init(_ items: [Item] = []) { self.items = items }
 
     /// Reads a message of untrusted bytes; unknown types are kept.
-    public init(decoding bytes: some Sequence<UInt8>) throws(WireError) {
+    package init(decoding bytes: some Sequence<UInt8>) throws(WireError) {
         items = []
         var iterator = bytes.makeIterator()
         // An item is continued only by a neighbour of its type, and only when it was full.
@@ -66,9 +66,9 @@ public struct TLV8: Hashable, Sendable {
     }
 
     /// The first value of a type.
-    public subscript(tag: Tag) -> [UInt8]? { items.first { $0.tag == tag }?.value }
+    package subscript(tag: Tag) -> [UInt8]? { items.first { $0.tag == tag }?.value }
 
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var out: [UInt8] = []
         for item in items {
             var rest = item.value[...]

@@ -2,22 +2,22 @@ internal import MediaCore
 
 extension PropertyList {
     /// How much a binary property list may ask for. Exceeding any of them ends the decoding with an error.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// Containers inside containers.
-        public var depth = 32
+        package var depth = 32
         /// Values visited, an object counted again each time something refers to it.
-        public var nodes = 100_000
+        package var nodes = 100_000
         /// Bytes of text and data copied out; shared references count each time.
-        public var payload = 16 << 20
+        package var payload = 16 << 20
 
-        public init() {}
+        package init() {}
     }
 
     /// Reads a binary property list ("bplist00", as documented in Apple's open CFBinaryPList.c).
     ///
     /// The bytes are untrusted: every offset is checked, sets are refused, and work is bounded by `limits` however
     /// the objects refer to each other.
-    public init(binary bytes: [UInt8], limits: Limits = Limits()) throws(WireError) {
+    package init(binary bytes: [UInt8], limits: Limits = Limits()) throws(WireError) {
         var decoder = try BinaryPlistDecoder(bytes, limits: limits)
         self = try decoder.root()
     }

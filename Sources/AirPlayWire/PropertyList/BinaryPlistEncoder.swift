@@ -5,7 +5,7 @@ extension PropertyList {
     ///
     /// Numbers above `Int64.max` are written as 16-byte integers; give them as `.integer` with the same bit pattern
     /// where a receiver expects the signed form.
-    public func binary() -> [UInt8] {
+    package func binary() -> [UInt8] {
         var encoder = BinaryPlistEncoder()
         return encoder.encode(self)
     }

@@ -1,5 +1,5 @@
 /// A property list as AirPlay sends it in bodies: a small tree of values.
-public enum PropertyList: Hashable, Sendable {
+package enum PropertyList: Hashable, Sendable {
     case integer(Int64)
     /// Only for numbers above `Int64.max`, so that equal numbers have one form.
     case unsigned(UInt64)
@@ -16,7 +16,7 @@ public enum PropertyList: Hashable, Sendable {
     case null
 
     /// A number in the one form it has.
-    public init(_ number: UInt64) {
+    package init(_ number: UInt64) {
         if let signed = Int64(exactly: number) { self = .integer(signed) } else { self = .unsigned(number) }
     }
 }
@@ -24,24 +24,24 @@ public enum PropertyList: Hashable, Sendable {
 extension PropertyList: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    public init(stringLiteral value: String) { self = .string(value) }
-    public init(integerLiteral value: Int64) { self = .integer(value) }
-    public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    public init(arrayLiteral elements: PropertyList...) { self = .array(elements) }
-    public init(dictionaryLiteral elements: (String, PropertyList)...) {
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(booleanLiteral value: Bool) { self = .boolean(value) }
+    package init(arrayLiteral elements: PropertyList...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, PropertyList)...) {
         self = .dictionary(Dictionary(elements, uniquingKeysWith: { _, last in last }))
     }
 }
 
 extension PropertyList {
     /// The member of a dictionary; nil for other values.
-    public subscript(key: String) -> PropertyList? {
+    package subscript(key: String) -> PropertyList? {
         if case .dictionary(let members) = self { return members[key] }
         return nil
     }
 
     /// An integer of any form as 64 signed bits; identifiers above `Int64.max` keep their bit pattern.
-    public var int64: Int64? {
+    package var int64: Int64? {
         switch self {
         case .integer(let value): value
         case .unsigned(let value): Int64(bitPattern: value)
@@ -52,17 +52,17 @@ extension PropertyList {
     }
 
     /// An integer as 64 unsigned bits; negative ones keep their bit pattern.
-    public var uint64: UInt64? { int64.map { UInt64(bitPattern: $0) } }
+    package var uint64: UInt64? { int64.map { UInt64(bitPattern: $0) } }
 
     /// An integer that must fit a smaller type, such as a port; nil when it does not.
-    public func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
+    package func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
         switch self {
         case .unsigned(let value): Integer(exactly: value)
         default: int64.flatMap { Integer(exactly: $0) }
         }
     }
 
-    public var double: Double? {
+    package var double: Double? {
         switch self {
         case .real(let value): value
         case .integer(let value): Double(value)
@@ -71,7 +71,7 @@ extension PropertyList {
         }
     }
 
-    public var bool: Bool? {
+    package var bool: Bool? {
         switch self {
         case .boolean(let value): value
         case .integer(let value): value != 0
@@ -79,22 +79,22 @@ extension PropertyList {
         }
     }
 
-    public var string: String? {
+    package var string: String? {
         if case .string(let value) = self { return value }
         return nil
     }
 
-    public var data: [UInt8]? {
+    package var data: [UInt8]? {
         if case .data(let value) = self { return value }
         return nil
     }
 
-    public var array: [PropertyList]? {
+    package var array: [PropertyList]? {
         if case .array(let value) = self { return value }
         return nil
     }
 
-    public var dictionary: [String: PropertyList]? {
+    package var dictionary: [String: PropertyList]? {
         if case .dictionary(let value) = self { return value }
         return nil
     }

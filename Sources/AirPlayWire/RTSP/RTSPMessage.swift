@@ -1,19 +1,19 @@
 /// The named fields of a message head, in their order; names compare without case (RFC 9110, section 5.1).
-public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
-    public struct Field: Hashable, Sendable {
-        public let name: String
-        public let value: String
+package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    package struct Field: Hashable, Sendable {
+        package let name: String
+        package let value: String
     }
 
-    public private(set) var fields: [Field] = []
+    package private(set) var fields: [Field] = []
 
-    public init() {}
-    public init(dictionaryLiteral elements: (String, String)...) {
+    package init() {}
+    package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { append(name, value) }
     }
 
     /// Adds a field. Line breaks are dropped, so that a value can never begin another field.
-    public mutating func append(_ name: String, _ value: String) {
+    package mutating func append(_ name: String, _ value: String) {
         func clean(_ text: String) -> String {
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\r" && $0 != "\n" }))
         }
@@ -21,22 +21,22 @@ public struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// The first field of this name.
-    public subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         let wanted = name.lowercased()
         return fields.first { $0.name.lowercased() == wanted }?.value
     }
 }
 
 /// A request, ours to a speaker or a speaker's on the event channel.
-public struct RTSPRequest: Hashable, Sendable {
-    public var method: String
+package struct RTSPRequest: Hashable, Sendable {
+    package var method: String
     /// A path such as `/info`, or the session's URL.
-    public var target: String
-    public var version: String
-    public var headers: RTSPHeaders
-    public var body: [UInt8]
+    package var target: String
+    package var version: String
+    package var headers: RTSPHeaders
+    package var body: [UInt8]
 
-    public init(
+    package init(
         _ method: String, _ target: String, version: String = "RTSP/1.0", headers: RTSPHeaders = [:],
         body: [UInt8] = []
     ) {
@@ -48,20 +48,20 @@ public struct RTSPRequest: Hashable, Sendable {
     }
 
     /// The bytes to send; `Content-Length` is always added, 0 included.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         encode(line: "\(method) \(target) \(version)", headers: headers, body: body, alwaysCounted: true)
     }
 }
 
 /// An answer to a request.
-public struct RTSPResponse: Hashable, Sendable {
-    public var version: String
-    public var status: Int
-    public var reason: String
-    public var headers: RTSPHeaders
-    public var body: [UInt8]
+package struct RTSPResponse: Hashable, Sendable {
+    package var version: String
+    package var status: Int
+    package var reason: String
+    package var headers: RTSPHeaders
+    package var body: [UInt8]
 
-    public init(
+    package init(
         status: Int, reason: String = "OK", version: String = "RTSP/1.0", headers: RTSPHeaders = [:],
         body: [UInt8] = []
     ) {
@@ -73,11 +73,11 @@ public struct RTSPResponse: Hashable, Sendable {
     }
 
     /// The `CSeq` that names the request this answers; nil when absent or no number.
-    public var sequence: Int? { headers["CSeq"].flatMap { Int($0) } }
+    package var sequence: Int? { headers["CSeq"].flatMap { Int($0) } }
 
     /// The bytes to send; `Content-Length` is added only when there is a body. Some receivers fall silent when a
     /// reply on the event channel carries more than its status and `CSeq`.
-    public func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         encode(line: "\(version) \(status) \(reason)", headers: headers, body: body, alwaysCounted: false)
     }
 }
@@ -91,7 +91,7 @@ private func encode(line: String, headers: RTSPHeaders, body: [UInt8], alwaysCou
 }
 
 /// Either kind of message.
-public enum RTSPMessage: Hashable, Sendable {
+package enum RTSPMessage: Hashable, Sendable {
     case request(RTSPRequest)
     case response(RTSPResponse)
 }

@@ -2,11 +2,11 @@
 ///
 /// The bytes are untrusted. A head beyond `headLimit` or a body beyond `bodyLimit` is refused as soon as it is
 /// announced, and after any error every later call throws too: the connection's framing is lost.
-public struct RTSPParser: Sendable {
+package struct RTSPParser: Sendable {
     /// Bytes of start line and headers.
-    public static let headLimit = 64 << 10
+    package static let headLimit = 64 << 10
     /// Bytes of one body.
-    public static let bodyLimit = 8 << 20
+    package static let bodyLimit = 8 << 20
 
     private var buffer: [UInt8] = []
     /// Where the next message begins.
@@ -16,13 +16,13 @@ public struct RTSPParser: Sendable {
     private var pending: (message: RTSPMessage, length: Int)?
     private var failure: WireError?
 
-    public init() {}
+    package init() {}
 
     /// Bytes held that do not make a message yet.
-    public var heldBytes: Int { buffer.count - start }
+    package var heldBytes: Int { buffer.count - start }
 
     /// Takes bytes as they came; call `next` until it returns nil afterwards.
-    public mutating func append(_ bytes: some Collection<UInt8>) {
+    package mutating func append(_ bytes: some Collection<UInt8>) {
         if failure != nil { return }
         if start > 0 {
             buffer.removeSubrange(..<start)
@@ -33,7 +33,7 @@ public struct RTSPParser: Sendable {
     }
 
     /// The next whole message, or nil when more bytes are needed.
-    public mutating func next() throws(WireError) -> RTSPMessage? {
+    package mutating func next() throws(WireError) -> RTSPMessage? {
         if let failure { throw failure }
         do {
             return try read()

@@ -1,16 +1,16 @@
-public import MediaCore
+package import MediaCore
 
 /// A moment on the grandmaster's timeline as requests write it: whole seconds and a fraction in units of 2⁻⁶⁴ s.
-public struct NetworkTime: Hashable, Sendable {
-    public let seconds: Int64
-    public let fraction: UInt64
+package struct NetworkTime: Hashable, Sendable {
+    package let seconds: Int64
+    package let fraction: UInt64
 
-    public init(seconds: Int64, fraction: UInt64) {
+    package init(seconds: Int64, fraction: UInt64) {
         self.seconds = seconds
         self.fraction = fraction
     }
 
-    public init(_ instant: PTPInstant) {
+    package init(_ instant: PTPInstant) {
         let (whole, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         seconds = rest < 0 ? whole - 1 : whole
         let remainder = UInt64(rest < 0 ? rest + 1_000_000_000 : rest)
@@ -19,7 +19,7 @@ public struct NetworkTime: Hashable, Sendable {
     }
 
     /// The nearest nanosecond; nil for seconds that no clock reaches.
-    public var instant: PTPInstant? {
+    package var instant: PTPInstant? {
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         // (fraction × 10⁹ + half) / 2⁶⁴ never exceeds 10⁹.
         let product = fraction.multipliedFullWidth(by: 1_000_000_000)

@@ -1,21 +1,21 @@
 /// What a receiver says about itself at `/info`.
-public struct ReceiverInfo: Hashable, Sendable {
-    public let name: String?
-    public let model: String?
-    public let deviceID: String?
-    public let sourceVersion: String?
-    public let features: FeatureBits?
-    public let statusFlags: StatusFlags?
+package struct ReceiverInfo: Hashable, Sendable {
+    package let name: String?
+    package let model: String?
+    package let deviceID: String?
+    package let sourceVersion: String?
+    package let features: FeatureBits?
+    package let statusFlags: StatusFlags?
     /// dB; −144 is mute.
-    public let initialVolume: Double?
+    package let initialVolume: Double?
     /// Bits of `StreamFormat.bit` that buffered streams may carry; nil when the receiver does not say.
-    public let bufferedFormats: Set<Int>?
+    package let bufferedFormats: Set<Int>?
     /// The same for realtime streams.
-    public let realtimeFormats: Set<Int>?
+    package let realtimeFormats: Set<Int>?
     /// This computer's address as the receiver sees it.
-    public let senderAddress: String?
+    package let senderAddress: String?
 
-    public init(_ reply: PropertyList) {
+    package init(_ reply: PropertyList) {
         name = reply["name"]?.string
         model = reply["model"]?.string
         deviceID = reply["deviceID"]?.string
@@ -37,13 +37,13 @@ public struct ReceiverInfo: Hashable, Sendable {
 }
 
 /// The reply to the first SETUP.
-public struct SessionSetup: Hashable, Sendable {
+package struct SessionSetup: Hashable, Sendable {
     /// TCP; connect to it before RECORD. Nil for a receiver that has no news to tell.
-    public let eventPort: UInt16?
+    package let eventPort: UInt16?
     /// Every address under which the receiver may speak PTP.
-    public let peerAddresses: [String]
+    package let peerAddresses: [String]
 
-    public init(_ reply: PropertyList) throws(WireError) {
+    package init(_ reply: PropertyList) throws(WireError) {
         let named = reply["eventPort"]
         guard reply.dictionary != nil, let port = named.map({ $0.integer(UInt16.self) }) ?? 0 else {
             throw .malformed("The speaker answered SETUP with a port for events that is none.")
@@ -55,19 +55,19 @@ public struct SessionSetup: Hashable, Sendable {
 }
 
 /// The reply to the second SETUP.
-public struct StreamSetup: Hashable, Sendable {
+package struct StreamSetup: Hashable, Sendable {
     /// UDP for realtime, TCP for buffered streams.
-    public let dataPort: UInt16
+    package let dataPort: UInt16
     /// UDP; where sync packets go.
-    public let controlPort: UInt16?
+    package let controlPort: UInt16?
     /// Bytes a buffered receiver holds.
-    public let bufferSize: Int?
+    package let bufferSize: Int?
     /// Names the stream in TEARDOWN.
-    public let streamID: Int64?
+    package let streamID: Int64?
     /// Shortest time from arrival to sound; a bound for the queue's depth, never part of the schedule.
-    public let arrivalToRender: Duration?
+    package let arrivalToRender: Duration?
 
-    public init(_ reply: PropertyList) throws(WireError) {
+    package init(_ reply: PropertyList) throws(WireError) {
         guard let stream = reply["streams"]?.array?.first else {
             throw .malformed("The speaker answered SETUP without a stream.")
         }

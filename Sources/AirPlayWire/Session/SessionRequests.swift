@@ -1,14 +1,14 @@
-public import MediaCore
+package import MediaCore
 
 /// One clock that takes part in timing, as SETUP describes it.
-public struct TimingPeer: Hashable, Sendable {
+package struct TimingPeer: Hashable, Sendable {
     /// An upper-case UUID.
-    public var identifier: String
+    package var identifier: String
     /// The PTP clock identity.
-    public var clock: UInt64
-    public var addresses: [String]
+    package var clock: UInt64
+    package var addresses: [String]
 
-    public init(identifier: String, clock: UInt64, addresses: [String]) {
+    package init(identifier: String, clock: UInt64, addresses: [String]) {
         self.identifier = identifier
         self.clock = clock
         self.addresses = addresses
@@ -23,9 +23,9 @@ public struct TimingPeer: Hashable, Sendable {
 }
 
 /// The bodies of the requests that make, steer and end a session. Each is a binary property list.
-public enum SessionRequests {
+package enum SessionRequests {
     /// Whose time a session runs on.
-    public enum Timing: Hashable, Sendable {
+    package enum Timing: Hashable, Sendable {
         case ptp(TimingPeer)
         /// The receiver asks at this UDP port of ours.
         case ntp(port: UInt16)
@@ -37,7 +37,7 @@ public enum SessionRequests {
     ///   - deviceID: eight bytes as `A1:B2:…`, the identity that `clock` of the peer also has.
     ///   - session: an upper-case UUID, new for each connection.
     ///   - group: an upper-case UUID, one for all speakers that play together.
-    public static func setUp(
+    package static func setUp(
         deviceID: String, macAddress: String, session: String, group: String, name: String, timing: Timing
     ) -> PropertyList {
         var members: [String: PropertyList] = [
@@ -59,14 +59,14 @@ public enum SessionRequests {
 
     /// The second SETUP, for a buffered stream. `latencyMin` and `latencyMax` are left out: Sonos adds the latter to
     /// every anchor.
-    public static func setUpBufferedStream(
+    package static func setUpBufferedStream(
         format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
         stream(type: 103, format: format, key: key, controlPort: controlPort, connection: connection, extra: [:])
     }
 
     /// The second SETUP, for a realtime stream whose depth the receiver may choose between 0.25 and 2 s.
-    public static func setUpRealtimeStream(
+    package static func setUpRealtimeStream(
         format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
         stream(
@@ -90,10 +90,10 @@ public enum SessionRequests {
     }
 
     /// SETPEERS: every address that takes part, receivers first.
-    public static func peers(_ addresses: [String]) -> PropertyList { .array(addresses.map { .string($0) }) }
+    package static func peers(_ addresses: [String]) -> PropertyList { .array(addresses.map { .string($0) }) }
 
     /// SETRATEANCHORTIME with rate 1: the frame `position` is heard at `instant` on the timeline of `clock`.
-    public static func play(position: RTPTimestamp, at instant: PTPInstant, clock: UInt64) -> PropertyList {
+    package static func play(position: RTPTimestamp, at instant: PTPInstant, clock: UInt64) -> PropertyList {
         let time = NetworkTime(instant)
         // Receivers read the two 64-bit numbers as signed ones.
         return [
@@ -104,20 +104,20 @@ public enum SessionRequests {
     }
 
     /// SETRATEANCHORTIME with rate 1 and no anchor: playing is allowed from now on, and begins with the anchor.
-    public static func allowPlaying() -> PropertyList { ["rate": 1] }
+    package static func allowPlaying() -> PropertyList { ["rate": 1] }
 
     /// SETRATEANCHORTIME with rate 0: silence at once; the receiver forgets its anchor.
-    public static func pause() -> PropertyList { ["rate": 0] }
+    package static func pause() -> PropertyList { ["rate": 0] }
 
     /// FLUSHBUFFERED at once: forget everything before this packet.
-    public static func flush(untilSequence sequence: UInt32, timestamp: RTPTimestamp) -> PropertyList {
+    package static func flush(untilSequence sequence: UInt32, timestamp: RTPTimestamp) -> PropertyList {
         [
             "flushUntilSeq": .integer(Int64(sequence)), "flushUntilTS": .integer(Int64(timestamp.rawValue)),
         ]
     }
 
     /// FLUSHBUFFERED later: keep what lies before `fromSequence`, forget from there up to `untilSequence`.
-    public static func flush(
+    package static func flush(
         fromSequence: UInt32, fromTimestamp: RTPTimestamp, untilSequence: UInt32, untilTimestamp: RTPTimestamp
     ) -> PropertyList {
         [
@@ -127,10 +127,10 @@ public enum SessionRequests {
     }
 
     /// TEARDOWN of everything. The body must be a property list: without one shairport-sync does nothing.
-    public static func tearDown() -> PropertyList { [:] }
+    package static func tearDown() -> PropertyList { [:] }
 
     /// TEARDOWN of one stream.
-    public static func tearDown(type: Int64, stream: Int64?) -> PropertyList {
+    package static func tearDown(type: Int64, stream: Int64?) -> PropertyList {
         var members: [String: PropertyList] = ["type": .integer(type)]
         if let stream { members["streamID"] = .integer(stream) }
         return ["streams": [.dictionary(members)]]

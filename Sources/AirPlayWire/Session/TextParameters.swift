@@ -1,18 +1,18 @@
 /// The bodies of `SET_PARAMETER` in plain text.
-public enum TextParameters {
+package enum TextParameters {
     /// The body that sets the volume, in dB.
-    public static func volume(decibels: Double) -> [UInt8] {
+    package static func volume(decibels: Double) -> [UInt8] {
         Array("volume: \(fixed(max(-144, min(0, decibels))))\r\n".utf8)
     }
 
     /// The loudness a person asks for as dB: 0 is mute (−144 dB), 1…100 lie evenly on −30…0 dB.
-    public static func decibels(percent: Double) -> Double {
+    package static func decibels(percent: Double) -> Double {
         let bounded = max(0, min(100, percent))
         return bounded == 0 ? -144 : -30 + 30 * bounded / 100
     }
 
     /// The body that tells how far the item is, in RTP timestamps.
-    public static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
+    package static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
         Array("progress: \(start)/\(now)/\(end)\r\n".utf8)
     }
 
@@ -27,8 +27,8 @@ public enum TextParameters {
 
 /// Titles for receivers with a display, and for those that stay silent before they have seen any (DAAP's tagged
 /// format: four letters, a length, a value).
-public enum TrackMetadata {
-    public static func body(title: String, artist: String, album: String, track: UInt16 = 1) -> [UInt8] {
+package enum TrackMetadata {
+    package static func body(title: String, artist: String, album: String, track: UInt16 = 1) -> [UInt8] {
         func item(_ tag: String, _ value: [UInt8]) -> [UInt8] {
             var out = Array(tag.utf8)
             let count = UInt32(clamping: value.count)
@@ -43,7 +43,7 @@ public enum TrackMetadata {
     }
 
     /// The title in such a body, which may be anything; nil when there is none.
-    public static func title(in body: [UInt8]) -> String? {
+    package static func title(in body: [UInt8]) -> String? {
         var rest = body[...]
         func next() -> (tag: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
             guard rest.count >= 8 else { return nil }

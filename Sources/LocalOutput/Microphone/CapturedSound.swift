@@ -6,6 +6,11 @@ public struct CapturedSound: Sendable {
     public struct Anchor: Sendable, Equatable {
         public var frame: Int64
         public var instant: HostInstant
+
+        package init(frame: Int64, instant: HostInstant) {
+            self.frame = frame
+            self.instant = instant
+        }
     }
 
     /// Frames a second.

@@ -27,7 +27,7 @@ public final class Screen: VideoOutput {
     /// What is on screen is not what should be; drawing anything mends it.
     var needsPaint = false
     /// The way to the window system; nil without a window.
-    private(set) var connection: WindowConnection?
+    private(set) var connection: DisplayConnection?
     /// Told once each of what a person should know, on the owner's thread.
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
@@ -136,7 +136,7 @@ public final class Screen: VideoOutput {
 
     private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
         (self.window, self.presenter) = (window, presenter)
-        connection = WindowConnection(window: window)
+        connection = DisplayConnection(window: window)
         isSizeChosen = options.size != nil
         if options.isFullScreen { setFullScreen(true) }
         SDL_ShowWindow(window)

@@ -16,7 +16,7 @@ public final class PollableSignal: Sendable {
     }
 
     /// The event descriptor behind it (eventfd(2)); readable while raised.
-    let descriptor: Int32
+    package let descriptor: Int32
 
     public init() {
         descriptor = cshim_event_descriptor()

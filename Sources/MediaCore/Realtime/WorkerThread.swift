@@ -66,15 +66,15 @@ public final class WorkerThread: @unchecked Sendable {
 
     /// What travels to the new thread. A method of it, because a C function pointer may not capture anything.
     private final class Start: Sendable {
-        func run() {
+        package func run() {
             worker.granted.store(requestPriority(priority).rawValue, ordering: .relaxed)
             body()
         }
 
-        let name: String
-        let priority: Priority
-        let worker: WorkerThread
-        let body: @Sendable () -> Void
+        package let name: String
+        package let priority: Priority
+        package let worker: WorkerThread
+        package let body: @Sendable () -> Void
         init(name: String, priority: Priority, worker: WorkerThread, body: @escaping @Sendable () -> Void) {
             (self.name, self.priority, self.worker, self.body) = (name, priority, worker, body)
         }

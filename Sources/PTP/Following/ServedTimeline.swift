@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// The time that this computer serves to speakers: its monotonic clock, as a rule.
 ///
@@ -10,9 +10,9 @@ public import MediaCore
 /// A suspension of this computer is no step either: to those who are served, time goes on.
 ///
 /// All methods may be called from any thread; the lock is held for nanoseconds.
-public final class ServedTimeline: Sendable {
+package final class ServedTimeline: Sendable {
     /// The most that our time is bent: 0.17 cents of pitch, and twice what a quartz is off.
-    public static let largestBend = 100e-6
+    package static let largestBend = 100e-6
     /// A deviation from the master fades by 1/e in this time: short beside the minutes in which a quartz changes, long
     /// beside the noise of single messages.
     private static let timeConstant = 8.0
@@ -43,7 +43,7 @@ public final class ServedTimeline: Sendable {
     package let clock: any HostClock
     private let state: Lock<State>
 
-    public init(clock: any HostClock = MonotonicClock()) {
+    package init(clock: any HostClock = MonotonicClock()) {
         self.clock = clock
         let now = clock.now
         state = Lock(
@@ -53,7 +53,7 @@ public final class ServedTimeline: Sendable {
     }
 
     /// Our time now, without a grandmaster's name: for those who are served.
-    public var timeline: PTPTimeline { timeline(named: nil) }
+    package var timeline: PTPTimeline { timeline(named: nil) }
 
     /// The same under our name.
     func timeline(named grandmaster: ClockIdentity?) -> PTPTimeline {

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// The kinds of message AirPlay's timing uses (IEEE 1588-2008, table 19).
-public enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
+package enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
     case sync = 0x0
     case delayRequest = 0x1
     case peerDelayRequest = 0x2
@@ -13,38 +13,38 @@ public enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
     case signaling = 0xC
 
     /// Event messages travel on UDP 319 and are time-stamped, the others on 320.
-    public var isEvent: Bool { rawValue < 8 }
+    package var isEvent: Bool { rawValue < 8 }
 }
 
 /// What stands at the head of every message (IEEE 1588-2008, section 13.3).
-public struct PTPHeader: Hashable, Sendable, BitwiseCopyable {
-    public var type: PTPMessageType
-    public var flags: UInt16
+package struct PTPHeader: Hashable, Sendable, BitwiseCopyable {
+    package var type: PTPMessageType
+    package var flags: UInt16
     /// Nanoseconds × 2¹⁶ to be added to the message's timestamp.
-    public var correction: Int64
-    public var source: PortIdentity
-    public var sequence: UInt16
-    public var control: UInt8
+    package var correction: Int64
+    package var source: PortIdentity
+    package var sequence: UInt16
+    package var control: UInt8
     /// Logarithm to base 2 of the interval in seconds.
-    public var logInterval: UInt8
+    package var logInterval: UInt8
 
-    public static let size = 34
+    package static let size = 34
     static let twoStep: UInt16 = 0x0200
     static let unicast: UInt16 = 0x0400
     static let timescale: UInt16 = 0x0008
 }
 
 /// How good a grandmaster says it is; lower is better, compared member by member (IEEE 1588-2008, section 9.3.4).
-public struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
-    public var priority1: UInt8
-    public var clockClass: UInt8
-    public var accuracy: UInt8
-    public var variance: UInt16
-    public var priority2: UInt8
-    public var identity: ClockIdentity
-    public var timeSource: UInt8
+package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
+    package var priority1: UInt8
+    package var clockClass: UInt8
+    package var accuracy: UInt8
+    package var variance: UInt16
+    package var priority2: UInt8
+    package var identity: ClockIdentity
+    package var timeSource: UInt8
 
-    public init(
+    package init(
         priority1: UInt8, clockClass: UInt8, accuracy: UInt8, variance: UInt16, priority2: UInt8,
         identity: ClockIdentity, timeSource: UInt8
     ) {
@@ -58,7 +58,7 @@ public struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// As an iOS sender announces itself: better than every receiver that was met.
-    public static func sender(_ identity: ClockIdentity) -> GrandmasterQuality {
+    package static func sender(_ identity: ClockIdentity) -> GrandmasterQuality {
         GrandmasterQuality(
             priority1: 128, clockClass: 6, accuracy: 0x21, variance: 0x436A, priority2: 128, identity: identity,
             timeSource: 0x20)
@@ -66,16 +66,16 @@ public struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// A wish to be sent one kind of message (IEEE 1588-2008, section 16.1).
-public struct UnicastRequest: Hashable, Sendable, BitwiseCopyable {
-    public var messageType: UInt8
-    public var logPeriod: UInt8
+package struct UnicastRequest: Hashable, Sendable, BitwiseCopyable {
+    package var messageType: UInt8
+    package var logPeriod: UInt8
     /// Seconds; 0 leaves it to the granter.
-    public var duration: UInt32
+    package var duration: UInt32
 }
 
 /// A message from the network: header and contents, both checked.
-public struct PTPMessage: Hashable, Sendable {
-    public enum Content: Hashable, Sendable {
+package struct PTPMessage: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
         /// The times that Sync and the requests carry are of no use to us.
         case sync
         case delayRequest
@@ -88,12 +88,12 @@ public struct PTPMessage: Hashable, Sendable {
         case signaling(target: PortIdentity, requests: [UnicastRequest])
     }
 
-    public let header: PTPHeader
-    public let content: Content
+    package let header: PTPHeader
+    package let content: Content
 
     /// Reads untrusted bytes; nil for anything that is not a whole message of version 2 in AirPlay's dialect
     /// (transport-specific nibble 1, IEEE 802.1AS).
-    public init?(_ bytes: ArraySlice<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
         guard let first = reader.integer(UInt8.self), first >> 4 == 1,
             let type = PTPMessageType(rawValue: first & 0xF), let version = reader.integer(UInt8.self),

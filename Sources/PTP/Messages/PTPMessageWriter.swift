@@ -1,12 +1,12 @@
 internal import MediaCore
 
 /// Writes the messages a grandmaster sends, into memory that is kept: after the first few nothing is allocated.
-public struct PTPMessageWriter: Sendable {
+package struct PTPMessageWriter: Sendable {
     private let identity: ClockIdentity
     /// The message written last.
-    public private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
 
-    public init(identity: ClockIdentity) {
+    package init(identity: ClockIdentity) {
         self.identity = identity
         bytes.reserveCapacity(256)
     }
@@ -57,7 +57,7 @@ public struct PTPMessageWriter: Sendable {
     private mutating func appendZeros(_ count: Int) { for _ in 0..<count { bytes.append(0) } }
 
     /// Announce, 76 bytes: this clock is the grandmaster.
-    public mutating func announce(_ quality: GrandmasterQuality, sequence: UInt16) {
+    package mutating func announce(_ quality: GrandmasterQuality, sequence: UInt16) {
         begin(.announce, flags: Self.generalFlags, sequence: sequence, interval: 0)
         appendZeros(13)
         bytes.append(quality.priority1)
@@ -76,7 +76,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Sync, 44 bytes; its time follows in a Follow_Up of the same sequence number.
-    public mutating func sync(sequence: UInt16) {
+    package mutating func sync(sequence: UInt16) {
         begin(.sync, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         appendZeros(10)
         end()
@@ -87,7 +87,7 @@ public struct PTPMessageWriter: Sendable {
     /// - Parameters:
     ///   - origin: when the Sync left.
     ///   - correction: nanoseconds × 2¹⁶ for receivers to add to it.
-    public mutating func followUp(origin: PTPTimestamp, sequence: UInt16, correction: Int64 = 0) {
+    package mutating func followUp(origin: PTPTimestamp, sequence: UInt16, correction: Int64 = 0) {
         begin(
             .followUp, flags: Self.generalFlags, sequence: sequence, interval: Self.syncLogInterval,
             correction: correction)
@@ -108,7 +108,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Delay_Resp, 54 bytes.
-    public mutating func delayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
+    package mutating func delayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.delayResponse, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(received)
         append(requester)
@@ -116,7 +116,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Pdelay_Resp, 54 bytes.
-    public mutating func peerDelayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
+    package mutating func peerDelayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponse, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(received)
         append(requester)
@@ -124,7 +124,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Pdelay_Resp_Follow_Up, 54 bytes.
-    public mutating func peerDelayResponseFollowUp(origin: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
+    package mutating func peerDelayResponseFollowUp(origin: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponseFollowUp, flags: Self.generalFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(origin)
         append(requester)
@@ -132,7 +132,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Apple's Signaling, 106 bytes. What it asks for is not known; zeros are accepted.
-    public mutating func signaling(sequence: UInt16) {
+    package mutating func signaling(sequence: UInt16) {
         begin(.signaling, flags: Self.generalFlags, sequence: sequence, interval: 0x80, control: 5)
         appendZeros(10)
         for (subtype, length): (UInt8, UInt16) in [(1, 22), (5, 32)] {
@@ -146,7 +146,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Grants what was asked for (IEEE 1588-2008, section 16.1.4.2); a request without a duration gets 300 s.
-    public mutating func grant(_ requests: [UnicastRequest], to target: PortIdentity, sequence: UInt16) {
+    package mutating func grant(_ requests: [UnicastRequest], to target: PortIdentity, sequence: UInt16) {
         begin(.signaling, flags: PTPHeader.unicast, sequence: sequence, interval: 0x7F, control: 5)
         append(target)
         for request in requests {
@@ -162,7 +162,7 @@ public struct PTPMessageWriter: Sendable {
     }
 
     /// Delay_Req and Pdelay_Req, 44 and 54 bytes: what a follower, or a test in a receiver's place, asks with.
-    public mutating func request(_ type: PTPMessageType, sequence: UInt16) {
+    package mutating func request(_ type: PTPMessageType, sequence: UInt16) {
         begin(type, flags: PTPHeader.unicast, sequence: sequence, interval: 0x7F)
         appendZeros(type == .peerDelayRequest ? 20 : 10)
         end()

@@ -1,24 +1,24 @@
-public import MediaCore
+package import MediaCore
 
 /// A moment as messages write it: 48 bits of seconds and 32 of nanoseconds (IEEE 1588-2008, section 5.3.3).
-public struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
-    public var seconds: UInt64
-    public var nanoseconds: UInt32
+package struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
+    package var seconds: UInt64
+    package var nanoseconds: UInt32
 
-    public init(seconds: UInt64, nanoseconds: UInt32) {
+    package init(seconds: UInt64, nanoseconds: UInt32) {
         self.seconds = seconds
         self.nanoseconds = nanoseconds
     }
 
     /// Moments before the origin are written as the origin.
-    public init(_ instant: PTPInstant) {
+    package init(_ instant: PTPInstant) {
         let whole = UInt64(max(0, instant.nanoseconds))
         seconds = whole / 1_000_000_000
         nanoseconds = UInt32(whole % 1_000_000_000)
     }
 
     /// The moment; nil when it lies beyond 292 years or has more nanoseconds than a second holds.
-    public var instant: PTPInstant? {
+    package var instant: PTPInstant? {
         guard nanoseconds < 1_000_000_000, seconds < 9_223_372_036 else { return nil }
         return PTPInstant(nanoseconds: Int64(seconds) * 1_000_000_000 + Int64(nanoseconds))
     }

@@ -1,14 +1,14 @@
-public import Glibc
+package import Glibc
 
 /// An IPv4 address.
-public struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
+package struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// Most significant byte first in reading order: 10.0.0.1 is 0x0A000001.
-    public let rawValue: UInt32
+    package let rawValue: UInt32
 
-    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     /// Reads four decimal numbers; nil for anything else, names included.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
         var value: UInt32 = 0
@@ -20,12 +20,12 @@ public struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringConv
         rawValue = value
     }
 
-    public var description: String {
+    package var description: String {
         (0..<4).map { String(rawValue >> UInt32(24 - 8 * $0) & 0xFF) }.joined(separator: ".")
     }
 
     /// The socket address with a port.
-    public func socketAddress(port: UInt16) -> sockaddr_in {
+    package func socketAddress(port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -33,5 +33,5 @@ public struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringConv
         return address
     }
 
-    public init(_ address: sockaddr_in) { rawValue = UInt32(bigEndian: address.sin_addr.s_addr) }
+    package init(_ address: sockaddr_in) { rawValue = UInt32(bigEndian: address.sin_addr.s_addr) }
 }

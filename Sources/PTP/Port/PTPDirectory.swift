@@ -1,17 +1,17 @@
-public import MediaCore
+package import MediaCore
 
 /// The PTP instances of this process, one for each local address, shared by all speakers reached from it. All serve
 /// one time, and follow at most one foreign master: speakers that play together are made with one directory.
-public final class PTPDirectory: Sendable {
+package final class PTPDirectory: Sendable {
     private struct Entry {
         weak var instance: PTPInstance?
     }
 
-    public let identity: ClockIdentity
+    package let identity: ClockIdentity
     /// What all instances serve, and NTP timing too.
-    public let served: ServedTimeline
+    package let served: ServedTimeline
     /// Whose suspensions count.
-    public let clock: any HostClock
+    package let clock: any HostClock
     private let eventPort: UInt16
     private let generalPort: UInt16
     private let entries = Lock<[IPv4Address: Entry]>([:])
@@ -19,7 +19,7 @@ public final class PTPDirectory: Sendable {
     /// - Parameters:
     ///   - identity: the same for every address; speakers in one group must see one grandmaster.
     ///   - clock: this computer's; tests put in one whose suspensions they command.
-    public init(
+    package init(
         identity: ClockIdentity, eventPort: UInt16 = 319, generalPort: UInt16 = 320,
         clock: any HostClock = MonotonicClock()
     ) {
@@ -31,10 +31,10 @@ public final class PTPDirectory: Sendable {
     }
 
     /// Whether an instance of this process holds the ports of a local address now.
-    public func isServing(on address: IPv4Address) -> Bool { entries.withLock { $0[address]?.instance != nil } }
+    package func isServing(on address: IPv4Address) -> Bool { entries.withLock { $0[address]?.instance != nil } }
 
     /// The instance on a local address, started when there is none. It serves for as long as somebody keeps it.
-    public func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
+    package func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
         try entries.withLock { (entries) throws(PTPError) -> PTPInstance in
             if let running = entries[address]?.instance { return running }
             let started = try PTPInstance(

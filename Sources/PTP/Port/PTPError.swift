@@ -1,16 +1,16 @@
-public import MediaCore
+package import MediaCore
 
 /// Why this computer cannot take part in PTP timing.
-public typealias PTPError = CodedError<PTPErrors>
+package typealias PTPError = CodedError<PTPErrors>
 
 /// The codes of `PTPError`.
-public enum PTPErrors {}
+package enum PTPErrors {}
 
 extension CodedError<PTPErrors>.Code {
     /// The ports are below 1024 and this process may not bind them.
-    public static var notPermitted: Self { Self(rawValue: "not-permitted") }
+    package static var notPermitted: Self { Self(rawValue: "not-permitted") }
     /// Another program holds the ports on this address.
-    public static var portsBusy: Self { Self(rawValue: "ports-busy") }
+    package static var portsBusy: Self { Self(rawValue: "ports-busy") }
     /// This computer does not have the address, or the system refuses a socket.
-    public static var unavailable: Self { Self(rawValue: "unavailable") }
+    package static var unavailable: Self { Self(rawValue: "unavailable") }
 }

@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// This computer's part in PTP on one of its addresses: the grandmaster that serves time to speakers, and the follower
 /// of a speaker that insists on serving it.
@@ -11,12 +11,12 @@ public import MediaCore
 ///
 /// A thread of its own, real-time when permitted, does the work; all methods may be called from any thread and
 /// return at once, except `stop`. Releasing the last reference stops it.
-public final class PTPInstance: Sendable {
+package final class PTPInstance: Sendable {
     /// The most speakers served at a time.
-    public static let peerLimit = 32
+    package static let peerLimit = 32
 
-    public let address: IPv4Address
-    public let identity: ClockIdentity
+    package let address: IPv4Address
+    package let identity: ClockIdentity
     private let engine: PTPEngine
     /// What is served, and by which of this computer's clocks.
     package let served: ServedTimeline
@@ -30,7 +30,7 @@ public final class PTPInstance: Sendable {
     ///   - served: the time to serve; this computer's own when none is given.
     ///   - eventPort, generalPort: 319 and 320; tests that may not bind those take others. Messages go to the same
     ///     ports of the speaker.
-    public init(
+    package init(
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
@@ -46,7 +46,7 @@ public final class PTPInstance: Sendable {
     deinit { stop() }
 
     /// Ends serving and waits for the thread, a few milliseconds.
-    public func stop() {
+    package func stop() {
         engine.requestStop()
         thread.join()
     }
@@ -56,7 +56,7 @@ public final class PTPInstance: Sendable {
     /// - Parameter isFollowed: it is known to insist on serving time, and is left to it at once.
     /// - Returns: false when `peerLimit` speakers are served already.
     @discardableResult
-    public func add(
+    package func add(
         _ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
     ) -> Bool {
         let added = engine.shared.withLock { shared in
@@ -79,7 +79,7 @@ public final class PTPInstance: Sendable {
     }
 
     /// Stops serving a speaker.
-    public func remove(_ peer: IPv4Address) {
+    package func remove(_ peer: IPv4Address) {
         engine.shared.withLock { shared in
             shared.peers.removeAll { $0.address == peer }
             shared.greeted.removeAll { $0 == peer }
@@ -88,7 +88,7 @@ public final class PTPInstance: Sendable {
     }
 
     /// The speaker has answered its stream's SETUP: from now on its silence counts.
-    public func noteStreamSetUp(_ peer: IPv4Address) {
+    package func noteStreamSetUp(_ peer: IPv4Address) {
         let now = served.clock.now
         engine.change(peer) { $0.readiness.noteStreamSetUp(at: now) }
         // Its clock may only now listen to us: let it hear at once who serves.
@@ -98,23 +98,23 @@ public final class PTPInstance: Sendable {
 
     /// What the speaker shall add to our time, bounded to 50 ms each way; ignored by speakers that ask us
     /// themselves, because those measure the path. While the speaker plays it is approached at 100 ppm.
-    public func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
+    package func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
         let bounded = max(.milliseconds(-50), min(.milliseconds(50), correction))
         engine.change(peer) { $0.pathCorrection = bounded }
     }
 
     /// From now on the speaker plays by our clock, or no longer does.
-    public func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
+    package func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
         engine.change(peer) { $0.isPlaying = isPlaying }
     }
 
     /// What is known about a speaker; nil when it is not served.
-    public func peer(_ address: IPv4Address) -> PTPPeer? {
+    package func peer(_ address: IPv4Address) -> PTPPeer? {
         engine.shared.withLock { shared in shared.peers.first { $0.address == address } }
     }
 
     /// How far a speaker is with the clock it plays by.
-    public func readiness(of peer: IPv4Address) -> ClockReadiness {
+    package func readiness(of peer: IPv4Address) -> ClockReadiness {
         self.peer(peer)?.clock(at: served.clock.now).readiness ?? .cold
     }
 
@@ -123,7 +123,7 @@ public final class PTPInstance: Sendable {
     ///
     /// - Returns: false when that was tried already.
     @discardableResult
-    public func yield(to peer: IPv4Address) -> Bool {
+    package func yield(to peer: IPv4Address) -> Bool {
         let now = served.clock.now
         var isNew = false
         engine.change(peer) { isNew = $0.yield(at: now) }
@@ -133,14 +133,14 @@ public final class PTPInstance: Sendable {
     /// The timeline that a speaker's anchors are written on: our own, or that of the master it insists on.
     ///
     /// Nil while that master is not known yet, or when another one is followed.
-    public func timeline(for peer: IPv4Address) -> PTPTimeline? {
+    package func timeline(for peer: IPv4Address) -> PTPTimeline? {
         guard let known = self.peer(peer), known.isFollowed else { return served.timeline(named: identity) }
         guard let master = known.master, master.lockedSince != nil else { return nil }
         return served.timeline(ofMaster: master.grandmaster)
     }
 
     /// Whether a speaker insists on a master while another one is followed.
-    public func isTurnedAway(_ peer: IPv4Address) -> Bool {
+    package func isTurnedAway(_ peer: IPv4Address) -> Bool {
         guard let known = self.peer(peer), known.isFollowed, let master = known.master else { return false }
         return !served.mayLead(master.grandmaster)
     }

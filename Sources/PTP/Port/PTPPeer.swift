@@ -1,47 +1,47 @@
-public import MediaCore
+package import MediaCore
 
 /// What is known about one speaker that our time is sent to, or whose time is followed.
-public struct PTPPeer: Sendable {
+package struct PTPPeer: Sendable {
     /// What is known about the time of a speaker that speaks as a grandmaster.
-    public struct Master: Sendable {
+    package struct Master: Sendable {
         /// Whose time it is.
-        public internal(set) var grandmaster: ClockIdentity
+        package internal(set) var grandmaster: ClockIdentity
         /// When a time was taken from it last.
-        public internal(set) var lastTime: HostInstant
+        package internal(set) var lastTime: HostInstant
         /// Since when it can be followed; nil while it cannot.
-        public internal(set) var lockedSince: HostInstant?
+        package internal(set) var lockedSince: HostInstant?
         /// Its time against ours as measured: offset, rate, uncertainty.
-        public internal(set) var mapping: ClockMapping<HostInstant, PTPInstant>?
+        package internal(set) var mapping: ClockMapping<HostInstant, PTPInstant>?
         /// Half the way to and fro; nil while it answers no questions.
-        public internal(set) var path: Duration?
+        package internal(set) var path: Duration?
         /// Another master is followed already.
-        public internal(set) var isTurnedAway = false
+        package internal(set) var isTurnedAway = false
     }
 
-    public let address: IPv4Address
-    public var readiness: PeerReadiness
+    package let address: IPv4Address
+    package var readiness: PeerReadiness
     /// Announce messages of its own. A few are a habit of some speakers and never a reason to give way.
-    public internal(set) var announcements = 0
+    package internal(set) var announcements = 0
     /// What it announced last.
-    public internal(set) var announced: GrandmasterQuality?
+    package internal(set) var announced: GrandmasterQuality?
     /// Sync messages of its own: it does behave as a grandmaster.
-    public internal(set) var syncs = 0
+    package internal(set) var syncs = 0
     /// What the speaker shall add to every time we send it: half the round trip, for speakers that do not measure it.
-    public internal(set) var pathCorrection: Duration = .zero
+    package internal(set) var pathCorrection: Duration = .zero
     /// What it is told to add at present.
-    public private(set) var correctionInForce: Duration = .zero
+    package private(set) var correctionInForce: Duration = .zero
     /// Sound follows this clock: it may not be moved in steps.
     var isPlaying = false
     /// It insists on serving time: we send it none, and follow.
-    public internal(set) var isFollowed = false
+    package internal(set) var isFollowed = false
     /// What its own time is, as far as it tells.
-    public internal(set) var master: Master?
+    package internal(set) var master: Master?
     /// Tells this session with it from earlier ones.
     let session: UInt64
     /// Since when it is served, or followed.
     private var roleSince: HostInstant
     /// It was given its turn to serve time and did not take it.
-    public private(set) var declinedToServe = false
+    package private(set) var declinedToServe = false
 
     /// A second of Syncs; a receiver that only wakes a master sends Announce messages.
     static let insistence = 8
@@ -64,7 +64,7 @@ public struct PTPPeer: Sendable {
     }
 
     /// How far the speaker is with the clock it plays by, and from when on it is ready as far as that can be said.
-    public func clock(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
+    package func clock(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
         guard isFollowed else {
             // One that sends time of its own and asks for none is about to be followed, and is started on neither.
             if readiness.probes == 0, let master, now - master.lastTime < Self.doubt { return (.probing, nil) }

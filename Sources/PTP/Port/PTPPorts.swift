@@ -1,9 +1,9 @@
 /// Asks whether this computer can take part in PTP, without doing so.
-public enum PTPPorts {
+package enum PTPPorts {
     /// Binds both ports on a local address and lets them go again.
     ///
     /// - Throws: `PTPError` that says why not and what to do.
-    public static func check(
+    package static func check(
         on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
         _ = try PTPSocket(address: address, port: eventPort)

@@ -1,7 +1,7 @@
-public import MediaCore
+package import MediaCore
 
 /// How far a speaker is with our clock.
-public enum ClockReadiness: String, Hashable, Sendable, BitwiseCopyable {
+package enum ClockReadiness: String, Hashable, Sendable, BitwiseCopyable {
     /// Nothing was heard from it, and it has not been given the time a silent one needs.
     case cold
     /// It measures our clock and has not done so for long enough.
@@ -16,9 +16,9 @@ public enum ClockReadiness: String, Hashable, Sendable, BitwiseCopyable {
 ///
 /// Some speakers ask (Delay_Req, Pdelay_Req) and are judged by their streak; others never ask, listen only, and are
 /// taken as ready a fixed time after they were told of their stream.
-public struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
+package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     /// What kind of servo sits in the speaker.
-    public enum Manner: Hashable, Sendable, BitwiseCopyable {
+    package enum Manner: Hashable, Sendable, BitwiseCopyable {
         /// Locked 2.3 s after its first question (measured by others on Sonos and WiiM).
         case thirdParty
         /// Locked a quarter of a second after its third question (measured by others on HomePods).
@@ -27,7 +27,7 @@ public struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
 
     /// A speaker that stays silent is started this long after its stream's SETUP. nqptp accepts our clock from then
     /// on and needs 0.4 s.
-    public static let silentStart: Duration = .seconds(1)
+    package static let silentStart: Duration = .seconds(1)
     static let thirdPartyLock: Duration = .milliseconds(2300)
     static let appleLock: Duration = .milliseconds(250)
     /// A gap this long ends a streak.
@@ -35,27 +35,27 @@ public struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     /// Silence this long, from a speaker that has asked before, is a stall.
     static let stallGap: Duration = .seconds(5)
 
-    public var manner: Manner
+    package var manner: Manner
     /// It asked in an earlier session, so its silence means something: it is not started by time alone.
-    public var isKnownToProbe: Bool
-    public private(set) var streamSetUp: HostInstant?
+    package var isKnownToProbe: Bool
+    package private(set) var streamSetUp: HostInstant?
     /// Questions since the session began.
-    public private(set) var probes = 0
-    public private(set) var lastProbe: HostInstant?
+    package private(set) var probes = 0
+    package private(set) var lastProbe: HostInstant?
     private var streakStart: HostInstant?
     private var thirdProbe: HostInstant?
     private var streakCount = 0
 
-    public init(manner: Manner = .thirdParty, isKnownToProbe: Bool = false) {
+    package init(manner: Manner = .thirdParty, isKnownToProbe: Bool = false) {
         self.manner = manner
         self.isKnownToProbe = isKnownToProbe
     }
 
     /// The speaker has answered its stream's SETUP.
-    public mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
+    package mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
 
     /// The speaker has asked for our time.
-    public mutating func noteProbe(at instant: HostInstant) {
+    package mutating func noteProbe(at instant: HostInstant) {
         if let lastProbe, instant - lastProbe < Self.streakGap {
             streakCount &+= 1
         } else {
@@ -69,7 +69,7 @@ public struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
     }
 
     /// From when on it is ready, should nothing change; nil while that cannot be said.
-    public var readyInstant: HostInstant? {
+    package var readyInstant: HostInstant? {
         if let streakStart {
             switch manner {
             case .thirdParty: return streakStart.advanced(by: Self.thirdPartyLock)
@@ -82,7 +82,7 @@ public struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
 
     /// The state at a moment. A speaker whose first question comes after it was started by time alone is `probing`
     /// until its streak is long enough; sound that is playing need not stop for that.
-    public func state(at now: HostInstant) -> ClockReadiness {
+    package func state(at now: HostInstant) -> ClockReadiness {
         if let lastProbe, now - lastProbe >= Self.stallGap { return .stalled }
         if let readyInstant, now >= readyInstant { return .ready }
         return probes > 0 ? .probing : .cold

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import Playback
+internal import TalkieApp
 
 /// Options that say what of a film is played, and how often.
 struct FilmOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Talkie
+internal import TalkieApp
 
 /// Options that choose the window.
 struct PictureOptions: ParsableArguments {

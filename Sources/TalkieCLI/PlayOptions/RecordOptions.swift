@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Talkie
+internal import TalkieApp
 
 /// Options about what is written where.
 struct RecordOptions: ParsableArguments {

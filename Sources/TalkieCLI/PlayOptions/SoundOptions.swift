@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import MediaCore
-internal import Talkie
+internal import Playback
+internal import Routing
+internal import TalkieApp
 
 /// Options that choose and set the sound's way out.
 struct SoundOptions: ParsableArguments {

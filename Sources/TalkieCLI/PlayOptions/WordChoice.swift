@@ -1,4 +1,4 @@
-internal import Talkie
+internal import MediaCore
 
 /// One of a few words, as an option's transform.
 ///

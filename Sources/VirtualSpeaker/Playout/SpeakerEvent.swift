@@ -1,7 +1,7 @@
-public import MediaCore
+package import MediaCore
 
 /// How a stream comes to the speaker.
-public enum StreamKind: String, Hashable, Sendable {
+package enum StreamKind: String, Hashable, Sendable {
     /// Type 103: minutes ahead, over TCP.
     case buffered
     /// Type 96: packet by packet, over UDP.
@@ -9,7 +9,7 @@ public enum StreamKind: String, Hashable, Sendable {
 }
 
 /// What happened to a speaker in software, besides sound.
-public enum SpeakerEvent: Hashable, Sendable {
+package enum SpeakerEvent: Hashable, Sendable {
     /// A sender connected.
     case connected(from: String)
     /// A connection ended, and why.
@@ -54,21 +54,21 @@ public enum SpeakerEvent: Hashable, Sendable {
 }
 
 /// A stretch of sound without a seam: `frames` frames from `position` on, the first heard at `instant`.
-public struct HeardSpan: Hashable, Sendable, BitwiseCopyable {
-    public var position: RTPTimestamp
-    public var frames: Int
-    public var instant: HostInstant
-    public var sampleRate: Int
+package struct HeardSpan: Hashable, Sendable, BitwiseCopyable {
+    package var position: RTPTimestamp
+    package var frames: Int
+    package var instant: HostInstant
+    package var sampleRate: Int
 
     /// When a frame of it is heard; nil when it lies outside.
-    public func instant(of frame: RTPTimestamp) -> HostInstant? {
+    package func instant(of frame: RTPTimestamp) -> HostInstant? {
         let index = Int(position.distance(to: frame))
         guard (0..<frames).contains(index) else { return nil }
         return instant.advanced(by: Self.length(of: index, sampleRate))
     }
 
     /// Just after its last frame.
-    public var end: HostInstant { instant.advanced(by: Self.length(of: frames, sampleRate)) }
+    package var end: HostInstant { instant.advanced(by: Self.length(of: frames, sampleRate)) }
 
     static func length(of frames: Int, _ sampleRate: Int) -> Duration {
         .nanoseconds((Int64(frames) * 1_000_000_000 + Int64(sampleRate) / 2) / Int64(max(1, sampleRate)))

@@ -1,17 +1,17 @@
-public import MediaCore
+package import MediaCore
 
 /// What a speaker in software sounded and when, and what happened to it.
 ///
 /// It is bounded: of spans and events the newest are kept. All methods may be called from any thread.
-public final class SpeakerRecord: Sendable {
+package final class SpeakerRecord: Sendable {
     /// A moment and what happened then.
-    public struct Entry: Hashable, Sendable {
-        public let instant: HostInstant
-        public let event: SpeakerEvent
+    package struct Entry: Hashable, Sendable {
+        package let instant: HostInstant
+        package let event: SpeakerEvent
     }
 
     /// Spans and events that are kept.
-    public static let limit = 20_000
+    package static let limit = 20_000
 
     fileprivate struct State {
         var spans: [HeardSpan] = []
@@ -29,19 +29,19 @@ public final class SpeakerRecord: Sendable {
     init(journal: RecordJournal? = nil) { self.journal = journal }
 
     /// Every event as it happens, until the speaker stops; the newest 256 wait. One consumer.
-    public var news: AsyncStream<Entry> { newsroom.stream }
+    package var news: AsyncStream<Entry> { newsroom.stream }
 
     /// Sound in the order it was placed.
-    public var spans: [HeardSpan] { state.withLock { $0.spans } }
+    package var spans: [HeardSpan] { state.withLock { $0.spans } }
 
     /// What happened, oldest first.
-    public var entries: [Entry] { state.withLock { $0.entries } }
+    package var entries: [Entry] { state.withLock { $0.entries } }
 
-    public var events: [SpeakerEvent] { entries.map(\.event) }
+    package var events: [SpeakerEvent] { entries.map(\.event) }
 
     /// When a frame was heard, or will be within the next moments; the last time when it was heard several times.
     /// Nil: it was not.
-    public func instant(of frame: RTPTimestamp) -> HostInstant? {
+    package func instant(of frame: RTPTimestamp) -> HostInstant? {
         state.withLock { state in
             for span in state.spans.reversed() {
                 if let instant = span.instant(of: frame) { return instant }
@@ -52,7 +52,7 @@ public final class SpeakerRecord: Sendable {
 
     /// Waits until something in the record satisfies the condition; false when the moment passed first.
     /// For one waiter at a time; blocks the calling thread.
-    public func wait(until deadline: HostInstant, for condition: (SpeakerRecord) -> Bool) -> Bool {
+    package func wait(until deadline: HostInstant, for condition: (SpeakerRecord) -> Bool) -> Bool {
         while !condition(self) {
             if !changed.wait(until: deadline) { return condition(self) }
         }

@@ -1,18 +1,18 @@
 internal import AirPlayWire
 internal import MediaCodecs
-public import MediaCore
+internal import MediaCore
 internal import PTP
-public import SyncRendering
+package import SyncRendering
 
 /// An AirPlay 2 speaker in software, for rehearsal, demonstration and tests.
 ///
 /// It listens on an address of its own, takes realtime streams (type 96) with PTP or NTP timing and buffered ones
 /// (type 103) with PTP, follows the sender's clock as nqptp does, and writes down what would be heard when. Its
 /// threads run from `start` to `stop`; releasing the last reference stops it too.
-public final class SoftwareSpeaker: Sendable {
-    public let configuration: SpeakerConfiguration
+package final class SoftwareSpeaker: Sendable {
+    package let configuration: SpeakerConfiguration
     /// What was sounded, and what happened.
-    public let record: SpeakerRecord
+    package let record: SpeakerRecord
     private let core: SpeakerCore
     private let server: ControlServer
     private let announcement: Announcement?
@@ -21,7 +21,7 @@ public final class SoftwareSpeaker: Sendable {
     ///
     /// - Parameter codecs: decode ALAC and AAC; this machine's FFmpeg when none are given.
     /// - Throws: `cannotListen`, `noClock`, `notPermitted`, `noOutput` or `cannotWrite`; nothing is left behind.
-    public init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
+    package init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
         self.configuration = configuration
         if case .card(let device) = configuration.output { try CardSink.check(device: device) }
         var journal: RecordJournal?
@@ -53,16 +53,16 @@ public final class SoftwareSpeaker: Sendable {
     }
 
     /// The TCP port of its requests.
-    public var port: UInt16 { server.port }
+    package var port: UInt16 { server.port }
 
     /// Whether PTP timing and with it buffered streams are offered.
-    public var offersPTP: Bool { core.ptp != nil }
+    package var offersPTP: Bool { core.ptp != nil }
 
     /// Loudness as the sender set it, in dB; −144 is mute.
-    public var volume: Double { core.volume }
+    package var volume: Double { core.volume }
 
     /// Falls silent, ends every connection and completes recording and record. Waits for its threads.
-    public func stop() {
+    package func stop() {
         announcement?.stop()
         server.stop()
         record.close()

@@ -1,11 +1,11 @@
-public import AirPlayWire
-public import MediaCore
-public import PTP
+package import AirPlayWire
+internal import MediaCore
+package import PTP
 
 /// A configuration as a person writes it.
 extension SpeakerConfiguration {
     /// An IPv4 address of this computer: `127.0.0.2`.
-    public static func address(parsing text: String) throws(SpeakerError) -> IPv4Address {
+    package static func address(parsing text: String) throws(SpeakerError) -> IPv4Address {
         guard let address = IPv4Address(text), address.rawValue != 0 else {
             throw SpeakerError(.badOption, "an address is four numbers, such as 127.0.0.2")
         }
@@ -13,14 +13,14 @@ extension SpeakerConfiguration {
     }
 
     /// `none`, a recording by its name's end `.wav`, or else an ALSA device.
-    public static func output(parsing text: String) throws(SpeakerError) -> Output {
+    package static func output(parsing text: String) throws(SpeakerError) -> Output {
         if text.isEmpty { throw SpeakerError(.badOption, "an output is an ALSA device, FILE.wav or none") }
         if text == "none" { return .none }
         return text.hasSuffix(".wav") ? .file(path: text) : .card(device: text)
     }
 
     /// Who may play: with a password (transient pairing), with a PIN of four digits (pairing that is kept), or everybody.
-    public static func admission(
+    package static func admission(
         password: String?, pin: String?
     ) throws(SpeakerError) -> PairSetupResponder.Admission {
         switch (password, pin) {
@@ -40,7 +40,7 @@ extension SpeakerConfiguration {
 
 extension SpeakerConfiguration.ClockPolicy {
     /// `auto`, `ptp` or `ntp`.
-    public init(parsing text: String) throws(SpeakerError) {
+    package init(parsing text: String) throws(SpeakerError) {
         switch text {
         case "auto": self = .ifPermitted
         case "ptp": self = .required

@@ -1,11 +1,11 @@
-public import AirPlayWire
-public import MediaCore
-public import PTP
+package import AirPlayWire
+package import MediaCore
+package import PTP
 
 /// How a speaker in software presents itself and behaves.
-public struct SpeakerConfiguration: Sendable {
+package struct SpeakerConfiguration: Sendable {
     /// Where the sound goes.
-    public enum Output: Hashable, Sendable {
+    package enum Output: Hashable, Sendable {
         /// Nowhere; the record tells what would be heard.
         case none
         /// A recording, 16-bit stereo, with its times in a JSON file beside it. Each further stream gets a file of
@@ -16,7 +16,7 @@ public struct SpeakerConfiguration: Sendable {
     }
 
     /// Whether PTP timing is offered, which takes UDP ports 319 and 320 on the speaker's address.
-    public enum ClockPolicy: Hashable, Sendable {
+    package enum ClockPolicy: Hashable, Sendable {
         /// Without the ports the speaker does not start.
         case required
         /// Without the ports only NTP timing is offered.
@@ -26,30 +26,30 @@ public struct SpeakerConfiguration: Sendable {
     }
 
     /// Shown to people.
-    public var name: String
+    package var name: String
     /// The local address everything is bound to. An address of its own lets a sender run on the same computer.
-    public var address: IPv4Address
+    package var address: IPv4Address
     /// TCP port of the requests; 0 for one that the system chooses.
-    public var port: UInt16
-    public var output: Output
+    package var port: UInt16
+    package var output: Output
     /// Where the record is written as JSON lines too.
-    public var journal: String?
-    public var clock: ClockPolicy
+    package var journal: String?
+    package var clock: ClockPolicy
     /// UDP ports of PTP; tests that may not bind 319 and 320 take others.
-    public var ptpPorts: (event: UInt16, general: UInt16)
-    public var admission: PairSetupResponder.Admission
+    package var ptpPorts: (event: UInt16, general: UInt16)
+    package var admission: PairSetupResponder.Admission
     /// Whether it is announced by mDNS, where there is an avahi-daemon.
-    public var isAnnounced: Bool
+    package var isAnnounced: Bool
     /// Loudness at the start in dB; −144 is mute.
-    public var volume: Double
-    public var quirks: SpeakerQuirks
+    package var volume: Double
+    package var quirks: SpeakerQuirks
     /// Where its key and the senders it was paired with outlive it; nil forgets both with the speaker.
-    public var memory: (any SpeakerMemory)?
+    package var memory: (any SpeakerMemory)?
     /// For tests that let the sender sleep on the same computer: its clock, whose suspensions the speaker lives through
     /// awake.
-    public var senderClock: (any HostClock)?
+    package var senderClock: (any HostClock)?
 
-    public init(
+    package init(
         name: String = "Talkie", address: IPv4Address = IPv4Address(rawValue: 0x7F00_0002), port: UInt16 = 7000,
         output: Output = .none, journal: String? = nil, clock: ClockPolicy = .ifPermitted,
         ptpPorts: (event: UInt16, general: UInt16) = (319, 320), admission: PairSetupResponder.Admission = .open,
@@ -70,20 +70,20 @@ public struct SpeakerConfiguration: Sendable {
 }
 
 /// What a speaker that pairs by PIN knows from run to run.
-public struct SpeakerKeepsake: Hashable, Sendable {
+package struct SpeakerKeepsake: Hashable, Sendable {
     /// 32 bytes: the seed of its Ed25519 key. A secret.
-    public var seed: [UInt8]
+    package var seed: [UInt8]
     /// Who may verify without a PIN, in the order of their pairing.
-    public var senders: [PairedAccessory]
+    package var senders: [PairedAccessory]
 
-    public init(seed: [UInt8], senders: [PairedAccessory] = []) {
+    package init(seed: [UInt8], senders: [PairedAccessory] = []) {
         self.seed = seed
         self.senders = senders
     }
 }
 
 /// Where a speaker keeps what it knows. May block on the disk; called by one thread at a time.
-public protocol SpeakerMemory: Sendable {
+package protocol SpeakerMemory: Sendable {
     /// What was kept last; nil when there is nothing.
     func recall() -> SpeakerKeepsake?
     /// Keeps it for good; a sentence when that fails.

@@ -1,9 +1,9 @@
-public import MediaCore
+internal import MediaCore
 
 /// Manners of real speakers, networks and bad days, each switched on by itself. All are off in `SpeakerQuirks()`.
-public struct SpeakerQuirks: Sendable {
+package struct SpeakerQuirks: Sendable {
     /// How a reply goes wrong.
-    public enum ReplyFault: Hashable, Sendable {
+    package enum ReplyFault: Hashable, Sendable {
         /// It comes this much later.
         case slow(Duration)
         /// Bytes that mean nothing come in its place, properly encrypted.
@@ -19,7 +19,7 @@ public struct SpeakerQuirks: Sendable {
     }
 
     /// How a speaker insists on being grandmaster.
-    public enum OwnClockManner: Hashable, Sendable {
+    package enum OwnClockManner: Hashable, Sendable {
         /// It sends its time whoever else does.
         case loud
         /// It sends its time only while nobody offers another, as HomePods do.
@@ -27,58 +27,58 @@ public struct SpeakerQuirks: Sendable {
     }
 
     /// It follows no clock but its own, and refuses starts that name another.
-    public var ownClock: OwnClockManner?
+    package var ownClock: OwnClockManner?
     /// Its own clock jumps by the second duration after the first.
-    public var clockStep: (after: Duration, by: Duration)?
+    package var clockStep: (after: Duration, by: Duration)?
     /// After this long its own clock says and answers nothing more.
-    public var clockStopsAfter: Duration?
+    package var clockStopsAfter: Duration?
     /// After so long it asks for the time no more.
-    public var probesStopAfter: Duration?
+    package var probesStopAfter: Duration?
     /// The clock is believed this much later than its messages come.
-    public var lateClock: Duration = .zero
+    package var lateClock: Duration = .zero
     /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as Sonos and WiiM do.
-    public var refusesAnchorBeforeLock = false
+    package var refusesAnchorBeforeLock = false
     /// Delay_Req eight times a second, as most speakers but nqptp send them.
-    public var probes = false
+    package var probes = false
     /// The speaker's oscillator against this computer's clock. Positive: it gains.
-    public var clockPartsPerMillion: Double = 0
+    package var clockPartsPerMillion: Double = 0
     /// Bytes of a buffered stream it holds, when it should be other than 8 MiB.
-    public var bufferSize: Int?
+    package var bufferSize: Int?
     /// Reading of a buffered stream rests for the second duration, each time the first has passed.
-    public var readPauses: (every: Duration, lasting: Duration)?
+    package var readPauses: (every: Duration, lasting: Duration)?
     /// Share of realtime packets that are lost on the way, 0…1; repeated ones too.
-    public var packetLoss: Double = 0
+    package var packetLoss: Double = 0
     /// What goes wrong with replies, by method (`SETUP`) or path (`/feedback`).
-    public var replyFaults: [String: ReplyFault] = [:]
+    package var replyFaults: [String: ReplyFault] = [:]
     /// After this much playing another sender takes over: an event says so, the connections close, and new sessions
     /// are refused with 453 for the second duration.
-    public var takenOver: (after: Duration, busyFor: Duration)?
+    package var takenOver: (after: Duration, busyFor: Duration)?
     /// A session that plays is not interrupted by a newcomer, who gets 453 instead.
-    public var refusesTakeover = false
+    package var refusesTakeover = false
     /// After this much playing every connection breaks without a goodbye, and nothing is answered any more.
-    public var diesAfter: Duration?
+    package var diesAfter: Duration?
     /// Requests are refused with 403 unless they name a sender of version 300 or later, as Apple's speakers do.
-    public var wantsKnownSender = false
+    package var wantsKnownSender = false
 
     /// It listens on its event port only this much later than it announced it.
-    public var eventsAfter: Duration = .zero
+    package var eventsAfter: Duration = .zero
     /// It announces an event port and never listens there.
-    public var hasNoEvents = false
+    package var hasNoEvents = false
     /// Pairing's salt, key and proof are sent without their leading zeros.
-    public var stripsZeros = false
+    package var stripsZeros = false
 
     /// After the first duration of playing it does and hears nothing for the second, as a process that is stopped; what came
     /// meanwhile on connections from before is read a second later than what is new.
-    public var freezes: (after: Duration, lasting: Duration)?
+    package var freezes: (after: Duration, lasting: Duration)?
 
     /// It says that it is Shairport Sync and ends when a stream's first anchor comes before playing was allowed, as
     /// that does in one start of ten.
-    public var endsUnlessAllowed = false
+    package var endsUnlessAllowed = false
 
-    public init() {}
+    package init() {}
 
     /// The names that `set` understands, with what each takes.
-    public static let vocabulary = [
+    package static let vocabulary = [
         "late-clock=SECONDS", "anchor-400-before-lock", "probes", "probes-stop=SECONDS", "clock-ppm=PPM",
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
         "read-pauses=EVERY:LASTING", "loss=SHARE", "slow=REQUEST:SECONDS", "garbage=REQUEST",
@@ -88,7 +88,7 @@ public struct SpeakerQuirks: Sendable {
     ]
 
     /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
-    public mutating func set(_ text: String) throws(SpeakerError) {
+    package mutating func set(_ text: String) throws(SpeakerError) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let name = parts.first ?? ""
         let values = parts.count > 1 ? parts[1].split(separator: ":").map(String.init) : []

@@ -1,7 +1,8 @@
-import MediaCore
+internal import MediaCore
 
+@testable import Calibration
 @testable import LocalOutput
-@testable import Talkie
+@testable import Profiles
 
 /// What people hand to a calibration: recordings, their times, events files, exported profiles, and a display's own words.
 /// The first byte chooses the reader.

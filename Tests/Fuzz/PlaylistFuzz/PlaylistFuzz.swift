@@ -1,4 +1,4 @@
-@testable import Talkie
+@testable import Playback
 
 /// Every playlist format on the same bytes: nothing traps, nothing exceeds its limit.
 @_cdecl("LLVMFuzzerTestOneInput")

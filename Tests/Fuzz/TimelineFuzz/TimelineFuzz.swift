@@ -1,5 +1,6 @@
 internal import MediaCore
-@testable import Talkie
+
+@testable import Telemetry
 
 /// A timeline file and a speaker's record from their bytes to its text, its results and its plot.
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import MediaCore
 import PTP
+import Storage
 import Testing
 
 @testable import AirPlay

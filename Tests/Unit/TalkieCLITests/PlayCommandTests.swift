@@ -1,9 +1,11 @@
 import ArgumentParser
 import Foundation
 import MediaCore
+import Playback
+import Routing
 import Testing
 
-@testable import Talkie
+@testable import TalkieApp
 @testable import TalkieCLI
 
 @Suite struct PlayCommandTests {

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import Playback
 
 @Suite struct FilmPositionTests {
     @Test(arguments: [

@@ -1,7 +1,9 @@
 import Glibc
+import MediaCore
+import TalkieApp
 import Testing
 
-@testable import Talkie
+@testable import Storage
 
 @Suite struct InputCheckTests {
     let folder = TemporaryFolder()

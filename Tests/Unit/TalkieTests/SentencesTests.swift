@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Talkie
+@testable import MediaCore
 
 @Suite struct SentencesTests {
     @Test func partsBecomeSentences() {

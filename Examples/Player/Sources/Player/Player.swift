@@ -52,13 +52,13 @@ func runPlayer(_ words: [String]) -> Never {
         destination.remember()
         if let failure {
             say(failure.message)
-            exit(failure.exitStatus)
+            exit(1)
         }
         exit(0)
     } catch {
-        // Every error of the library carries a sentence for a person and an exit status.
+        // Every error of the library carries a sentence for a person and a code for the program.
         say(error.message)
-        exit(error.exitStatus)
+        exit(1)
     }
 }
 

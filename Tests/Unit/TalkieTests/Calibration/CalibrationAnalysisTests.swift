@@ -1,7 +1,9 @@
 import MediaCore
+import Profiles
+import TalkieApp
 import Testing
 
-@testable import Talkie
+@testable import Calibration
 
 @Suite struct CalibrationAnalysisTests {
     @Test(arguments: [-100.0, -12.3456, 0, 87.654, 400])
@@ -129,7 +131,7 @@ import Testing
 
     // MARK: Wrong inputs
 
-    private func refusal(_ recording: Recording, _ record: CalibrationRecord, light: Bool = false) -> PlayerFailure? {
+    private func refusal(_ recording: Recording, _ record: CalibrationRecord, light: Bool = false) -> TalkieError? {
         do {
             _ = try CalibrationAnalysis(recording: recording, record: record, expectsLight: light).answer()
             return nil

@@ -1,8 +1,11 @@
 import LocalOutput
 import MediaCore
+import Routing
 import Testing
 
-@testable import Talkie
+@testable import Calibration
+@testable import Profiles
+@testable import Storage
 
 @Suite struct CalibrationFilesTests {
     @Test func whatWasPlayedIsReadBackWhole() throws {
@@ -18,7 +21,7 @@ import Testing
     }
 
     @Test func theSpeakerOfARunIsKnownByNameIdOrAddress() {
-        let speaker = CalibrationRecord.Speaker(
+        let speaker = CalibratedOutput(
             key: "02746C000001", name: "Kitchen", query: "kitchen", route: "buffered", address: "airplay://10.0.0.5")
         for text in ["KITCHEN", "02:74:6c:00:00:01", "02746C000001", "airplay://10.0.0.5", "airplay://10.0.0.5:7000"] {
             #expect(speaker.isMeant(by: text), "\(text)")
@@ -35,7 +38,7 @@ import Testing
         "{\"talkie_calibration_events\":1,\"speakers\":[{\"key\":\"A\",\"name\":\"A\",\"route\":\"card\"}],\"events\":[{\"speaker\":0,\"sound\":{\"code\":0,\"host_ns\":1},\"flash\":{}},{\"speaker\":0,\"sound\":{\"code\":0,\"host_ns\":4611686018427387904},\"flash\":{}}]}",
     ])
     func whatIsNoEventsFileIsRefusedWithASentence(text: String) {
-        #expect(throws: WaveFile.Failure.self) { try CalibrationRecord(reading: Array(text.utf8)) }
+        #expect(throws: FileFailure.self) { try CalibrationRecord(reading: Array(text.utf8)) }
     }
 
     @Test(arguments: [(1, 16), (1, 24), (1, 32), (3, 32)])

@@ -1,9 +1,12 @@
 import Foundation
+import Routing
 import Testing
 
 @testable import AirPlay
 @testable import LocalOutput
-@testable import Talkie
+@testable import Profiles
+@testable import Storage
+@testable import TalkieApp
 
 /// What is known of the sink → which profile holds, and what becomes of those from before sinks were told apart.
 @Suite struct CardProfileTests {
@@ -15,7 +18,7 @@ import Testing
     }
 
     private func use(_ knowledge: SinkKnowledge, _ profiles: [LatencyProfile]) -> ProfileChoice.Use {
-        let speaker = CalibrationOutputs.card(knowledge, device: "default")
+        let speaker = CalibratedOutput.card(knowledge, device: "default")
         return ProfileChoice(
             for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: "TV",
             mode: "60-Hz full-screen", among: profiles
@@ -63,13 +66,13 @@ import Testing
 
     @Test func oldFilesAreListedCarriedAndForgotten() throws {
         try placeOldFiles()
-        let desk = ProfileDesk(store: store)
+        let desk = ProfileCommands(store: store)
         #expect(desk.list(json: false).contains("applied to nothing"))
         #expect(
             desk.list(json: true).contains("\"applies\": false") || desk.list(json: true).contains("\"applies\":false"))
         _ = try desk.export(to: folder.path("export.json"))
         let other = ProfileStore(StateFolder(path: folder.path("other")))
-        _ = try ProfileDesk(store: other).importProfiles(from: folder.path("export.json"))
+        _ = try ProfileCommands(store: other).importProfiles(from: folder.path("export.json"))
         #expect(other.all().profiles == store.all().profiles)
         _ = try desk.forget("local-default")
         #expect(store.all().profiles.map(\.key.speaker) == ["local-plughw_CARD_PCH_DEV_0"])
@@ -85,7 +88,7 @@ import Testing
 
     @Test func whatIsMeasuredAnewIsKeptUnderTheSink() throws {
         try placeOldFiles()
-        let speaker = CalibrationOutputs.card(.known(Self.sink("headset")), device: "default")
+        let speaker = CalibratedOutput.card(.known(Self.sink("headset")), device: "default")
         #expect(speaker.name == "The headset")
         try store.keep([ProfileTests.profile(speaker.key, offset: 180, route: speaker.route)])
         #expect(use(.known(Self.sink("headset")), store.all().profiles).profile?.offset == 180)
@@ -94,7 +97,7 @@ import Testing
 
     @Test func theLedgerSaysThatNobodyKnowsTheSink() {
         let ledger = LatencyInquiry.ledger(
-            of: CalibrationOutputs.card(.unknown("the sound server does not answer"), device: "default"), [])
+            of: CalibratedOutput.card(.unknown("the sound server does not answer"), device: "default"), [])
         #expect(ledger.text.contains("nobody says which sink"))
     }
 

@@ -1,9 +1,12 @@
 import MediaCore
+import Routing
 import SyncRendering
 import Testing
 
 @testable import AirPlay
-@testable import Talkie
+@testable import Profiles
+@testable import Storage
+@testable import TalkieApp
 
 @Suite struct ProfileTests {
     let folder = TemporaryFolder()
@@ -65,24 +68,24 @@ import Testing
     @Test func exportAndImportCarryEverything() throws {
         try store.keep([Self.profile("AA", offset: -81.25), Self.profile("BB", offset: nil, room: ("r1", 12))])
         let path = folder.path("export.json")
-        _ = try ProfileDesk(store: store).export(to: path)
+        _ = try ProfileCommands(store: store).export(to: path)
         let other = ProfileStore(StateFolder(path: folder.path("other")))
-        #expect(try ProfileDesk(store: other).importProfiles(from: path).contains("2 profiles"))
+        #expect(try ProfileCommands(store: other).importProfiles(from: path).contains("2 profiles"))
         #expect(other.all().profiles == store.all().profiles)
     }
 
     @Test(arguments: ["", "{}", "[]", "{\"talkie_profiles\":1}", "{\"talkie_profiles\":1,\"profiles\":[{}]}", "\u{0}"])
     func whatIsNoExportChangesNothing(text: String) throws {
         let path = folder.write(text, to: "wrong.json")
-        #expect(throws: PlayerFailure.self) { try ProfileDesk(store: store).importProfiles(from: path) }
+        #expect(throws: TalkieError.self) { try ProfileCommands(store: store).importProfiles(from: path) }
         #expect(store.all().profiles.isEmpty)
     }
 
     @Test func aSpeakerIsForgottenByNameOrId() throws {
         try store.keep([Self.profile("AA", offset: 1), Self.profile("BB", offset: 2)])
-        _ = try ProfileDesk(store: store).forget("room aa")
+        _ = try ProfileCommands(store: store).forget("room aa")
         #expect(store.all().profiles.map(\.key.speaker) == ["BB"])
-        #expect(throws: PlayerFailure.self) { try ProfileDesk(store: store).forget("room aa") }
+        #expect(throws: TalkieError.self) { try ProfileCommands(store: store).forget("room aa") }
     }
 
     // MARK: Which profile holds

@@ -1,6 +1,7 @@
 import MediaCore
 
-@testable import Talkie
+@testable import Calibration
+@testable import Profiles
 
 /// A numbers generator that gives the same numbers every time (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
@@ -41,7 +42,7 @@ struct SyntheticRoom {
         record = CalibrationRecord(
             run: "run-\(seed)",
             speakers: (0..<speakers).map {
-                CalibrationRecord.Speaker(key: "A\($0)", name: "Room \($0)", query: "Room \($0)", route: "buffered")
+                CalibratedOutput(key: "A\($0)", name: "Room \($0)", query: "Room \($0)", route: "buffered")
             },
             display: CalibrationRecord.Display(name: "TV", mode: mode, statedDelay: nil),
             events: plan.events.map { event in

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import TalkieApp
 
 @Suite struct KeyBindingsTests {
     @Test func mpvsKeysDoWhatTheyDoThere() {

@@ -6,7 +6,7 @@ import PTP
 import TalkieTestKit
 import Testing
 
-@testable import Talkie
+@testable import TalkieApp
 
 @Suite struct DoctorTests {
     let folder = TemporaryFolder()

@@ -1,8 +1,8 @@
 import MediaCore
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Whatever a player of one film can, a list can.

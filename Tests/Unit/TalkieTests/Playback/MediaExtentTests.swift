@@ -4,7 +4,7 @@ import MediaCore
 import SyncRendering
 import Testing
 
-@testable import Talkie
+@testable import Playback
 @testable import TalkieTestKit
 
 /// Real files through the real decoders: what a joint is made of.

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import Playback
 @testable import TalkieTestKit
 
 /// The list as a plain value: what follows what, and where it lies.

@@ -1,8 +1,8 @@
 import MediaCore
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Films of a list and loops follow one another without a seam.

@@ -1,8 +1,9 @@
 import MediaCore
+import TalkieApp
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Films that vanish while they loop, and films of which nothing can be decoded.

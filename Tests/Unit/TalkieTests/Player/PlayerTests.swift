@@ -1,9 +1,10 @@
 import Foundation
 import MediaCore
+import TalkieApp
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 @Suite struct PlayerTests {
@@ -227,7 +228,7 @@ import Testing
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
         cinema.run(for: .seconds(2))
-        cinema.core.soundFailed("Somebody else plays on Kitchen now.", status: 69)
+        cinema.core.soundFailed(TalkieError(.unavailable, "Somebody else plays on Kitchen now."))
         let before = cinema.screen.shown.count
         cinema.run(for: .seconds(2))
         #expect(cinema.phase == .playing)
@@ -239,7 +240,7 @@ import Testing
         var options = PlayerOptions()
         options.isOutputNamed = true
         let cinema = VirtualCinema(film: film(seconds: 20), options: options)
-        cinema.core.soundFailed("Kitchen does not answer.", status: 69)
+        cinema.core.soundFailed(TalkieError(.unavailable, "Kitchen does not answer."))
         #expect(cinema.phase == .failed)
         #expect(cinema.core.state.failure?.exitStatus == 69)
     }

@@ -1,8 +1,8 @@
 import MediaCore
+import Playback
 import Testing
 
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// The computer sleeps in the middle of a film: its clock stands still, the world's goes on.

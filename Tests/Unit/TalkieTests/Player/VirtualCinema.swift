@@ -1,7 +1,7 @@
 import MediaCore
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// The whole player in virtual time: real state machine, pipelines, feeder, pump and presenter, no thread, no device.

@@ -1,7 +1,7 @@
 import MediaCore
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// A whole player whose threads and time a test turns by hand.

@@ -1,8 +1,9 @@
 import MediaCodecs
 import MediaCore
+import TalkieApp
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// A player with a list of films in virtual time: real state machine, pipelines, decoders of sound, feeder and presenter; a

@@ -1,8 +1,9 @@
 import MediaCore
+import TalkieApp
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Keys that wind, in films whose sync pictures are as far apart as x264 puts them, and farther.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Talkie
+@testable import Playback
 
 @Suite struct PlaylistFormatTests {
     private func entries(_ text: String, name: String = "list.m3u") -> [PlaylistEntry]? {

@@ -1,7 +1,9 @@
 import Foundation
+import TalkieApp
 import Testing
 
-@testable import Talkie
+@testable import MediaCore
+@testable import Playback
 
 @Suite struct PlaylistLoaderTests {
     let folder = TemporaryFolder()
@@ -9,7 +11,7 @@ import Testing
     private func addresses(_ words: String...) throws -> [String] { try PlaylistLoader(words).items.map(\.address) }
 
     private func refusal(_ words: String...) -> String {
-        let failure = #expect(throws: PlayerFailure.self) { try PlaylistLoader(words) }
+        let failure = #expect(throws: TalkieError.self) { try PlaylistLoader(words) }
         #expect(failure?.exitStatus == 66)
         return failure?.message ?? ""
     }

@@ -1,8 +1,8 @@
 import MediaCore
 import Testing
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 @Suite struct QueuePlayerTests {

@@ -1,7 +1,7 @@
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import Playback
 
 /// Numbers that a seed makes the same on every machine (xorshift).
 struct Dice {

@@ -1,8 +1,8 @@
 import MediaCodecs
 import MediaCore
 
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Items whose samples say which item and which frame they are: the address is "sound/frames".

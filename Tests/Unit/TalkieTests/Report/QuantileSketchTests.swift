@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Talkie
+@testable import Telemetry
 
 @Suite struct QuantileSketchTests {
     @Test func quantilesAreExactToTheMicrosecond() {

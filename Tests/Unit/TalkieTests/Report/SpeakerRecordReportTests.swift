@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@testable import Talkie
+@testable import MediaCore
+@testable import Telemetry
 
 @Suite struct SpeakerRecordReportTests {
     /// Ten seconds from 1 s on, pictures 2 ms late, and an output that claims to have been exact.
@@ -61,7 +62,7 @@ import Testing
         "{\"event\": \"heard\", \"host_ns\": 9223372036854775807, \"rtp\": 1, \"frames\": 5, \"rate\": 0}",
     ])
     func aRecordThatTellsOfNothingHeardIsRefused(record: String) {
-        #expect(throws: PlayerFailure.self) { try report(timeline(), record) }
+        #expect(throws: TalkieError.self) { try report(timeline(), record) }
     }
 
     @Test func extremeNumbersInARecordAreHarmless() throws {

@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import Talkie
+@testable import Telemetry
 
 /// A timeline file whose offset, drift and faults are known.
 struct SyntheticTimeline {

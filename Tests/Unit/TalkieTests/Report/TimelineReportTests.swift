@@ -1,8 +1,9 @@
 import Foundation
 import MediaCore
+import TalkieApp
 import Testing
 
-@testable import Talkie
+@testable import Telemetry
 
 @Suite struct TimelineReportTests {
     @Test func aKnownOffsetIsFoundWithItsSign() throws {
@@ -209,7 +210,7 @@ import Testing
 
     @Test(arguments: ["", "\n\n", "just text\n", "{}\n", String(repeating: "x", count: 300_000)])
     func whatHoldsNoTimelineIsRefused(text: String) {
-        let failure = #expect(throws: PlayerFailure.self) { try TimelineReport(text: text) }
+        let failure = #expect(throws: TalkieError.self) { try TimelineReport(text: text) }
         #expect(failure?.exitStatus == 66)
         #expect(failure?.message.contains("holds no timeline") == true)
     }
@@ -247,10 +248,10 @@ import Testing
         #expect(svg.utf8.count < 400_000)
         #expect(svg.contains("&lt;a&gt; &amp; 'b'"))
         #expect(XMLCounter.openElements(in: svg) == 0)
-        #expect(throws: PlayerFailure.self) {
+        #expect(throws: TalkieError.self) {
             try TimelineReport(text: timeline.text).plot(to: "/no/such/folder/p.svg")
         }
-        #expect(throws: PlayerFailure.self) { try TimelineReport(text: timeline.text).plot(to: "/dev/full") }
+        #expect(throws: TalkieError.self) { try TimelineReport(text: timeline.text).plot(to: "/dev/full") }
     }
 }
 

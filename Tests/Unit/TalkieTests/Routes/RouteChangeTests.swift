@@ -1,9 +1,9 @@
 import MediaCore
+import Playback
 import Testing
 
 @testable import AirPlay
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// Outputs that change in mid-film, with time turned by hand.

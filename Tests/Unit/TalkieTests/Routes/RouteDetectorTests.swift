@@ -3,7 +3,7 @@ import MediaCore
 import Testing
 
 @testable import LocalOutput
-@testable import Talkie
+@testable import Routing
 
 @Suite struct RouteDetectorTests {
     private func device(_ name: String) -> SoundCardProbe.Device {

@@ -1,7 +1,7 @@
 import LocalOutput
 import Testing
 
-@testable import Talkie
+@testable import Routing
 
 @Suite struct RoutePickerTests {
     private func row(

@@ -1,8 +1,8 @@
 import MediaCore
 
 @testable import AirPlay
+@testable import Playback
 @testable import SyncRendering
-@testable import Talkie
 @testable import TalkieTestKit
 
 /// A player with several outputs in virtual time: real state machine, pipelines, group, lanes, feeders, pumps and

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import Talkie
+@testable import Playback
+@testable import TalkieApp
 
 @Suite struct PlayQueueTests {
     private func queue(_ names: String..., loop: PlayerOptions.Loop = .times(0)) -> PlayQueue {

@@ -2,7 +2,7 @@ import MediaCodecs
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import TalkieApp
 
 @Suite struct ScreenshotFileTests {
     let folder = TemporaryFolder()
@@ -13,7 +13,7 @@ import Testing
         #expect(names == ["talkie-shot0001.png", "talkie-shot0003.png", "talkie-shot0004.png"])
         #expect(folder.read("talkie-shot0002.png") == "mine")
         #expect(folder.read("talkie-shot0004.png") == "\u{1}\u{2}\u{3}")
-        #expect(throws: PlayerFailure.self) { try ScreenshotFile.write([], folder: "/no/such/folder") }
+        #expect(throws: TalkieError.self) { try ScreenshotFile.write([], folder: "/no/such/folder") }
     }
 
     @Test func aPictureBecomesAPNGOfItsSize() throws {

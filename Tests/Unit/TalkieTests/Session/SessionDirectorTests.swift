@@ -6,7 +6,11 @@ import SyncRendering
 import TalkieTestKit
 import Testing
 
-@testable import Talkie
+@testable import Playback
+@testable import Routing
+@testable import Storage
+@testable import TalkieApp
+@testable import Telemetry
 
 @Suite struct SessionDirectorTests {
     /// A session with films made of numbers, a loudspeaker that only counts, and no window.
@@ -286,12 +290,12 @@ import Testing
         #expect(kept.run(.terminalKey("q")) == 0)
         let ended = Rig("short", routes: [.thisComputer()])
         #expect(ended.run() == 0)
-        #expect(RouteHabits(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["local"]])
+        #expect(RouteHistory(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["local"]])
         var arguments = PlayArguments(files: [])
         arguments.routeMemory = .never
         let unkept = Rig("long", arguments: arguments)
         #expect(unkept.run(.terminalKey("q")) == 0)
-        #expect(RouteHabits(StateFolder(path: unkept.folder.path)).evenings.isEmpty)
+        #expect(RouteHistory(StateFolder(path: unkept.folder.path)).evenings.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {

@@ -1,7 +1,8 @@
 import AirPlay
 import Testing
 
-@testable import Talkie
+@testable import Storage
+@testable import TalkieApp
 
 @Suite struct SoftwareSpeakerStoreTests {
     private func content(_ senders: Int, nameSize: Int = 16) -> SoftwareSpeakerStore.Content {

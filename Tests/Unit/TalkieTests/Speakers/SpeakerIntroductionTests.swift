@@ -4,7 +4,9 @@ import MediaCore
 import TalkieTestKit
 import Testing
 
-@testable import Talkie
+@testable import Routing
+@testable import Storage
+@testable import TalkieApp
 
 @Suite struct SpeakerIntroductionTests {
     private let folder = TemporaryFolder()
@@ -27,8 +29,8 @@ import Testing
 
     private func failure(
         _ name: String, _ wish: SpeakerIntroduction.Wish, on network: ScriptedNetwork
-    ) throws -> PlayerFailure {
-        try #require(throws: PlayerFailure.self) { try outcome(name, wish, on: network) }
+    ) throws -> TalkieError {
+        try #require(throws: TalkieError.self) { try outcome(name, wish, on: network) }
     }
 
     @Test func aSpeakerThatPlaysForEverybodyNeedsNoPairing() throws {

@@ -2,10 +2,12 @@ import AirPlay
 import AirPlayWire
 import MediaCore
 import PTP
+import TalkieApp
 import TalkieTestKit
 import Testing
 
-@testable import Talkie
+@testable import Routing
+@testable import Storage
 
 @Suite struct SpeakerSelectionTests {
     private let folder = TemporaryFolder()
@@ -27,8 +29,8 @@ import Testing
         }
     }
 
-    private func failure(_ selection: SpeakerSelection, _ name: String) throws -> PlayerFailure {
-        try #require(throws: PlayerFailure.self) { try chosen(selection, name) }
+    private func failure(_ selection: SpeakerSelection, _ name: String) throws -> TalkieError {
+        try #require(throws: TalkieError.self) { try chosen(selection, name) }
     }
 
     @Test func aSpeakerThatIsBeingSwitchedOnIsWaitedFor() throws {

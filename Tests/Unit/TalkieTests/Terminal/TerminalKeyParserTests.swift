@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Talkie
+@testable import TalkieApp
 
 @Suite struct TerminalKeyParserTests {
     private func keys(_ text: String) -> [String] {

@@ -2,7 +2,8 @@ import Glibc
 import MediaCore
 import Testing
 
-@testable import Talkie
+@testable import Playback
+@testable import TalkieApp
 
 @Suite struct TerminalTests {
     @Test func theStatusLineIsWrittenOverAndLinesStayAboveIt() {

@@ -1,10 +1,12 @@
 import Foundation
 import MediaCore
+import Playback
 import SyncRendering
+import TalkieApp
 import TalkieTestKit
 import Testing
 
-@testable import Talkie
+@testable import Telemetry
 
 @Suite struct EventDistributorTests {
     let clock = ManualClock()
@@ -69,7 +71,7 @@ import Testing
         let title = "a\"}\n{\"event\":\"drop\"}\\ \u{7F}\u{1B} é🎬"
         let lines = try record { _, distributor in
             distributor.note(.film(title))
-            distributor.note(.phase(.playing))
+            distributor.note(.phase(PlayerState.Phase.playing.rawValue))
             distributor.note(.audioDelay(.milliseconds(-80)))
             distributor.note(.route(index: 0, name: "default", kind: "soundCard"))
             distributor.note(.film(String(repeating: "\u{1}", count: 1_000_000)))
@@ -113,7 +115,7 @@ import Testing
     @Test func aFileThatCannotBeCreatedIsRefusedWithASentence() {
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
         for path in ["/no/such/folder/t.jsonl", "/tmp", "", folder.path("pipe")] {
-            do throws(PlayerFailure) {
+            do throws(TalkieError) {
                 _ = try TimelineFile(creating: path)
                 Issue.record("\(path) was accepted")
             } catch {

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 
 @testable import SyncRendering
-@testable import Talkie
+@testable import Telemetry
 
 @Suite struct PlaybackStatisticsTests {
     private var statistics = PlaybackStatistics()

@@ -1,0 +1,262 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import PTP
+internal import SyncRendering
+
+/// Brings a speaker to what the timebase says: runs between the requests of its control thread.
+final class PlaybackSupervisor: Sendable {
+    private weak let speaker: AirPlaySpeaker?
+    private let told = Lock(Told())
+
+    /// What the speaker was told last.
+    private struct Told {
+        var epoch: UInt64?
+        var line: SentAnchor?
+        /// The speaker has played from this line: what it decoded and did not play it may have forgotten.
+        var hasPlayed = false
+        /// Everything from here on has been sent again for the start that is due.
+        var isRewound = false
+        /// Since when every start is refused.
+        var refusedSince: HostInstant?
+        /// Bytes of sound that had left when the clock was seen stalled, and when.
+        var stalled: (sent: Int64, since: HostInstant)?
+    }
+
+    /// A line that differs by less is the same line: giving it anew would be heard.
+    private static let sameLine: Duration = .microseconds(200)
+    /// A line that differs by less is reached by the speaker itself, with what it has.
+    private static let nearLine: Duration = .milliseconds(250)
+    /// A request that failed for now is made again this much later.
+    private static let retry: Duration = .milliseconds(500)
+    /// How far ahead a line is given whose own anchor has passed.
+    static let lead: Duration = .milliseconds(100)
+    /// What was sent again gets this long to reach the speaker before it is told to start.
+    private static let rewindLead: Duration = .milliseconds(15)
+
+    /// A speaker that refuses our clock's starts for so long may want its own (others saw locks after up to 4 s) …
+    private static let yieldPatience: Duration = .seconds(4)
+    /// … and one that has had the time for both will take none.
+    private static let refusalPatience: Duration = .seconds(10)
+    /// A speaker whose clock has stalled gets a new session this much later, unless its sound flows on.
+    private static let stallPatience: Duration = .seconds(10)
+    /// A speaker that has not even asked for the time after so long does not hear us.
+    private static let silencePatience: Duration = .seconds(8)
+
+    /// How often a clock is looked at that is not there yet.
+    private static let clockLook: Duration = .milliseconds(50)
+
+    private let clockState = Lock<SpeakerClockState?>(nil)
+    private let isClockKnown = Lock(false)
+
+    init(speaker: AirPlaySpeaker) { self.speaker = speaker }
+
+    /// Notes how far the speaker's clock is, when that has changed.
+    private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
+        let state = SpeakerClockState(core.clock.readiness)
+        let isNew = clockState.withLock { last in
+            defer { last = state }
+            return last != state
+        }
+        if isNew { context.events.note(.clock(state: state, output: context.id)) }
+    }
+
+    /// Why no start will ever be possible; nil while there is hope.
+    private func obstacle(_ core: SessionCore, _ told: Told, _ name: String) -> OutputError? {
+        let now = core.host.now
+        if core.isTurnedAway {
+            return OutputError(
+                .clockConflict,
+                "\(name) insists on a clock of its own, and so does another speaker that plays; only one can be followed:"
+                    + " play to one of them, or let their own system make a group of them and play to that.")
+        }
+        if told.refusedSince.map({ now - $0 >= Self.refusalPatience }) ?? false {
+            return OutputError(
+                .failed,
+                "\(name) takes no start on this computer's clock, and no clock of its own is heard here; restart it, or"
+                    + " let UDP ports 319 and 320 in (`talkie doctor`).")
+        }
+        let clock = core.clock
+        if core.isClockFollowed, clock.readiness == .cold, let began = core.streamBegan,
+            now - began >= Self.silencePatience
+        {
+            return OutputError(
+                .notPermitted,
+                "\(name) insists on a clock of its own and tells nothing of it; a firewall may keep it out"
+                    + " (`talkie doctor`).")
+        }
+        if clock.ready == nil, clock.readiness == .cold, let began = core.streamBegan,
+            now - began >= Self.silencePatience
+        {
+            return OutputError(
+                .notPermitted,
+                "\(name) does not ask for this computer's time; a firewall may keep its questions out (`talkie doctor`)."
+            )
+        }
+        return nil
+    }
+
+    /// Does what is due; when to be called again, or nil to wait for a reason.
+    func attend(_ core: SessionCore) -> HostInstant? {
+        guard let speaker else { return nil }
+        let (context, line, epoch, isFinished) = speaker.state.withLock {
+            ($0.context, $0.line, $0.epoch, $0.isFinished)
+        }
+        guard let context else { return nil }
+        noteClock(core, context)
+        let wait = clockNews(core, context)
+        guard let line else { return wait }
+        var told = told.withLock { $0 }
+        if told.epoch != epoch { told = Told(epoch: epoch) }
+        defer { self.told.withLock { $0 = told } }
+        let snapshot = context.timebase.snapshot
+        let segment = snapshot.upcoming
+        do throws(AirPlayError) {
+            // Before the rate is looked at: the player holds it at 0 until the clock is there, which may be never.
+            if told.line == nil, let obstacle = obstacle(core, told, speaker.name) {
+                speaker.giveUp(obstacle)
+                return nil
+            }
+            if segment.rate == 0 { return try stop(segment, core, speaker, &told) ?? wait }
+            if let moment = lookAfterClock(core, &told) { return moment }
+            // `accept` asks again as soon as there is enough.
+            guard line.frames >= Int64(line.sampleRate) / 2 || (isFinished && line.frames > 0) else { return nil }
+            let command = Command(segment: segment, generation: snapshot.generation, delay: context.timebase.delayInAll)
+            return try start(command, line, core, speaker, context, &told)
+        } catch {
+            switch error.code {
+            case .clockNotReady:
+                let since = told.refusedSince ?? core.host.now
+                told.refusedSince = since
+                if core.host.now - since >= Self.yieldPatience { _ = core.yieldClock() }
+                return core.host.now.advanced(by: Self.retry)
+            case .timedOut: return core.host.now.advanced(by: Self.retry)
+            case .refused, .busy, .pairingRequired:
+                // It will not play; a lost connection is another matter, and somebody else's.
+                guard segment.rate != 0 else { return nil }
+                speaker.giveUp(speaker.outputError(error))
+                return nil
+            default: return nil
+            }
+        }
+    }
+
+    /// Tells the player when the speaker begins to measure the clock; when to look again while it has not.
+    private func clockNews(_ core: SessionCore, _ context: AudioOutputContext) -> HostInstant? {
+        let isKnown = core.clock.ready != nil
+        let isNew = isClockKnown.withLock { last in
+            defer { last = isKnown }
+            return last != isKnown
+        }
+        if isNew { context.room.raise() }
+        return isKnown ? nil : core.host.now.advanced(by: Self.clockLook)
+    }
+
+    private func stop(
+        _ segment: TimebaseSegment, _ core: SessionCore, _ speaker: AirPlaySpeaker, _ told: inout Told
+    ) throws(AirPlayError) -> HostInstant? {
+        guard told.line != nil else { return nil }
+        let now = core.host.now
+        if segment.hostAnchor > now { return segment.hostAnchor }
+        speaker.state.withLock { $0.takeBackFirstStart(at: now) }
+        try core.pause()
+        told.line = nil
+        speaker.holds(nil)
+        told.isRewound = false
+        return nil
+    }
+
+    /// A speaker that has known the clock and lost it: its sound goes on as it can. When the clock does not come back
+    /// and no sound leaves either, the session is no longer worth keeping, and a new one finds the way back.
+    ///
+    /// - Returns: when to look again; nil goes on as always.
+    private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
+        guard told.line != nil, core.clock.readiness == .stalled else {
+            told.stalled = nil
+            return nil
+        }
+        let now = core.host.now
+        guard let stalled = told.stalled, let sent = core.flowingBytes, stalled.sent == sent else {
+            told.stalled = core.flowingBytes.map { ($0, now) }
+            return nil
+        }
+        guard now - stalled.since >= Self.stallPatience, speaker?.mayRenew() ?? false else { return nil }
+        told.stalled = nil
+        core.lose("The speaker has lost the clock that its sound lies on.")
+        return HostInstant(nanoseconds: .max)
+    }
+
+    /// What the timebase says now.
+    private struct Command {
+        var segment: TimebaseSegment
+        var generation: UInt64
+        var delay: Duration
+    }
+
+    private func start(
+        _ command: Command, _ line: SoundLine, _ core: SessionCore, _ speaker: AirPlaySpeaker,
+        _ context: AudioOutputContext, _ told: inout Told
+    ) throws(AirPlayError) -> HostInstant? {
+        let segment = command.segment
+        let timeline = core.timeline
+        if let known = told.line, let timeline, known.epoch == timeline.epoch,
+            known.generation == command.generation, known.delay == command.delay
+        {
+            return nil
+        }
+        let now = core.host.now
+        let shift = told.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
+        if let shift, shift < Self.sameLine {
+            told.line?.generation = command.generation
+            told.line?.delay = command.delay
+            return nil
+        }
+        let leads = core.startLeads
+        if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
+        let isNear = shift.map { $0 < Self.nearLine } ?? false
+        let seat = now.advanced(by: leads.seat)
+        if told.hasPlayed || segment.hostAnchor < seat, !isNear, !told.isRewound {
+            let moment = segment.mediaTime(at: max(segment.hostAnchor, now.advanced(by: leads.request)))
+            guard let position = line.timestamp(of: moment, rate: segment.speed),
+                try core.rewind(to: position, gap: AirPlaySpeaker.gap(line))
+            else { return nil }
+            told.isRewound = true
+            return now.advanced(by: Self.rewindLead)
+        }
+        let instant = max(segment.hostAnchor, now.advanced(by: Self.lead))
+        let moment = segment.mediaTime(at: instant)
+        guard let position = line.timestamp(of: moment, rate: segment.speed) else { return nil }
+        let anchor = try core.play(position, at: instant)
+        let known = SentAnchor(
+            media: moment, moment: anchor.moment, speed: segment.speed, epoch: anchor.timeline.epoch,
+            generation: command.generation, delay: command.delay)
+        told.line = known
+        speaker.holds(known)
+        told.refusedSince = nil
+        told.hasPlayed = true
+        told.isRewound = false
+        speaker.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
+        context.events.note(
+            .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
+        return nil
+    }
+
+    /// When to look at the clock again; nil when it is ready.
+    private static func clockWait(
+        _ clock: (readiness: ClockReadiness, ready: HostInstant?), _ leads: StartLeads, now: HostInstant
+    ) -> HostInstant? {
+        let settled = clock.ready?.advanced(by: leads.look)
+        if let settled, settled > now { return settled }
+        return clock.readiness == .ready ? nil : now.advanced(by: clockLook)
+    }
+}
+
+extension SpeakerClockState {
+    init(_ readiness: ClockReadiness) {
+        switch readiness {
+        case .cold: self = .cold
+        case .probing: self = .probing
+        case .ready: self = .ready
+        case .stalled: self = .stalled
+        }
+    }
+}

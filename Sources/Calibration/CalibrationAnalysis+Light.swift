@@ -1,0 +1,54 @@
+package import MediaCore
+
+/// The picture, where a light sensor looked at it.
+extension CalibrationAnalysis {
+    /// The picture's delay behind the flip, as a sensor saw it.
+    package struct Light {
+        /// By event: milliseconds, or nil where no flash was seen.
+        var delays: [Double?]
+        package var line: OffsetStatistics
+    }
+
+    package func light(
+        apartFrom sound: Int, _ finds: [Find], _ clock: RecordingClock
+    ) throws(TalkieError) -> Light? {
+        let other = recording.channels.indices.first {
+            $0 != sound && (finds[$0].fits.reduce(0) { $0 + ($1?.count ?? 0) }) * 3 < record.events.count
+        }
+        guard let other else {
+            guard expectsLight else { return nil }
+            throw Self.failed(
+                "no light sensor is on the recording's second channel; connect it, or leave --light-sensor out")
+        }
+        let flashed = record.events.enumerated().compactMap { index, event in
+            event.flashed.map {
+                (index: index, frame: clock.frame(at: $0), length: event.flashLength.inSeconds * clock.rate)
+            }
+        }
+        guard !flashed.isEmpty else { return nil }
+        let finder = FlashFinder(recording.channels[other], rate: clock.rate)
+        // Screens show a picture up to some tenths of a second after it was handed over, never before.
+        let (reach, middle) = (0.25 * clock.rate, 0.2 * clock.rate)
+        let polarity = finder.polarity(flashed.map { ($0.frame + middle, $0.length) }, reach: reach)
+        var delays = [Double?](repeating: nil, count: record.events.count)
+        var readings: [(time: Double, value: Double)] = []
+        for flash in flashed {
+            guard
+                let seen = finder.find(
+                    near: flash.frame + middle, length: flash.length, reach: reach, polarity: polarity)
+            else { continue }
+            let delay = (seen.frame - flash.frame) / clock.rate * 1000
+            delays[flash.index] = delay
+            readings.append((flash.frame / clock.rate, delay))
+        }
+        guard Double(readings.count) >= EventPattern.leastShare * Double(flashed.count),
+            let line = OffsetStatistics(readings, floor: 4)
+        else {
+            guard expectsLight else { return nil }
+            throw Self.failed(
+                "the screen never flashed before the light sensor (\(readings.count) of \(flashed.count) flashes seen); "
+                    + "put the sensor on the screen's middle, and the window in front")
+        }
+        return Light(delays: delays, line: line)
+    }
+}

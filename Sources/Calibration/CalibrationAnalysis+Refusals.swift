@@ -1,0 +1,129 @@
+package import MediaCore
+internal import Profiles
+
+/// What is wrong with a recording, in the order in which it is found out; each a sentence that says what to do.
+extension CalibrationAnalysis {
+    func checkedClock() throws(TalkieError) -> RecordingClock {
+        guard let clock = RecordingClock(recording) else {
+            throw Self.unfit("the recording's times (its .json) name no moment; record with a tool that writes anchors")
+        }
+        let rate = clock.rate
+        guard rate.isFinite, rate > 0, abs(rate / Double(recording.sampleRate) - 1) <= RecordingClock.largestRateError
+        else { throw Self.wrongRate(labelled: recording.sampleRate, real: rate) }
+        guard let first = record.events.first?.due, let last = record.events.last?.due else {
+            throw Self.unfit("the events file holds no events")
+        }
+        let frames = Double(recording.frames)
+        let (begin, end) = (clock.frame(at: first), clock.frame(at: last))
+        let seconds = { (frames: Double) in Decimals.text(max(0, frames) / rate, 0) }
+        if end < 0 {
+            throw Self.unfit(
+                "the recording began \(seconds(-end)) s after the run had ended; record while --emit plays")
+        }
+        if begin > frames {
+            throw Self.unfit(
+                "the recording is an old one: it ended \(seconds(begin - frames)) s before the first event; "
+                    + "record while --emit plays")
+        }
+        let covered = record.events.count { (0..<frames).contains(clock.frame(at: $0.due)) }
+        guard Double(covered) >= EventPattern.leastShare * Double(record.events.count) else {
+            throw Self.unfit(
+                "the recording covers \(covered) of \(record.events.count) events; let it begin before the run and end after it"
+            )
+        }
+        return clock
+    }
+
+    static func wrongRate(labelled: Int, real: Double) -> TalkieError {
+        let likely =
+            [8000.0, 16000, 22050, 32000, 44100, 48000, 88200, 96000].min { abs($0 - real) < abs($1 - real) } ?? real
+        return unfit(
+            "the recording says \(labelled) samples a second and has about \(Decimals.text(likely, 0)); "
+                + "label it right, or record anew")
+    }
+
+    static func unfit(_ sentence: String) -> TalkieError {
+        TalkieError(.cannotOpen, sentence + "; nothing was stored")
+    }
+
+    package static func failed(_ sentence: String) -> TalkieError {
+        TalkieError(.failed, sentence + "; nothing was stored")
+    }
+
+    /// Why the run cannot be heard in the recording.
+    func diagnosis(of find: Find, channel: Int, _ clock: RecordingClock) -> TalkieError {
+        let level = SoundLevel(recording.channels[channel])
+        guard level.peak > SoundLevel.silence else {
+            return Self.failed(
+                "the recording is silent; is the right device recorded, is it unmuted, and does the speaker sound?")
+        }
+        if suspectsLabel, let real = relabelled(channel) {
+            return Self.wrongRate(labelled: recording.sampleRate, real: real)
+        }
+        if level.clippedShare > Self.clippedShare {
+            return Self.failed("the recording is clipped; turn the microphone's gain or the speaker's volume down")
+        }
+        for (speaker, fit) in zip(record.speakers, find.fits) where (fit?.count ?? 0) < 3 && record.speakers.count > 1 {
+            if find.fits.contains(where: { ($0?.count ?? 0) >= 6 }) {
+                return Self.failed("'\(speaker.name)' is not heard; is it on, and loud enough at the microphone?")
+            }
+        }
+        let strong = find.peaks.values.reduce(0) { $0 + $1.count { $0.likeness > 0.5 } }
+        let fitting = find.fits.reduce(0) { $0 + ($1?.count ?? 0) }
+        if strong * 2 >= record.events.count {
+            // Some lag fits two or three of any run's events.
+            guard fitting * 3 > record.events.count else {
+                return Self.failed(
+                    "the recording holds the sounds of another run; give the recording and the events of one and the same run"
+                )
+            }
+            return Self.failed(
+                "\(fitting) of \(record.events.count) sounds are where they should be; the speaker or the computer stumbled, so try again"
+            )
+        }
+        if level.rms < SoundLevel.quiet {
+            return Self.failed(
+                "the recording is too quiet (\(Decimals.text(level.decibels, 0)) dB); turn the speaker or the microphone up"
+            )
+        }
+        return Self.failed(
+            "of \(record.events.count) sounds \(find.fits.reduce(0) { $0 + ($1?.count ?? 0) }) are heard; "
+                + "the room is too noisy, the speaker too quiet, or this is a recording of something else")
+    }
+
+    /// The rate that the samples really have, when the sounds are found only under another one than the label's.
+    private func relabelled(_ channel: Int) -> Double? {
+        let labelled = Double(recording.sampleRate)
+        for real in [44100.0, 48000, 32000, 96000, 88200, 22050, 16000] where abs(real / labelled - 1) > 0.01 {
+            guard Recording.rateRange.contains(Int(real)) else { continue }
+            let finder = ChirpFinder(rate: real)
+            let codes = Array(Set(record.events.map(\.code)))
+            let peaks = finder.find(codes, in: recording.channels[channel])
+            guard let first = record.events.first?.due else { return nil }
+            // Only the pattern counts: a clock with a wrong rate says nothing about the lag.
+            let events = record.events.map {
+                EventPattern.Expected(time: ($0.due - first).inSeconds, code: $0.code)
+            }
+            let fit = EventPattern.fit(events, to: peaks, rate: real, limit: nil)
+            if Double(fit?.count ?? 0) >= EventPattern.leastShare * Double(events.count) { return real }
+        }
+        return nil
+    }
+
+    func tooFew(_ readings: [SpeakerAnswer.Reading], of name: String) -> TalkieError {
+        let reasons = Dictionary(grouping: readings.compactMap(\.rejection), by: { $0 }).mapValues(\.count)
+        let used = readings.count { $0.rejection == nil }
+        let main = reasons.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
+        let why =
+            switch main {
+            case "clipped": "the recording is clipped; turn the microphone's gain or the speaker's volume down"
+            case "echo":
+                "the room echoes as loudly as the speaker sounds; put the microphone nearer to '\(name)'"
+            case "not heard": "'\(name)' is too quiet or the room too noisy; turn it up"
+            case "flash not shown": "the screen never flashed; leave the window in front"
+            case "flash not seen": "the light sensor did not see the screen flash; put it on the screen's middle"
+            default: "the sounds do not agree with each other; is the computer busy?"
+            }
+        return Self.failed("\(used) of \(readings.count) events can be used: \(why)")
+    }
+}

@@ -1,0 +1,226 @@
+package import MediaCore
+internal import Profiles
+
+/// From a recording and what was played to the answer, or to the sentence that says why there is none.
+package struct CalibrationAnalysis {
+    package let recording: Recording
+    package let record: CalibrationRecord
+    /// Insist on a light sensor on the second channel.
+    package var expectsLight = false
+    /// The recording's clock is the host's own: false for a live microphone, whose own delay nobody knows.
+    package var isHeardAtSource = true
+    /// Look for a rate that the label hides, when nothing else fits: seconds of work in a build without optimisation.
+    var suspectsLabel = true
+
+    package init(
+        recording: Recording, record: CalibrationRecord, expectsLight: Bool = false, isHeardAtSource: Bool = true,
+        suspectsLabel: Bool = true
+    ) {
+        self.recording = recording
+        self.record = record
+        self.expectsLight = expectsLight
+        self.isHeardAtSource = isHeardAtSource
+        self.suspectsLabel = suspectsLabel
+    }
+
+    /// An echo this strong leaves open which of two arrivals is the sound.
+    private static let strongestEcho = 0.8
+    /// A share of a chirp's frames that touch full scale: some do in any loud recording.
+    static let clippedShare = 0.005
+    private static let fullScale: Float = 0.98
+    /// Closer to the others than this no event is an outlier, in milliseconds.
+    private static let outlierFloor = 1.0
+    /// So many events at least must agree.
+    private static let leastUsed = 6
+    /// Beyond this scatter the answer would be a guess, in milliseconds.
+    private static let largestSigma = 4.0
+    /// No crystal is so far off, in parts per million: such a speaker is still drawing level, or was disturbed.
+    private static let largestDrift = 400.0
+
+    /// - Throws: status 66 for a recording that cannot belong to the run, 1 for one that does not tell enough.
+    package func answer() throws(TalkieError) -> CalibrationAnswer {
+        let clock = try checkedClock()
+        var finds: [Find] = []
+        for channel in recording.channels.indices {
+            finds.append(try find(in: channel, clock))
+        }
+        guard let best = finds.indices.max(by: { finds[$0].strength < finds[$1].strength }) else {
+            throw Self.unfit("the recording has no channels")
+        }
+        guard finds[best].isHeard(record) else { throw diagnosis(of: finds[best], channel: best, clock) }
+        let light = try light(apartFrom: best, finds, clock)
+        var answers: [SpeakerAnswer] = []
+        var lines: [OffsetStatistics] = []
+        for index in record.speakers.indices {
+            let (answer, line) = try self.answer(for: index, finds[best].fits[index], best, light, clock)
+            answers.append(answer)
+            lines.append(line)
+        }
+        for index in answers.indices.dropFirst() {
+            answers[index].behindFirst = answers[index].soundRest - answers[0].soundRest
+            answers[index].behindFirstHalfWidth =
+                (lines[index].halfWidth95 * lines[index].halfWidth95 + lines[0].halfWidth95 * lines[0].halfWidth95)
+                .squareRoot()
+        }
+        let several = record.speakers.count > 1
+        let knowsPicture = light != nil || (record.display != nil && (!several || isHeardAtSource))
+        for index in answers.indices { answers[index].knowsPicture = knowsPicture }
+        let way: CalibrationWay = light != nil ? .light : knowsPicture ? .microphone : .differences
+        return CalibrationAnswer(
+            way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, knowsPicture))
+    }
+
+    // MARK: The sound
+
+    /// What was found in one channel.
+    package struct Find {
+        /// One for each speaker.
+        var fits: [EventPattern.Fit?]
+        var peaks: [ChirpCode: [ChirpFinder.Peak]]
+
+        var strength: Double {
+            fits.reduce(0) { $0 + ($1?.peaks.reduce(0) { $0 + ($1?.likeness ?? 0) } ?? 0) }
+        }
+
+        func isHeard(_ record: CalibrationRecord) -> Bool {
+            zip(fits, record.speakers.indices).allSatisfy { fit, speaker in
+                let all = record.events.count { $0.speaker == speaker }
+                return Double(fit?.count ?? 0) >= EventPattern.leastShare * Double(all)
+            }
+        }
+    }
+
+    private func find(in channel: Int, _ clock: RecordingClock) throws(TalkieError) -> Find {
+        let finder = ChirpFinder(rate: clock.rate)
+        let codes = Array(Set(record.events.map(\.code))).sorted { $0.number < $1.number }
+        let peaks = finder.find(codes, in: recording.channels[channel])
+        let fits = record.speakers.indices.map { speaker in
+            EventPattern.fit(expected(speaker) { clock.frame(at: $0.due) / clock.rate }, to: peaks, rate: clock.rate)
+        }
+        return Find(fits: fits, peaks: peaks)
+    }
+
+    private func expected(
+        _ speaker: Int, _ time: (CalibrationRecord.Event) -> Double
+    ) -> [EventPattern.Expected] {
+        record.events.filter { $0.speaker == speaker }.map { EventPattern.Expected(time: time($0), code: $0.code) }
+    }
+
+    // MARK: One speaker
+
+    private func answer(
+        for speaker: Int, _ fit: EventPattern.Fit?, _ channel: Int, _ light: Light?, _ clock: RecordingClock
+    ) throws(TalkieError) -> (SpeakerAnswer, OffsetStatistics) {
+        let name = record.speakers[speaker].name
+        guard let fit else { throw Self.failed("'\(name)' is not heard") }
+        guard !fit.isAmbiguous else {
+            throw Self.failed("the sounds of '\(name)' fit the run in two ways; record one run only")
+        }
+        let events = record.events.enumerated().filter { $0.element.speaker == speaker }
+        guard let origin = record.events.first?.due else { throw Self.failed("the run has no events") }
+        var readings: [SpeakerAnswer.Reading] = []
+        for (entry, peak) in zip(events, fit.peaks) {
+            let (number, event) = (entry.offset, entry.element)
+            var reading = SpeakerAnswer.Reading(event: number, time: (event.due - origin).inSeconds)
+            if let peak {
+                reading.offset = clock.nanoseconds(of: peak.frame, since: event.due) / 1e6
+                if isClipped(peak, channel, clock) {
+                    reading.rejection = "clipped"
+                } else if peak.echo > Self.strongestEcho {
+                    reading.rejection = "echo"
+                }
+            } else {
+                reading.rejection = "not heard"
+            }
+            if record.display != nil, event.flashed == nil {
+                reading.rejection = reading.rejection ?? "flash not shown"
+            }
+            if let light, light.delays[number] == nil { reading.rejection = reading.rejection ?? "flash not seen" }
+            readings.append(reading)
+        }
+        let candidates = readings.indices.filter { readings[$0].rejection == nil }
+        let line = OffsetStatistics(
+            candidates.map { (readings[$0].time, readings[$0].offset ?? 0) }, floor: Self.outlierFloor)
+        for index in line?.outliers ?? [] { readings[candidates[index]].rejection = "outlier" }
+        guard let line, line.used.count >= min(Self.leastUsed, events.count) else {
+            throw tooFew(readings, of: name)
+        }
+        guard line.sigma <= Self.largestSigma else {
+            throw Self.failed(
+                "the sounds of '\(name)' scatter by \(Decimals.text(line.sigma, 1)) ms; the computer or the network is too busy, or the room too noisy"
+            )
+        }
+        let drift = line.slope * 1000
+        guard drift.magnitude <= Self.largestDrift || drift.magnitude < 3 * line.slopeError * 1000 else {
+            throw Self.failed(
+                "the sound of '\(name)' moves by \(Decimals.signed(drift, 0)) ppm, so it is still drawing level or was disturbed; try again"
+            )
+        }
+        return (assembled(speaker, readings, line, light), line)
+    }
+
+    private func assembled(
+        _ speaker: Int, _ readings: [SpeakerAnswer.Reading], _ line: OffsetStatistics, _ light: Light?
+    ) -> SpeakerAnswer {
+        // Where no refresh is known, what a picture is late by is the same for films; a fixed refresh is late and early
+        // in turn.
+        var flip = 0.0
+        if let display = record.display, LatencyProfile.Key.isUnpaced(display.mode) {
+            flip = OffsetStatistics.median(
+                record.events.compactMap { event in event.flashed.map { ($0 - event.due).inMilliseconds } })
+        }
+        var screen = flip
+        var (sigma, halfWidth) = (line.sigma, line.halfWidth95)
+        var share = SpeakerAnswer.ScreenShare.unknown
+        if let light {
+            screen += light.line.level
+            sigma = (sigma * sigma + light.line.sigma * light.line.sigma).squareRoot()
+            halfWidth = (halfWidth * halfWidth + light.line.halfWidth95 * light.line.halfWidth95).squareRoot()
+            share = .measured
+        } else if let stated = record.display?.statedDelay {
+            screen += stated.inMilliseconds
+            share = .stated
+        }
+        let offset = line.level - screen
+        let points = readings.map { reading in
+            var point = reading
+            point.offset = reading.offset.map { $0 - screen }
+            return point
+        }
+        return SpeakerAnswer(
+            speaker: record.speakers[speaker], offset: offset, sigma: sigma,
+            interval: (offset - halfWidth)...(offset + halfWidth), readings: points,
+            // A millisecond in a second is a thousand parts per million.
+            drift: (line.slope * 1000, line.slopeError * 1000), soundRest: line.level, screenRest: screen,
+            screenShare: share, knowsPicture: true)
+    }
+
+    private func isClipped(_ peak: ChirpFinder.Peak, _ channel: Int, _ clock: RecordingClock) -> Bool {
+        let samples = recording.channels[channel]
+        let first = max(0, Int(peak.frame))
+        let end = min(samples.count, first + Int(ChirpCode.length * clock.rate))
+        guard first < end else { return false }
+        let full = samples[first..<end].count { $0.magnitude >= Self.fullScale }
+        return Double(full) > Self.clippedShare * Double(end - first)
+    }
+
+    private func remarks(_ answers: [SpeakerAnswer], _ clock: RecordingClock, _ knowsPicture: Bool) -> [String] {
+        var remarks: [String] = []
+        if !knowsPicture {
+            remarks.append("one microphone and several speakers tell differences between them only, not the picture")
+        } else if answers.first?.screenShare == .unknown {
+            remarks.append(
+                "the screen's own delay is unknown and not in these numbers; a light sensor on the second channel measures it"
+            )
+        } else if answers.first?.screenShare == .stated {
+            remarks.append("the screen's own delay is what the display states (EDID), not measured")
+        }
+        for answer in answers {
+            guard let drift = answer.drift, abs(drift.ppm) > 20, abs(drift.ppm) > 4 * drift.error else { continue }
+            remarks.append(
+                "'\(answer.speaker.name)' drifts by \(Decimals.signed(drift.ppm, 0)) ppm; the offset is that of the run's middle"
+            )
+        }
+        return remarks
+    }
+}

@@ -1,0 +1,116 @@
+package import MediaCore
+internal import Profiles
+
+extension SpeakerAnswer {
+    package var json: [(String, JSONValue)] {
+        [
+            ("speaker", .text(speaker.name)), ("id", .text(speaker.key)), ("route", .text(speaker.route)),
+            ("offset_ms", knowsPicture ? .real(offset, decimals: 3) : .null), ("sigma_ms", .real(sigma, decimals: 3)),
+            (
+                "ci95_ms",
+                knowsPicture
+                    ? .array([.real(interval.lowerBound, decimals: 3), .real(interval.upperBound, decimals: 3)]) : .null
+            ),
+            ("events_used", .whole(used)),
+            (
+                "events_rejected",
+                .array(
+                    rejected.map {
+                        .object([
+                            ("event", .whole($0.event)), ("reason", .text($0.rejection ?? "")),
+                            ("offset_ms", .optional(knowsPicture ? $0.offset : nil, decimals: 3)),
+                        ])
+                    })
+            ),
+            ("drift_ppm", .optional(drift?.ppm, decimals: 2)),
+            ("drift_error_ppm", .optional(drift?.error, decimals: 2)),
+            ("verdict", knowsPicture ? .text(verdict.word) : .null),
+            (
+                "recommendations",
+                knowsPicture
+                    ? .array(
+                        zip(LipSyncVerdict.limits, verdict.isMet).map { limit, isMet in
+                            .object([
+                                ("document", .text(limit.document)),
+                                ("earliest_ms", .real(limit.range.lowerBound, decimals: 0)),
+                                ("latest_ms", .real(limit.range.upperBound, decimals: 0)), ("met", .flag(isMet)),
+                            ])
+                        }) : .null
+            ),
+            ("sound_ms", .real(soundRest, decimals: 3)), ("screen_ms", .real(screenRest, decimals: 3)),
+            ("screen_source", .text("\(screenShare)")), ("behind_first_ms", .optional(behindFirst, decimals: 3)),
+            ("behind_first_half_width_ms", .optional(behindFirstHalfWidth, decimals: 3)),
+        ]
+    }
+
+    /// As rows of a table.
+    package var text: String {
+        func row(_ name: String, _ value: String) -> String {
+            "  " + name + String(repeating: " ", count: max(1, 12 - name.count)) + value
+        }
+        var lines = ["\(speaker.name) (\(speaker.route))"]
+        if knowsPicture {
+            lines.append(
+                row(
+                    "offset",
+                    "\(Decimals.signed(offset, 2)) ms: sound is \(offset >= 0 ? "later" : "earlier") than picture"))
+            lines.append(
+                row(
+                    "sure to",
+                    "\(Decimals.signed(interval.lowerBound, 2)) to \(Decimals.signed(interval.upperBound, 2)) ms "
+                        + "(95 %); one event scatters by \(Decimals.text(sigma, 2)) ms"))
+        }
+        if let behindFirst, behindFirstHalfWidth != nil {
+            lines.append(
+                row(
+                    "rooms",
+                    "\(Decimals.signed(behindFirst, 2)) ms behind the first speaker, ± \(Decimals.text(behindFirstHalfWidth ?? 0, 2)) ms"
+                ))
+        }
+        lines.append(row("events", "\(used) used, \(rejected.count) not" + rejectionText))
+        if let drift {
+            lines.append(
+                row(
+                    "drift",
+                    "\(Decimals.signed(drift.ppm, 1)) ± \(Decimals.text(drift.error, 1)) ppm (positive: sound falls behind)"
+                ))
+        }
+        guard knowsPicture else { return lines.joined(separator: "\n") + "\n" }
+        lines.append(row("verdict", verdict.sentence + ", as it was measured"))
+        for (limit, isMet) in zip(LipSyncVerdict.limits, verdict.isMet) {
+            let range =
+                "\(Decimals.signed(limit.range.lowerBound, 0)) to \(Decimals.signed(limit.range.upperBound, 0)) ms"
+            lines.append(row("", "\(isMet ? "met " : "not ") \(limit.document): \(range)"))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var rejectionText: String {
+        let reasons = Dictionary(grouping: rejected.compactMap(\.rejection), by: { $0 }).mapValues(\.count)
+        guard !reasons.isEmpty else { return "" }
+        return " (" + reasons.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ") + ")"
+    }
+}
+
+extension CalibrationAnswer {
+    /// - Parameter isStored: whether it has been kept as a profile.
+    package func json(isStored: Bool) -> JSONValue {
+        let common: [(String, JSONValue)] = [
+            ("way", .text(way.rawValue)), ("screen", .optional(display?.name)), ("mode", .optional(display?.mode)),
+            ("sign", .text("positive when sound is later than picture")),
+            ("remarks", .array(remarks.map(JSONValue.text))), ("stored", .flag(isStored)),
+        ]
+        // One speaker's numbers stand at the top; the first's do where there are several.
+        guard let first = speakers.first else { return .object(common) }
+        guard speakers.count > 1 else { return .object(first.json + common) }
+        return .object(first.json + common + [("speakers", .array(speakers.map { .object($0.json) }))])
+    }
+
+    package func text(isStored: Bool) -> String {
+        var text = "offsets are positive when sound is later than picture (Sync-One2 counts the other way)\n"
+        for speaker in speakers { text += speaker.text }
+        for remark in remarks { text += "note: \(PrintableText.sentence(remark))\n" }
+        text += isStored ? "kept; talkie play uses it from now on\n" : "not kept\n"
+        return text
+    }
+}

@@ -1,0 +1,63 @@
+internal import Glibc
+
+/// One of eight short sounds that can be told apart and found to a fraction of a sample.
+///
+/// The band is cut into four, and each quarter of the sound sweeps through one part, up or down. All eight have the same
+/// flat spectrum, so the same sharp peak when compared with themselves (0.5 ms away below 0.18 of it), and below 0.3
+/// when compared with each other. The set was found by trying all 384 orders and directions.
+package struct ChirpCode: Hashable, Sendable {
+    package let number: Int
+
+    package static let all = (0..<8).map { ChirpCode(number: $0) }
+
+    /// Seconds. Long enough to rise out of noise of its own loudness, short enough to be one event for an ear.
+    static let length = 0.08
+    /// Hertz. Small loudspeakers, laptops' microphones and recordings at 16 kHz have all of it.
+    static let band = 700.0...7000.0
+    /// Full scale is 1; 12 dB of room for a speaker's own loudness control.
+    static let amplitude = 0.35
+    /// The share of the length over which it fades in, and out.
+    private static let fade = 0.1
+
+    private static let plans: [(order: [Int], rises: [Bool])] = [
+        ([0, 1, 3, 2], [true, true, false, true]), ([3, 2, 1, 0], [false, false, true, false]),
+        ([1, 3, 0, 2], [true, true, false, true]), ([2, 0, 3, 1], [false, false, false, false]),
+        ([3, 0, 1, 2], [false, true, false, true]), ([0, 2, 1, 3], [true, true, false, true]),
+        ([2, 3, 1, 0], [true, true, false, false]), ([3, 1, 2, 0], [false, true, true, true]),
+    ]
+
+    /// The analytic signal at a number of seconds after the onset; zero outside. Its real part is the sound.
+    package func value(at time: Double) -> (real: Double, imaginary: Double) {
+        guard time >= 0, time < Self.length else { return (0, 0) }
+        let (order, rises) = Self.plans[number]
+        let part = Self.length / Double(order.count)
+        let width = (Self.band.upperBound - Self.band.lowerBound) / Double(order.count)
+        let index = min(order.count - 1, Int(time / part))
+        // Phase goes on without a jump from part to part: each adds its mean frequency times its length.
+        var turns = 0.0
+        for earlier in 0..<index { turns += (Self.band.lowerBound + (Double(order[earlier]) + 0.5) * width) * part }
+        let since = time - Double(index) * part
+        let low = Self.band.lowerBound + Double(order[index]) * width
+        let (first, slope) = rises[index] ? (low, width / part) : (low + width, -width / part)
+        turns += first * since + slope * since * since / 2
+        let phase = 2 * Double.pi * turns
+        let edge = Self.length * Self.fade
+        let inside = min(1, min(time, Self.length - time) / edge)
+        let level = 0.5 - 0.5 * cos(Double.pi * inside)
+        return (level * cos(phase), level * sin(phase))
+    }
+
+    /// Adds the sound to mono samples.
+    ///
+    /// - Parameters:
+    ///   - onset: where it begins, in frames of `samples`; between two frames is a place like any other.
+    ///   - rate: frames a second.
+    package func add(to samples: inout [Float], onset: Double, rate: Double, amplitude: Double = ChirpCode.amplitude) {
+        let first = max(0, Int(onset.rounded(.up)))
+        let end = min(samples.count, Int((onset + Self.length * rate).rounded(.up)))
+        guard first < end else { return }
+        for frame in first..<end {
+            samples[frame] += Float(amplitude * value(at: (Double(frame) - onset) / rate).real)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+internal import MediaCodecs
+
+/// Finds chirps in a recording by matched filter: where each begins, to a fraction of a frame, and how sure that is.
+///
+/// What does not lie in the chirps' band is left out of the comparison, so that hum and rumble do no harm. Owned and used
+/// by one thread.
+final class ChirpFinder {
+    /// Where a recording resembles a chirp.
+    struct Peak: Equatable {
+        var code: ChirpCode
+        /// The onset, in frames.
+        var frame: Double
+        /// 1 is the chirp alone, 0.7 the chirp in noise of its own loudness.
+        var likeness: Double
+        /// Amplitude of the chirp found; full scale is 1.
+        var amplitude: Double
+        /// The strongest other arrival within 80 ms, as a share of this one: an echo.
+        var echo: Double
+    }
+
+    /// Eight codes resemble each other by less than this, and so does noise: of 10⁶ independent places in noise one
+    /// reaches 0.25 by chance (Rayleigh's distribution at a time-bandwidth product of 500).
+    static let leastLikeness = 0.3
+    /// An arrival before the strongest counts as the sound itself from this share of it on: more than any side lobe.
+    private static let firstArrival = 0.5
+    /// How far echoes are looked for, and how near a second peak is still the first one's flank, in seconds.
+    private static let echoReach = 0.08
+    private static let flank = 0.002
+    /// Chirps are at least this far apart, in seconds.
+    private static let separation = 0.04
+    private static let mostPeaks = 400
+    private static let mostMaxima = 200_000
+
+    /// A local maximum of the filter's output.
+    private struct Maximum {
+        package var frame: Double
+        var strength: Double
+        var likeness: Double
+    }
+
+    private let rate: Double
+    private let length: Int
+    private let transform: FourierTransform
+    private var templates: [ChirpCode: (spectrum: [Float], energy: Double)] = [:]
+
+    /// - Parameter rate: frames a second of the recording.
+    init(rate: Double) {
+        self.rate = rate
+        length = Int((ChirpCode.length * rate).rounded(.up))
+        var size = 1024
+        while size < length * 4 { size *= 2 }
+        transform = FourierTransform(count: size)
+    }
+
+    /// The best places for each code, in the order of time; at most `mostPeaks` for each.
+    ///
+    /// - Parameter range: frames in which chirps may begin; nil is everywhere.
+    func find(_ codes: [ChirpCode], in samples: [Float], range: Range<Int>? = nil) -> [ChirpCode: [Peak]] {
+        var maxima: [ChirpCode: [Maximum]] = [:]
+        let size = transform.count
+        let hop = size - length
+        let limits = (range ?? 0..<samples.count).clamped(to: 0..<samples.count)
+        let first = max(0, Int(Self.bandEdge.lowerBound / rate * Double(size)))
+        let last = min(size / 2, Int((Self.bandEdge.upperBound / rate * Double(size)).rounded(.up)))
+        var spectrum = [Float](repeating: 0, count: 2 * size)
+        var energies = [Double](repeating: 0, count: size + 1)
+        var strengths = [Float](repeating: 0, count: hop + 2)
+        // One frame before the block is needed to know a maximum at its beginning.
+        var start = limits.lowerBound - 1
+        while start < limits.upperBound {
+            load(samples, from: start)
+            transform.forward()
+            for index in 0..<(2 * size) { spectrum[index] = transform.output[index] }
+            // Energy in the band: the analytic signal has half of it in the positive frequencies.
+            multiply(spectrum, by: nil, first: first, last: last)
+            transform.inverse()
+            let scale = 1 / Double(size)
+            for index in 0..<size {
+                let (real, imaginary) = (
+                    Double(transform.output[2 * index]) * scale, Double(transform.output[2 * index + 1]) * scale
+                )
+                energies[index + 1] = energies[index] + real * real + imaginary * imaginary
+            }
+            for code in codes {
+                let template = template(code)
+                multiply(spectrum, by: template.spectrum, first: first, last: last)
+                transform.inverse()
+                for index in 0..<(hop + 2) where index < size {
+                    let (real, imaginary) = (transform.output[2 * index], transform.output[2 * index + 1])
+                    strengths[index] = (real * real + imaginary * imaginary).squareRoot() * Float(scale)
+                }
+                var found = maxima[code] ?? []
+                for index in 1...hop where index + length <= size {
+                    let middle = strengths[index]
+                    guard middle > strengths[index - 1], middle >= strengths[index + 1],
+                        limits.contains(start + index), found.count < Self.mostMaxima
+                    else { continue }
+                    // 2 × the energy of the analytic part is the sound's own.
+                    let energy = 2 * (energies[index + length] - energies[index])
+                    let likeness =
+                        Double(middle) * 2.0.squareRoot() / max(1e-12, (energy * template.energy).squareRoot())
+                    guard likeness > Self.leastLikeness / 2 else { continue }
+                    let (left, right) = (Double(strengths[index - 1]), Double(strengths[index + 1]))
+                    let bend = left - 2 * Double(middle) + right
+                    let shift = bend < 0 ? (left - right) / (2 * bend) : 0
+                    found.append(
+                        Maximum(
+                            frame: Double(start + index) + shift, strength: 2 * Double(middle) / template.energy,
+                            likeness: min(1, likeness)))
+                }
+                maxima[code] = found
+            }
+            start += hop
+        }
+        return Dictionary(uniqueKeysWithValues: codes.map { ($0, peaks(maxima[$0] ?? [], of: $0)) })
+    }
+
+    /// The band with a margin for the chirps' edges.
+    private static let bandEdge = (ChirpCode.band.lowerBound - 200)...(ChirpCode.band.upperBound + 400)
+
+    // MARK: Filtering
+
+    private func load(_ samples: [Float], from start: Int) {
+        for index in 0..<transform.count {
+            let place = start + index
+            transform.input[2 * index] = place >= 0 && place < samples.count ? samples[place] : 0
+            transform.input[2 * index + 1] = 0
+        }
+    }
+
+    /// Puts the product's positive frequencies inside the band where the inverse transform reads.
+    private func multiply(_ spectrum: [Float], by template: [Float]?, first: Int, last: Int) {
+        for index in 0..<(2 * transform.count) { transform.input[index] = 0 }
+        for index in first..<last {
+            let (real, imaginary) = (spectrum[2 * index], spectrum[2 * index + 1])
+            guard let template else {
+                transform.input[2 * index] = real
+                transform.input[2 * index + 1] = imaginary
+                continue
+            }
+            let (otherReal, otherImaginary) = (template[2 * index], template[2 * index + 1])
+            transform.input[2 * index] = real * otherReal + imaginary * otherImaginary
+            transform.input[2 * index + 1] = imaginary * otherReal - real * otherImaginary
+        }
+    }
+
+    /// A chirp's spectrum, and the sum of its squared magnitudes.
+    private func template(_ code: ChirpCode) -> (spectrum: [Float], energy: Double) {
+        if let known = templates[code] { return known }
+        var energy = 0.0
+        for index in 0..<transform.count {
+            let value = index < length ? code.value(at: Double(index) / rate) : (0, 0)
+            transform.input[2 * index] = Float(value.0)
+            transform.input[2 * index + 1] = Float(value.1)
+            energy += value.0 * value.0 + value.1 * value.1
+        }
+        transform.forward()
+        let made = ((0..<(2 * transform.count)).map { transform.output[$0] }, energy)
+        templates[code] = made
+        return made
+    }
+
+    // MARK: Choosing
+
+    /// The strongest of each neighbourhood, moved to the first arrival where an echo is the stronger.
+    private func peaks(_ maxima: [Maximum], of code: ChirpCode) -> [Peak] {
+        var chosen: [Int] = []
+        let candidates = maxima.indices.filter { maxima[$0].likeness >= Self.leastLikeness }
+        // Where an echo is strong, the neighbourhood's likest place is the sound itself or the echo; either will do here.
+        for index in candidates.sorted(by: { maxima[$0].likeness > maxima[$1].likeness }) {
+            guard chosen.count < Self.mostPeaks else { break }
+            let isFree = chosen.allSatisfy {
+                (maxima[$0].frame - maxima[index].frame).magnitude >= Self.separation * rate
+            }
+            if isFree { chosen.append(index) }
+        }
+        return chosen.map { peak(at: $0, among: maxima, code) }.sorted { $0.frame < $1.frame }
+    }
+
+    private func peak(at index: Int, among maxima: [Maximum], _ code: ChirpCode) -> Peak {
+        let reach = Self.echoReach * rate
+        let flank = Self.flank * rate
+        var low = index
+        while low > 0, maxima[index].frame - maxima[low - 1].frame < reach { low -= 1 }
+        var high = index
+        while high + 1 < maxima.count, maxima[high + 1].frame - maxima[index].frame < reach { high += 1 }
+        let strongest = maxima[low...high].max { $0.strength < $1.strength } ?? maxima[index]
+        // Only what lies before the strongest can be the sound that it echoes.
+        let first =
+            maxima[low...high].first {
+                $0.strength >= strongest.strength * Self.firstArrival
+                    && strongest.frame - $0.frame < Self.separation * rate
+                    && $0.frame <= strongest.frame
+            } ?? strongest
+        let other = maxima[low...high].filter { ($0.frame - first.frame).magnitude > flank }.map(\.strength).max() ?? 0
+        return Peak(
+            code: code, frame: first.frame, likeness: max(first.likeness, maxima[index].likeness),
+            amplitude: first.strength, echo: other / max(1e-12, first.strength))
+    }
+}

@@ -1,0 +1,25 @@
+package import Profiles
+
+extension LatencyProfile {
+    /// - Parameter run: names the run that speakers were aligned in.
+    package init(
+        _ answer: SpeakerAnswer, in whole: CalibrationAnswer, run: String, shares: [LatencyLedger.Share], at time: Int64
+    ) {
+        self.init(
+            key: Key(
+                speaker: answer.speaker.key, screen: whole.display?.name ?? "", mode: whole.display?.mode ?? "",
+                route: answer.speaker.route),
+            speakerName: answer.speaker.name)
+        offset = answer.knowsPicture ? answer.offset : nil
+        sigma = answer.sigma
+        halfWidth = (answer.interval.upperBound - answer.interval.lowerBound) / 2
+        events = answer.used
+        soundRest = answer.soundRest
+        screenRest = answer.screenRest
+        screenSource = "\(answer.screenShare)"
+        way = whole.way.rawValue
+        room = whole.speakers.count > 1 ? Room(run: run, behindFirst: answer.behindFirst ?? 0) : nil
+        measuredAt = time
+        self.shares = shares
+    }
+}

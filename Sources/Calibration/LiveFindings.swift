@@ -1,0 +1,56 @@
+package import LocalOutput
+package import MediaCore
+
+/// What a microphone has heard of a run so far, as a line for a terminal: a small plot of the offsets found.
+package final class LiveFindings {
+    private let microphone: Microphone
+    private let plan: StimulusPlan
+    private var finder: ChirpFinder?
+    private var offsets: [Double] = []
+    private var looked = 0
+
+    /// An event is looked for this long after it was due: a late sound, and an echo, are over by then.
+    private static let patience = 1.2
+    private static let columns = 41
+    /// Milliseconds that the plot spans.
+    private static let span = 20.0
+
+    package init(_ microphone: Microphone, _ plan: StimulusPlan) {
+        self.microphone = microphone
+        self.plan = plan
+    }
+
+    /// Looks for the next event whose time is over; one at a time, because the run goes on meanwhile.
+    package func look(start: HostInstant, now: HostInstant) {
+        guard looked < plan.events.count else { return }
+        let event = plan.events[looked]
+        let due = start.advanced(by: event.time.duration)
+        guard (now - due).inSeconds > Self.patience else { return }
+        looked += 1
+        let finder = self.finder ?? ChirpFinder(rate: Double(microphone.sampleRate))
+        self.finder = finder
+        let reach = Int(Double(microphone.sampleRate) * (Self.patience + 1))
+        let first = max(0, microphone.frames - reach)
+        let sound = microphone.sound(from: first)
+        let anchors = sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) }
+        let recording = Recording(sampleRate: sound.sampleRate, channels: [[]], anchors: anchors)
+        guard let clock = RecordingClock(recording), let samples = sound.channels.first,
+            let peak = finder.find([event.code], in: samples)[event.code]?.max(by: { $0.likeness < $1.likeness })
+        else { return }
+        offsets.append(clock.nanoseconds(of: peak.frame + Double(first), since: due) / 1e6)
+    }
+
+    /// `|        . .:.     | +52.3 ms`.
+    package var line: String {
+        guard !offsets.isEmpty else { return "" }
+        let middle = OffsetStatistics.median(offsets)
+        var counts = [Int](repeating: 0, count: Self.columns)
+        for offset in offsets {
+            let place = Int(((offset - middle) / Self.span + 0.5) * Double(Self.columns))
+            counts[max(0, min(Self.columns - 1, place))] += 1
+        }
+        let marks: [Character] = [" ", ".", ":", "⋮"]
+        let plot = String(counts.map { marks[min($0, marks.count - 1)] })
+        return "|\(plot)| \(Decimals.signed(middle, 1)) ms"
+    }
+}

@@ -1,0 +1,42 @@
+internal import MediaCore
+
+/// The times of a recording, beside it as `REC.wav.json`: `{"sample_rate": N, "anchors": [{"frame": N, "monotonic_ns": N}]}`.
+/// Frame `frame` was heard at `monotonic_ns` on CLOCK_MONOTONIC. Other members are left alone.
+package enum RecordingSidecar {
+    package static let largestFile = 16 << 20
+    private static let mostAnchors = 100_000
+
+    package struct Content: Equatable {
+        package var sampleRate: Int?
+        package var anchors: [Recording.Anchor]
+    }
+
+    /// - Returns: nil when it is no such file.
+    package static func read(_ bytes: [UInt8]) -> Content? {
+        bytes.withUnsafeBytes { raw in
+            guard let object = FlatObject(raw), let list = object.objects("anchors", most: mostAnchors) else {
+                return nil
+            }
+            let anchors = list.compactMap { anchor -> Recording.Anchor? in
+                guard let instant = anchor.whole("monotonic_ns"), let frame = anchor.real("frame"),
+                    frame.magnitude < 1e12, (0...(1 << 62)).contains(instant)
+                else { return nil }
+                return Recording.Anchor(
+                    frame: Int64(frame.rounded()), instant: HostInstant(nanoseconds: instant))
+            }
+            guard !anchors.isEmpty else { return nil }
+            let rate = (object.whole("sample_rate") ?? object.whole("rate")).flatMap { Int(exactly: $0) }
+            return Content(sampleRate: rate, anchors: anchors)
+        }
+    }
+
+    /// The same for a recording of our own.
+    package static func text(_ recording: Recording) -> String {
+        let anchors = recording.anchors.map {
+            JSONValue.object([
+                ("frame", .whole(Int($0.frame))), ("monotonic_ns", .whole(Int($0.instant.nanoseconds))),
+            ])
+        }
+        return JSONValue.object([("sample_rate", .whole(recording.sampleRate)), ("anchors", .array(anchors))]).formatted
+    }
+}

@@ -1,0 +1,126 @@
+internal import MediaCore
+package import Storage
+
+/// Reads a RIFF/WAVE recording (Microsoft's "Multimedia Programming Interface and Data Specifications 1.0", and
+/// WAVE_FORMAT_EXTENSIBLE). Bytes from outside: bounded by `Recording.longest`, never traps.
+package enum WaveFile {
+    /// 300 s of two channels of 32 bits at 192 kHz, and what may stand around them.
+    package static let largestFile = 480 << 20
+
+    private struct Format {
+        var isFloat: Bool
+        package var channels: Int
+        package var rate: Int
+        var bytesPerSample: Int
+    }
+
+    /// The samples of the first two channels; anchors are not part of the file.
+    package static func read(_ bytes: [UInt8]) throws(FileFailure) -> Recording {
+        func word(_ offset: Int, _ count: Int) -> Int? {
+            guard offset >= 0, count <= 4, offset <= bytes.count - count else { return nil }
+            return (0..<count).reduce(0) { $0 | Int(bytes[offset + $1]) << (8 * $1) }
+        }
+        func isTag(_ offset: Int, _ tag: StaticString) -> Bool {
+            offset >= 0 && offset <= bytes.count - 4
+                && tag.withUTF8Buffer { bytes[offset..<(offset + 4)].elementsEqual($0) }
+        }
+        guard isTag(0, "RIFF"), isTag(8, "WAVE") else { throw .unreadable("is no WAV file") }
+        var format: Format?
+        var position = 12
+        while let size = word(position + 4, 4) {
+            let body = position + 8
+            if isTag(position, "fmt ") {
+                format = try self.format(body, size, word)
+            } else if isTag(position, "data") {
+                guard let format else { throw .unreadable("has samples before it says what they are") }
+                // Programs that write to a pipe leave 0 or the largest number.
+                let length = size == 0 || size >= 0xFFFF_FF00 ? bytes.count - body : min(size, bytes.count - body)
+                return try samples(bytes[body..<(body + max(0, length))], format)
+            }
+            // Chunks are padded to whole words.
+            position = body + size + size % 2
+        }
+        throw .unreadable("holds no samples")
+    }
+
+    private static func format(
+        _ body: Int, _ size: Int, _ word: (Int, Int) -> Int?
+    ) throws(FileFailure) -> Format {
+        guard size >= 16, var tag = word(body, 2), let channels = word(body + 2, 2), let rate = word(body + 4, 4),
+            let bits = word(body + 14, 2)
+        else { throw .unreadable("ends within its own description") }
+        // WAVE_FORMAT_EXTENSIBLE: the real tag begins the sub-format's GUID.
+        if tag == 0xFFFE, size >= 40, let real = word(body + 24, 2) { tag = real }
+        guard (tag == 1 && (bits == 16 || bits == 24 || bits == 32)) || (tag == 3 && bits == 32) else {
+            throw .unreadable(
+                "has samples of a kind that is not read here; record 16, 24 or 32 bits without compression")
+        }
+        guard (1...64).contains(channels) else { throw .unreadable("says it has \(channels) channels") }
+        guard Recording.rateRange.contains(rate) else {
+            throw .unreadable("has \(rate) samples a second; record with 44100 or 48000")
+        }
+        return Format(isFloat: tag == 3, channels: channels, rate: rate, bytesPerSample: bits / 8)
+    }
+
+    private static func samples(_ data: ArraySlice<UInt8>, _ format: Format) throws(FileFailure) -> Recording {
+        let width = format.channels * format.bytesPerSample
+        let frames = data.count / width
+        guard frames <= Int(Recording.longest.inSeconds) * format.rate else {
+            throw .unreadable("is longer than \(Int(Recording.longest.inSeconds)) s; record one run only")
+        }
+        let kept = min(Recording.mostChannels, format.channels)
+        var channels: [[Float]] = []
+        data.withUnsafeBytes { bytes in
+            for channel in 0..<kept {
+                var place = channel * format.bytesPerSample
+                var samples = [Float](repeating: 0, count: frames)
+                for frame in 0..<frames {
+                    samples[frame] = value(bytes, place, format)
+                    place += width
+                }
+                channels.append(samples)
+            }
+        }
+        return Recording(sampleRate: format.rate, channels: channels, anchors: [])
+    }
+
+    private static func value(_ bytes: UnsafeRawBufferPointer, _ place: Int, _ format: Format) -> Float {
+        switch format.bytesPerSample {
+        case 2:
+            let raw = UInt16(bytes[place]) | UInt16(bytes[place + 1]) << 8
+            return Float(Int16(bitPattern: raw)) / 32768
+        case 3:
+            let raw = UInt32(bytes[place]) << 8 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 24
+            return Float(Int32(bitPattern: raw) >> 8) / 8_388_608
+        default:
+            let raw = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
+            guard format.isFloat else { return Float(Int32(bitPattern: UInt32(littleEndian: raw))) / 2_147_483_648 }
+            let sample = Float(bitPattern: UInt32(littleEndian: raw))
+            // What is no number would poison every sum.
+            return sample.isFinite ? max(-16, min(16, sample)) : 0
+        }
+    }
+
+    /// A recording as 32-bit floats (WAVE_FORMAT_IEEE_FLOAT).
+    package static func bytes(_ recording: Recording) -> [UInt8] {
+        let channels = recording.channels.count
+        let size = recording.frames * channels * 4
+        var bytes: [UInt8] = Array("RIFF".utf8)
+        bytes.reserveCapacity(size + 44)
+        bytes.append(littleEndian: UInt32(clamping: size + 36))
+        bytes += Array("WAVEfmt ".utf8)
+        bytes.append(littleEndian: UInt32(16))
+        bytes.append(littleEndian: UInt16(3))
+        bytes.append(littleEndian: UInt16(clamping: channels))
+        bytes.append(littleEndian: UInt32(clamping: recording.sampleRate))
+        bytes.append(littleEndian: UInt32(clamping: recording.sampleRate * channels * 4))
+        bytes.append(littleEndian: UInt16(clamping: channels * 4))
+        bytes.append(littleEndian: UInt16(32))
+        bytes += Array("data".utf8)
+        bytes.append(littleEndian: UInt32(clamping: size))
+        for frame in 0..<recording.frames {
+            for channel in recording.channels { bytes.append(littleEndian: channel[frame].bitPattern) }
+        }
+        return bytes
+    }
+}

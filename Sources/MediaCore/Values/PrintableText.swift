@@ -1,0 +1,62 @@
+/// Words from files and networks, made harmless and measurable for terminals, logs and pictures.
+package enum PrintableText {
+    /// The text with every control character (ECMA-48: C0, DEL, C1) and every invisible direction mark replaced, so
+    /// that a film's title cannot move the cursor, ring the bell or turn the line around.
+    package static func of(_ text: String) -> String {
+        if text.unicodeScalars.allSatisfy({ !isHazard($0) }) { return text }
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars { scalars.append(isHazard(scalar) ? "\u{FFFD}" : scalar) }
+        return String(scalars)
+    }
+
+    /// Printable, on one line, with its full stop.
+    package static func sentence(_ text: String) -> String {
+        let line = of(text)
+        return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
+    }
+
+    private static func isHazard(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: break
+        }
+        // Bidirectional controls (Unicode Standard Annex 9, section 2).
+        return (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+    }
+}
+
+extension PrintableText {
+    /// Columns that a terminal gives the text.
+    package static func width(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width(of: $1) } }
+
+    /// As much of the text as fits, with an ellipsis where it was cut.
+    package static func truncated(_ text: String, to columns: Int) -> String {
+        guard columns > 0 else { return "" }
+        guard width(of: text) > columns else { return text }
+        var result = String.UnicodeScalarView()
+        var used = 0
+        for scalar in text.unicodeScalars {
+            used += width(of: scalar)
+            if used > columns - 1 { break }
+            result.append(scalar)
+        }
+        return String(result) + "…"
+    }
+
+    /// Zero for what combines with the character before, two for what East Asian fonts draw wide (Unicode Standard
+    /// Annex 11, classes W and F, in blocks), one for all else.
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        if scalar.value < 0x300 { return 1 }
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: return 0
+        default: break
+        }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
+            0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF,
+            0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
+    }
+}

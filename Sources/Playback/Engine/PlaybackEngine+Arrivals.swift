@@ -1,0 +1,231 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// How an item begins by itself: it is opened, laid out, and started when everything is there.
+extension PlaybackEngine {
+    /// Replaces the list by one film, and plays it.
+    func open(_ address: String) {
+        // What was opened for later is taken when it is just this film.
+        let item = ahead.item.flatMap { $0.item.address == address ? $0.item : nil } ?? QueueItem(address)
+        shared.update { list in
+            _ = list.apply(.removeAll)
+            _ = list.apply(.append([item]))
+        }
+        (hasBegun, returning, ahead.loopAgain, ahead.failures) = (false, nil, nil, [:])
+        begin(with: PlaybackList.Turn(item: item))
+    }
+
+    /// Begins with an item as soon as it is open.
+    ///
+    /// - Parameter position: film time; nil is where films begin.
+    func begin(with turn: PlaybackList.Turn, at position: MediaTime? = nil) {
+        closeFilm()
+        isAway = false
+        shared.restart { $0.await(turn) }
+        arrivalPosition = position
+        describe(turn.item)
+        state.failure = nil
+        tellPhase(.opening)
+        if ahead.item?.item != turn.item { prefetch(turn.item) }
+        mailbox.opening.withLock { $0 = ahead.item?.cancellation }
+        continueArrival()
+    }
+
+    /// Begins with the awaited item, when it has been opened.
+    func continueArrival() {
+        guard let turn = list.awaited else { return }
+        if ahead.nextAttempt != nil {
+            prefetch(turn.item)
+            mailbox.opening.withLock { $0 = ahead.item?.cancellation }
+        }
+        guard let arriving = ahead.item, arriving.item == turn.item, let outcome = arriving.outcome else { return }
+        ahead.item = nil
+        let media: PrefetchedMedia
+        switch outcome {
+        case .success(let opened): media = opened
+        case .failure(let error):
+            return pass(over: turn, TalkieError(error.playbackCode, error.message))
+        }
+        soundIsLost = false
+        guard let entry = entry(for: turn, media) else {
+            return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
+        }
+        shared.restart { $0.begin(with: entry) }
+        addPipelines(for: entry, behind: nil)
+        guard current?.audioTrack != nil || current?.videoTrack != nil else {
+            return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
+        }
+        describeCurrent()
+        begin(at: arrivalPosition ?? entry.start, exact: true)
+    }
+
+    /// The item that was to begin cannot be played: the one behind it is next. Where there is none the list is over, and a player of
+    /// this item alone has failed.
+    func pass(over turn: PlaybackList.Turn, _ failure: TalkieError) {
+        shared.update { $0.noteBarren(turn.item.id) }
+        let list = list
+        let next = list.successor(of: turn, leavesLoop: true)
+        if next == nil, list.mayComeBack { return waitForReturn() }
+        if next == nil, list.items.count == 1 { return fail(failure) }
+        refuse(turn.item, failure)
+        if let next { begin(with: next) } else { finish() }
+    }
+
+    /// An item cannot be played, and is not tried again.
+    func refuse(_ item: QueueItem, _ failure: TalkieError) {
+        shared.update { $0.noteBarren(item.id) }
+        ahead.failures[item.address] = .later(ahead.failures[item.address], from: parts.clock.now)
+        // That vanished films are still away is no news.
+        if returning == nil { news(.failed(item, failure)) }
+    }
+
+    /// Tells what a person should know of the film that has begun.
+    private func remark() {
+        guard let entry = current, entry.videoTrack != nil, let remark = parts.remark(entry.film) else { return }
+        news(.message(remark))
+    }
+
+    /// The place asked for as the start, where the film does not last so long.
+    func startBehindEnd(of film: any MediaSource) -> (start: MediaTime, length: MediaTime)? {
+        guard let length = film.summary.duration, let start = options.start?.moment(in: length), start >= length,
+            length > .zero
+        else { return nil }
+        return (start, length)
+    }
+
+    func nothingToPlay(in film: any MediaSource, title: String) -> TalkieError {
+        if let (start, length) = startBehindEnd(of: film) {
+            let (place, end) = (start.clock, length.clock)
+            return TalkieError(
+                .cannotOpen,
+                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier --start.")
+        }
+        let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
+        return TalkieError(
+            .cannotOpen, "“\(title)” \(what); check the file and the options.")
+    }
+
+    /// Nothing is on the line any more.
+    func closeFilm() {
+        synchronizer.setRate(0, time: .zero)
+        jump = nil
+        progress.arm(false)
+        startMonitor.end()
+        mailbox.setPipelines(audio: nil, video: nil)
+        audio?.stop()
+        video?.stop()
+        audio = nil
+        video = nil
+        abandonAhead()
+        shared.restart { $0.await(nil) }
+        renderer?.flush()
+        layer.flush()
+        var state = state
+        state.lineOffset = .zero
+        state.hasVideo = false
+        state.pictureFormat = nil
+        state.hasAudio = false
+        state.duration = nil
+        self.state = state
+    }
+
+    /// The list is over before its end has been played.
+    func finish() {
+        closeFilm()
+        enter(.ended)
+    }
+
+    // MARK: Joints
+
+    /// The playhead has come to the next film: everything that is shown speaks of that one from here on.
+    func passJoints() {
+        guard jump == nil, state.phase == .playing || state.phase == .paused else { return }
+        while true {
+            let entries = list.entries
+            guard entries.count > 1, let begin = entries[1].begin, synchronizer.currentTime() >= begin else { return }
+            let next = entries[1]
+            // What leads the film is reading it.
+            guard shared.hasEntered(next.serial, audio != nil && !soundIsLost ? .sound : .picture) else { return }
+            advanceList(to: next)
+            noteReturn()
+            announce(isJoined: true)
+            // Another film is a reason to try again.
+            let triesAgain = soundIsLost && !next.isLoop
+            guard triesAgain || isTooLong(begin) else { continue }
+            soundIsLost = false
+            return self.begin(at: next.start, exact: true)
+        }
+    }
+
+    /// An output that counts from the last start is about to have gone too far: the line begins anew, at a joint.
+    private func isTooLong(_ moment: MediaTime) -> Bool {
+        renderer?.longestRun.map { moment.duration > $0 } ?? false
+    }
+
+    /// The next film takes the place of the one that was perceived.
+    func advanceList(to next: PlaybackList.Entry) {
+        shared.update { $0.advance() }
+        describeCurrent()
+    }
+
+    /// Tells of the entry that is perceived, once.
+    func announce(isJoined: Bool) {
+        guard let entry = current, entry.serial != announced else { return }
+        announced = entry.serial
+        let begin = entry.begin ?? synchronizer.currentTime()
+        if entry.isLoop {
+            if entry.serial > ahead.lastLost { ahead.loopAgain = nil }
+            news(.looped(at: begin))
+        } else {
+            news(.began(entry.item, at: begin, isJoined: isJoined))
+            remark()
+        }
+    }
+
+    // MARK: What is shown
+
+    /// What is known of an item before it is open.
+    private func describe(_ item: QueueItem) {
+        var state = state
+        state.title = item.title ?? item.name
+        state.current = item
+        state.items = list.items
+        self.state = state
+    }
+
+    /// Tells of the film that is perceived.
+    func describeCurrent() {
+        guard let entry = current else { return }
+        var state = state
+        state.title = entry.title
+        state.current = entry.item
+        state.items = list.items
+        state.duration = entry.film.summary.duration
+        state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
+        state.pictureFormat = entry.videoTrack?.videoFormat
+        state.hasAudio = entry.audioTrack != nil
+        state.audioRoute = state.hasAudio ? renderer?.routeName : nil
+        state.lineOffset = entry.offset ?? .zero
+        self.state = state
+    }
+
+    /// The current film's own time is the line's from here on, and nothing is laid out behind it.
+    func rebase() {
+        abandonAhead()
+        shared.restart { $0.rebase() }
+        state.lineOffset = .zero
+    }
+
+    /// Packets that pass a speaker untouched cannot be joined to the sample.
+    func choosePassThrough() {
+        let list = list
+        let follows = options.expectsMore || list.entries.first.flatMap { list.successor(of: $0) } != nil
+        renderer?.allowsPassThrough = !follows
+        parts.audioOutput?.allowPassThrough(!follows)
+    }
+}
+
+extension MediaError {
+    /// What it means to whoever wanted the film played.
+    var playbackCode: TalkieError.Code { code == .notPermitted ? .notPermitted : .cannotOpen }
+}

@@ -1,0 +1,96 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// What people do while it plays.
+extension PlaybackEngine {
+    func cycleAudioTrack() {
+        guard let current, let track = current.audioTrack else { return }
+        let all = current.film.summary.tracks.filter { $0.kind == .audio }
+        guard all.count > 1, let index = all.firstIndex(of: track) else {
+            return news(.message("This film has one sound track."))
+        }
+        let next = all[(index + 1) % all.count]
+        let moment = filmMoment
+        for entry in list.entries where entry.film === current.film {
+            shared.update { list in list.change(entry.serial) { $0.audioTrack = next } }
+        }
+        news(.message("Sound track " + Self.description(of: next, among: all.count)))
+        begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
+    }
+
+    /// `3 of 3, rus, commentary`.
+    private static func description(of track: Track, among count: Int) -> String {
+        ["\(track.number) of \(count)", track.language, track.title].compactMap { $0 }
+            .joined(separator: ", ")
+    }
+
+    // MARK: Transport
+
+    package func play() {
+        wantsPlay = true
+        switch state.phase {
+        case .paused:
+            synchronizer.setRate(Float(speed), atHostTime: synchronizer.earliestStart)
+            enter(.playing)
+        case .ended where current != nil: seek(to: resolvedStart, exact: true)
+        case .idle, .ended, .failed: if let first = list.firstTurn() { begin(with: first) }
+        case .opening, .buffering, .playing: break
+        }
+    }
+
+    /// Stops a device buffer from now, so that the sound already handed over ends where the picture stops.
+    package func pause() {
+        wantsPlay = false
+        guard state.phase == .playing else { return }
+        synchronizer.setRate(0, atHostTime: parts.clock.now.advanced(by: synchronizer.stopLead))
+        enter(.paused)
+    }
+
+    func setSpeed(_ speed: Double) {
+        let held = min(2, max(0.5, speed))
+        guard held != state.speed else { return }
+        let moment = filmMoment
+        state.speed = held
+        guard current != nil else { return }
+        switch state.phase {
+        case .playing:
+            // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
+            synchronizer.setRate(Float(held), atHostTime: synchronizer.earliestStart)
+        case .paused: renderer?.setSpeed(held)
+        case .buffering:
+            renderer?.setSpeed(held)
+            begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
+        default: renderer?.setSpeed(held)
+        }
+    }
+
+    // MARK: Loudness
+
+    func setVolume(_ volume: Double) {
+        state.volume = min(100, max(0, volume))
+        isVolumeChosen = true
+        applyGain()
+    }
+
+    func setMuted(_ muted: Bool) {
+        state.isMuted = muted
+        applyGain()
+    }
+
+    /// Until somebody chooses a volume, every output keeps the one its owner left.
+    func applyGain() {
+        renderer?.setGain(state.isMuted ? 0 : isVolumeChosen ? VolumeCurve.gain(volume: state.volume) : nil)
+    }
+
+    func setAudioDelay(_ delay: Duration) {
+        let limit = Duration.seconds(10)
+        state.audioDelay = min(limit, max(.zero - limit, delay))
+        renderer?.delay = state.audioDelay + options.calibration
+    }
+
+    func setCalibration(_ delay: Duration) {
+        guard delay != options.calibration else { return }
+        options.calibration = delay
+        renderer?.delay = state.audioDelay + delay
+    }
+}

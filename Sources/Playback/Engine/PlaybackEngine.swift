@@ -1,0 +1,278 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// The player's state machine: plays a list, of which one film is the simplest case. Confined to the player's thread: made there,
+/// used there, ended there.
+///
+/// `shared` lays the list out; the pipelines walk along it (`AudioStage`, `VideoStage`); the prefetcher goes ahead of them. What people
+/// see changes when the playhead passes a joint.
+package final class PlaybackEngine {
+    let parts: Player.Parts
+    var options: PlayerOptions
+    let synchronizer: RenderSynchronizer
+    let layer: DisplayLayer
+    let events: EventLog
+    let mailbox: PlayerMailbox
+    let news: @Sendable (PlayerNews) -> Void
+    /// Gives a pipeline its thread; tests turn it by hand instead.
+    let startPipeline: (TrackPipeline, String) -> Void
+    private let board: PlayerBoard
+    let progress: ProgressGate
+    let renderer: AudioRenderer?
+
+    let shared: SharedPlaybackList
+    let prefetcher: Prefetcher
+    var audio: TrackPipeline?
+    var video: TrackPipeline?
+    var jump: Jump?
+    var serial = 0
+    var wantsPlay = true
+    /// Where the awaited item begins when it is open; nil is its start.
+    var arrivalPosition: MediaTime?
+    var ahead = Ahead()
+    var cut: ListCut?
+    var cuts = 0
+    /// Who is told when list and sound agree again, and what.
+    var settling: [@Sendable (QueueEditOutcome) -> Void] = []
+    var outcome = QueueEditOutcome.seamless
+    /// The entry of which the news have told that it is perceived.
+    var announced: Int?
+    package var state = PlayerState() { didSet { board.post(state) } }
+    private var isRunning = true
+    /// The sound was given up for this film; the picture goes on.
+    var soundIsLost = false
+    /// The film has played since it was opened.
+    var hasBegun = false
+    /// Attempts to open films that have vanished, until one plays; the next is waited for.
+    var returning: Retry?
+    var isAway = false
+    var absent: PlaybackList.Turn?
+    var startMonitor = StartMonitor()
+    /// Pictures to go on (or back, below zero) while the film is paused.
+    var stepsLeft = 0
+    var isVolumeChosen: Bool
+    var suspensions: SuspensionWatch
+    /// When the line was last compared with what an output holds.
+    var lastSteering = HostInstant(nanoseconds: 0)
+
+    init(
+        parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
+        events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
+        startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
+        startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
+            $0.start(news: $1)
+        },
+        runErrand: @escaping Prefetcher.Run = { WorkerThread.start(name: $0, $1) },
+        news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        self.startPipeline = startPipeline
+        self.parts = parts
+        suspensions = SuspensionWatch(parts.clock)
+        self.options = options
+        self.synchronizer = synchronizer
+        self.layer = layer
+        self.events = events
+        self.mailbox = mailbox
+        self.board = board
+        self.news = news
+        shared = SharedPlaybackList { [mailbox] in mailbox.signal.raise() }
+        shared.update { ($0.loopItem, $0.loopList) = (options.loopFile, options.loopPlaylist) }
+        prefetcher = Prefetcher(parts, run: runErrand)
+        progress = ProgressGate(signal: mailbox.signal)
+        if options.playsAudio, let output = parts.audioOutput {
+            let renderer = AudioRenderer(synchronizer: synchronizer, codecs: parts.codecs, events: events)
+            self.renderer = renderer
+            renderer.delay = options.audioDelay + options.calibration
+            renderer.setSpeed(options.speed)
+            renderer.setOutput(output)
+            startRenderer(renderer) { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+        } else {
+            renderer = nil
+        }
+        layer.onReadyForMoreMediaData { [mailbox] in mailbox.wakeVideo() }
+        wantsPlay = !options.startsPaused
+        isVolumeChosen = options.volume != nil
+        state.speed = options.speed
+        state.volume = options.volume ?? 100
+        state.isMuted = options.isMuted
+        state.audioDelay = options.audioDelay
+        if isVolumeChosen || options.isMuted { applyGain() }
+    }
+
+    /// The list as it is now.
+    var list: PlaybackList { shared.list }
+    /// The entry that is perceived.
+    var current: PlaybackList.Entry? { shared.current }
+    var speed: Double { state.speed }
+    /// A place that nobody knows without the film's duration is its start.
+    var resolvedStart: MediaTime { options.start?.moment(in: state.duration) ?? .zero }
+    /// Something is on the line.
+    var isUnderWay: Bool { [.playing, .paused, .buffering].contains(state.phase) }
+
+    // MARK: The thread
+
+    func run() {
+        while turn() {
+            mailbox.signal.wait(until: .now.advanced(by: restingTime))
+            mailbox.signal.clear()
+        }
+    }
+
+    /// Carries out what was asked and looks at what moved; false when the player is shut down.
+    func turn() -> Bool {
+        if let asleep = suspensions.check(parts.clock) { resumed(after: asleep) }
+        for command in mailbox.takeAll() { command(self) }
+        guard isRunning else {
+            settleEdits(.unchanged)
+            return false
+        }
+        advance()
+        board.note(handedUntil: renderer?.progress.enqueuedUntil)
+        if state.phase == .playing { board.tick() }
+        return true
+    }
+
+    /// How long nothing will happen unless somebody wakes us.
+    private var restingTime: Duration {
+        // Whether the screen has taken the picture of one step is seen before the next.
+        if stepsLeft != 0 { return .milliseconds(10) }
+        if jump != nil { return .milliseconds(50) }
+        if isAway, let returning { return max(.milliseconds(1), returning.notBefore - parts.clock.now) }
+        if let next = ahead.nextAttempt, list.awaited != nil { return max(.milliseconds(1), next - parts.clock.now) }
+        guard state.phase == .playing else { return .seconds(3600) }
+        if startMonitor.isWatching { return .milliseconds(20) }
+        let now = synchronizer.currentTime()
+        // Read to its end, a film says where that is before it has been played out.
+        let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
+        let remaining = (end.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
+        // Whoever waits at the end of a film is looked after in time.
+        let longest: Duration =
+            shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
+        return min(longest, max(.milliseconds(2), remaining))
+    }
+
+    private static func hear(_ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate) {
+        switch news {
+        case .progress: progress.report()
+        case .readyForMoreMediaData: mailbox.wakeAudio()
+        case .cannotDecode(let error): mailbox.post { $0.soundFailed(TalkieError(.failed, error.message)) }
+        case .outputFailed(let error):
+            mailbox.post {
+                $0.soundFailed(TalkieError(error.code == .notPermitted ? .notPermitted : .unavailable, error.message))
+            }
+        }
+    }
+
+    func shutDown() {
+        isRunning = false
+        // Edits among them are answered when this turn ends.
+        for command in mailbox.close() { command(self) }
+        for entry in list.entries { entry.media.cancel() }
+        closeFilm()
+        forgetAhead()
+        prefetcher.stop()
+        renderer?.invalidate()
+    }
+
+    // MARK: Moving on
+
+    /// Looks at what has changed and does what follows from it.
+    private func advance() {
+        tryReturn()
+        continueArrival()
+        continueCut()
+        dropLost()
+        passJoints()
+        reconcile()
+        if jump != nil { continueJump() }
+        continueSteps()
+        keepStart()
+        if state.phase == .playing, hasReachedEnd { reachEnd() }
+        if state.phase == .playing { steer() }
+    }
+
+    /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
+    /// end asked for.
+    private var filmEnd: MediaTime? {
+        let entries = list.entries
+        if entries.count > 1, let begin = entries[1].begin { return begin }
+        let asked = options.end?.moment(in: state.duration).map { $0 + state.lineOffset }
+        let cut = entries.first.flatMap { $0.cutEnd == nil ? nil : $0.joint }
+        return [ownEnd, asked, cut].compactMap { $0 }.min()
+    }
+
+    /// Where both tracks have ended.
+    private var ownEnd: MediaTime? {
+        guard let entry = current else { return nil }
+        var end: MediaTime?
+        if let renderer, audio != nil, entry.audioTrack != nil, !soundIsLost {
+            guard renderer.progress.isDrained else { return nil }
+            end = renderer.progress.acceptedUntil
+        }
+        if video != nil, entry.videoTrack != nil {
+            guard layer.isDrained else { return nil }
+            if let shown = layer.shownEnd { end = max(end ?? shown, shown) }
+        }
+        return end ?? synchronizer.currentTime()
+    }
+
+    private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime() >= $0 } ?? false }
+
+    /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
+    func reachEnd() {
+        let list = list
+        if list.entries.count > 1 {
+            let next = list.entries[1]
+            advanceList(to: next)
+            return begin(at: next.start, exact: true)
+        }
+        guard let entry = list.entries.first, var turn = list.successor(of: entry) else {
+            synchronizer.setRate(0)
+            return list.mayComeBack ? waitForReturn() : enter(.ended)
+        }
+        if turn.item == entry.item, turn.itemPass > 0 {
+            if entry.film.summary.isSeekable {
+                shared.update { list in list.change(entry.serial) { $0.turn = turn } }
+                return begin(at: resolvedStart, exact: true)
+            }
+            news(.message("This film cannot be wound; it is played once."))
+            guard let next = list.successor(of: turn, leavesLoop: true) else {
+                synchronizer.setRate(0)
+                return enter(.ended)
+            }
+            turn = next
+        }
+        begin(with: turn)
+    }
+
+    func enter(_ phase: PlayerState.Phase) {
+        guard state.phase != phase else { return }
+        tellPhase(phase)
+    }
+
+    /// Also where it is the same once more.
+    func tellPhase(_ phase: PlayerState.Phase) {
+        state.phase = phase
+        if phase != .buffering { state.reason = nil }
+        news(.phase(phase))
+    }
+
+    func fail(_ failure: TalkieError) {
+        closeFilm()
+        state.failure = failure
+        enter(.failed)
+    }
+
+    /// Sound cannot be had: a named output that fails before the film has begun is the user's will, anything else is a
+    /// pity that the picture outlives.
+    func soundFailed(_ failure: TalkieError) {
+        guard !soundIsLost else { return }
+        soundIsLost = true
+        let isWanted = (options.audioDevice != nil || options.isOutputNamed) && failure.code != .failed
+        if current?.videoTrack == nil || (isWanted && !hasBegun) {
+            fail(failure)
+        } else {
+            news(.message("\(failure.message) The picture plays on without sound."))
+        }
+    }
+}

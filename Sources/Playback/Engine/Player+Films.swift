@@ -1,0 +1,24 @@
+internal import MediaCodecs
+internal import MediaCore
+internal import MediaFiles
+package import SyncRendering
+
+extension Player.Parts {
+    /// The real parts: files and networks through libavformat, decoding through libavcodec.
+    package static func film(audioOutput: (any AudioOutput)?) -> Player.Parts {
+        Player.Parts(
+            open: { (address, cancellation) throws(MediaError) in
+                let reading = Cancellation()
+                cancellation.onCancel { reading.cancel() }
+                return try MediaFile.open(address, cancellation: reading)
+            },
+            codecs: FilmAudioCodecs(),
+            makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },
+            audioOutput: audioOutput,
+            remark: { film in
+                (film as? MediaFile).flatMap {
+                    $0.subtitleTracks > 0 ? "This film has subtitles, which Talkie does not show." : nil
+                }
+            })
+    }
+}

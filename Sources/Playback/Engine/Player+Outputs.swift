@@ -1,0 +1,114 @@
+internal import MediaCodecs
+internal import MediaCore
+public import SyncRendering
+
+extension Player {
+    /// A player with everything real: files and addresses through libavformat, sound to these outputs together.
+    ///
+    /// Give `layer` to a screen to see the picture; without one the sound plays alone. Nothing is opened before the
+    /// first film.
+    ///
+    /// - Parameters:
+    ///   - outputs: sound cards, speakers; empty plays without sound.
+    ///   - options: what every film is told.
+    ///   - news: called on the player's thread; must return at once. `states` says the same as values.
+    public convenience init(
+        outputs: [any AudioOutput], options: PlayerOptions = PlayerOptions(),
+        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+    ) {
+        let codecs = FilmAudioCodecs()
+        let output: (any AudioOutput)? =
+            outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
+        self.init(
+            parts: .film(audioOutput: output), options: options, events: EventLog(clock: MonotonicClock()), news: news)
+    }
+
+    /// Where the player stands: the present state at once, then each change, and four times a second while it plays.
+    ///
+    /// Whoever reads slowly misses states, never the last one. Any number of readers; the sequence ends with `shutDown`.
+    public var states: AsyncStream<PlayerState> { board.states() }
+
+    /// The outputs that play, or are to play; empty without sound.
+    public var audioOutputs: [any AudioOutput] { outputs?.members ?? [] }
+
+    /// Sends the sound to these outputs from now on, in mid-film: the new ones join in sync, and at the same film moment
+    /// those that are left out fall silent. The film is neither stopped nor read anew; while it is paused or sought the
+    /// change happens at once.
+    ///
+    /// What cannot be had is left out; when that is everybody who is new, the old outputs play on and the result says
+    /// why. A player made without sound refuses. Speakers that are to play together must have been made with one
+    /// `PTPDirectory`.
+    public func setAudioOutputs(_ outputs: [any AudioOutput]) async -> RouteChange {
+        await withCheckedContinuation { continuation in
+            setAudioOutputs(outputs) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The same with a handler, which is called once, on some thread, and must return at once.
+    public func setAudioOutputs(
+        _ wanted: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void
+    ) {
+        guard let outputs else {
+            let error = OutputError(.unavailable, "This player was made without sound.")
+            return done(.refused([RouteChange.Refusal(output: "sound", error: error)]))
+        }
+        outputs.change(to: wanted) { [mailbox] outcome in
+            if case .changed = outcome { mailbox.post { $0.outputsHaveChanged() } }
+            done(outcome)
+        }
+    }
+
+    /// Loudness of one output beside the others, 0…1, in proportion to what `setVolume` sets for all. Kept for an
+    /// output that does not play now.
+    public func setGain(_ gain: Float, of output: any AudioOutput) { outputs?.setGain(gain, of: output) }
+
+    public func gain(of output: any AudioOutput) -> Float { outputs?.gain(of: output) ?? 1 }
+}
+
+/// AVFoundation's name for a player of several items; here every player is one.
+public typealias QueuePlayer = Player
+
+extension AudioOutput {
+    /// Whether packets may reach a speaker as they are; not where something follows, because they cannot be cut.
+    func allowPassThrough(_ allowed: Bool) { (self as? OutputGroup)?.allowsPassThrough = allowed }
+}
+
+extension PlayerState {
+    /// What the outputs say of themselves.
+    mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
+        audioRoute = outputs.name
+        // The start is decided, and lies as far ahead as the slowest output wants.
+        if phase == .playing, !isRunning { reason = outputs.wait?.description }
+        routeChange =
+            switch outputs.changeProgress {
+            case .waiting(let wait): wait.description
+            case .filling: "bringing the new output up to the film"
+            case .changing: "changing over"
+            case nil: nil
+            }
+    }
+}
+
+extension Player.Parts {
+    /// Puts the output into a group of its own, unless it is one, so that it can be exchanged while it plays.
+    mutating func joinOutputs(_ options: PlayerOptions) -> OutputGroup? {
+        guard options.playsAudio, let output = audioOutput else { return nil }
+        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
+        audioOutput = group
+        return group
+    }
+}
+
+extension PlaybackEngine {
+    /// Other outputs play. Where the sound had been given up, it begins again.
+    func outputsHaveChanged() {
+        guard let renderer, audio != nil else { return }
+        guard soundIsLost || renderer.progress.hasFailed else { return }
+        soundIsLost = false
+        switch state.phase {
+        case .playing, .paused, .buffering:
+            begin(at: filmMoment, exact: true, movesPicture: jump?.movesPicture ?? false)
+        case .idle, .opening, .ended, .failed: break
+        }
+    }
+}

@@ -1,0 +1,211 @@
+public import MediaCore
+public import SyncRendering
+
+/// Plays films: addresses in, rate 1, everything handled.
+///
+/// A player plays a list. `open` makes it a list of one film; `append`, `insert`, `remove` and the like change it while it plays, even
+/// where the changed item is in a speaker's buffer already. Items follow one another on one timeline, exact to the sample and to the
+/// picture, whatever they hold; an item lasts as long as the longer of its sound and its pictures. What cannot be joined (a live
+/// stream), or is not open in time, begins when it can. As in AVFoundation's queue player, an item that has been played leaves the
+/// list, unless the list is to be played again.
+///
+/// An item without pictures shows the picture that came along with the recording, and black where there is none (nothing at all before
+/// the first item with pictures). Where an item's first picture comes later than a quarter of a second behind a joint, black comes
+/// before it. Sound is handed over as far ahead as the output wants, pictures a few at a time near the playhead; both change together
+/// when the list does.
+///
+/// Every method may be called from any thread and returns at once; commands are carried out in order on the player's
+/// own thread. What a command leads to is seen in `state` and heard in the news.
+public final class Player: Sendable {
+    /// What a player is put together from. Tests put in virtual parts.
+    public struct Parts: Sendable {
+        /// Opens a film; may block, and gives up when `cancellation` is used.
+        public var open:
+            @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> any MediaSource
+        public var codecs: any AudioCodecs
+        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
+        /// Where the sound goes; nil plays without sound.
+        public var audioOutput: (any AudioOutput)?
+        public var clock: any HostClock
+        /// What a person who sees a film should know of it; told once when it begins.
+        public var remark: @Sendable (any MediaSource) -> String?
+
+        public init(
+            open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
+            codecs: any AudioCodecs,
+            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
+            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock(),
+            remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
+        ) {
+            self.open = open
+            self.codecs = codecs
+            self.makeDecoder = makeDecoder
+            self.audioOutput = audioOutput
+            self.clock = clock
+            self.remark = remark
+        }
+    }
+
+    public let synchronizer: RenderSynchronizer
+    /// Give this to a screen.
+    public let layer: DisplayLayer
+    public let events: EventLog
+    package let mailbox: PlayerMailbox
+    let board: PlayerBoard
+    /// The outputs as one, so that they can change in mid-film; nil without sound.
+    package let outputs: OutputGroup?
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// Puts a player together and starts its thread. It plays nothing before `open`.
+    ///
+    /// - Parameter news: called on the player's thread; must return at once.
+    public init(
+        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
+        let layer = DisplayLayer()
+        let mailbox = PlayerMailbox()
+        var parts = parts
+        let outputs = parts.joinOutputs(options)
+        let board = PlayerBoard(timebase: synchronizer.timebase, outputs: outputs)
+        self.outputs = outputs
+        self.synchronizer = synchronizer
+        self.layer = layer
+        self.events = events
+        self.mailbox = mailbox
+        self.board = board
+        synchronizer.add(layer)
+        let worker = WorkerThread.start(name: "player") { [parts] in
+            let engine = PlaybackEngine(
+                parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+                mailbox: mailbox, board: board, news: news)
+            engine.run()
+        }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Where the player stands. Lock held for nanoseconds.
+    public var state: PlayerState { board.state }
+
+    /// Replaces the list by one film. Play begins unless the options, or `pause`, say otherwise.
+    public func open(_ address: String) {
+        mailbox.cancelOpening()
+        mailbox.post { $0.open(address) }
+    }
+
+    // MARK: The list
+
+    /// The item that plays, or is about to, and those to come; as of the last change that was carried out.
+    public var items: [QueueItem] { state.items }
+
+    /// Changes the list, and what is heard and seen as far as need be. `play` begins with the first item; a list that has been played
+    /// to its end goes on by itself with what is added.
+    public func apply(_ edit: QueueEdit) { mailbox.post { $0.apply(edit) } }
+
+    /// The same, and waits until list and sound agree again: within about a second on a speaker that plays.
+    public func apply(_ edit: QueueEdit) async -> QueueEditOutcome {
+        await withCheckedContinuation { continuation in
+            let isTaken = mailbox.post { engine in engine.apply(edit) { continuation.resume(returning: $0) } }
+            if !isTaken { continuation.resume(returning: .unchanged) }
+        }
+    }
+
+    public func append(_ items: [QueueItem]) { apply(.append(items)) }
+    /// Nil puts them last.
+    public func insert(_ items: [QueueItem], after item: QueueItem.ID?) { apply(.insert(items, after: item)) }
+    public func remove(_ item: QueueItem.ID) { apply(.remove(item)) }
+    public func move(_ item: QueueItem.ID, after other: QueueItem.ID?) { apply(.move(item, after: other)) }
+    public func replace(_ item: QueueItem.ID, with other: QueueItem) { apply(.replace(item, with: other)) }
+    public func removeAll() { apply(.removeAll) }
+    /// How often each item is played again at once, and how often the whole list; counted from now.
+    public func setLoop(item: PlayerOptions.Loop, list: PlayerOptions.Loop) { apply(.loop(item: item, list: list)) }
+
+    /// How often this film, and each after it, is played again.
+    public func setLoop(_ loop: PlayerOptions.Loop) { mailbox.post { $0.setLoop(loop) } }
+
+    /// What follows the item that plays, in this order, in place of what was to follow it: each is opened, read and decoded before it
+    /// is needed. Also where the old ones have been handed to a speaker already; items that have begun meanwhile may be among them.
+    /// `PlayerOptions.expectsMore` is best set before the first film.
+    public func setNext(_ items: [QueueItem]) { mailbox.post { $0.setNext(items) } }
+
+    /// Goes to an item of the list, and to a position in it.
+    public func jump(to item: QueueItem.ID, at position: MediaTime = .zero) {
+        mailbox.post { $0.jump(to: item, at: position) }
+    }
+
+    /// Goes to the item behind the one that plays.
+    public func skip() { mailbox.post { $0.skip() } }
+
+    // MARK: Transport
+
+    /// Begins with the first item, goes on after a pause, or plays the last film again.
+    public func play() { mailbox.post { $0.play() } }
+    public func pause() { mailbox.post { $0.pause() } }
+    public func togglePause() { mailbox.post { $0.wantsPlay ? $0.pause() : $0.play() } }
+
+    /// Goes to a film position. Exact decodes up to the very picture; otherwise the nearest earlier sync picture.
+    public func seek(to time: MediaTime, exact: Bool = true) { mailbox.post { $0.seek(to: time, exact: exact) } }
+
+    /// Goes by a distance from where the film is, or from where a jump under way leads; past the end to what follows.
+    ///
+    /// Exact goes to the very picture; otherwise to the first sync picture that lies beyond the target, seen from here, when
+    /// it is no further from there than the distance, and else exactly.
+    public func seek(by distance: MediaTime, exact: Bool = true) {
+        mailbox.post { $0.seek(by: distance, exact: exact) }
+    }
+
+    /// Pauses and goes one picture on or back.
+    public func stepForward() { mailbox.post { $0.stepForward() } }
+    public func stepBackward() { mailbox.post { $0.stepBackward() } }
+
+    /// Film seconds per second, held to 0.5…2; the pitch stays.
+    public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
+    /// 0…100 on the perceptual curve.
+    public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }
+    public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
+    /// Positive: sound later than picture.
+    public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
+    /// What a calibration adds to the delay; a change takes effect as a jump of the sound.
+    func setCalibration(_ delay: Duration) { mailbox.post { $0.setCalibration(delay) } }
+    /// Takes the next sound track of the film, and the first after the last.
+    public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
+
+    /// Stops, gives devices back, ends all threads. Blocks until done; the player cannot be used again.
+    public func shutDown() {
+        mailbox.cancelOpening()
+        mailbox.post { $0.shutDown() }
+        let worker = thread.withLock { thread -> WorkerThread? in
+            defer { thread = nil }
+            return thread
+        }
+        worker?.join()
+        board.finish()
+    }
+}
+
+/// Gives up on a film that is being opened. Any thread.
+public final class OpenCancellation: Sendable {
+    private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
+
+    public init() {}
+
+    public var isCancelled: Bool { state.withLock { $0.cancelled } }
+
+    /// What to do when it is used; done at once when it has been used already.
+    public func onCancel(_ handler: @escaping @Sendable () -> Void) {
+        let now = state.withLock { state -> Bool in
+            state.handler = handler
+            return state.cancelled
+        }
+        if now { handler() }
+    }
+
+    public func cancel() {
+        let handler = state.withLock { state -> (@Sendable () -> Void)? in
+            state.cancelled = true
+            return state.handler
+        }
+        handler?()
+    }
+}

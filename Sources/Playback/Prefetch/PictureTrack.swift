@@ -1,0 +1,149 @@
+package import MediaCore
+package import SyncRendering
+
+/// The pictures of one film on their way from its source through its decoder.
+///
+/// `@unchecked Sendable`: made and made ready by one thread, then handed over under the list's lock to the pipeline, the
+/// only one who uses it from then on; `cancel` is the source's, which any thread may call.
+package final class PictureTrack: @unchecked Sendable {
+    package let film: any MediaSource
+    package let source: any SampleSource
+    let decoder: any PictureDecoder
+    /// One picture, which came along with a recording and stands for all of it.
+    let isStill: Bool
+    private var still: SampleBuffer?
+    private var ready: [SampleBuffer] = []
+    /// A packet that was read to find a place to begin.
+    private var found: SampleBuffer?
+    private var sourceHasEnded = false
+    private var failuresInARow = 0
+
+    /// Packets that may be read for a first picture.
+    private static let mostPackets = 500
+    private static let mostFailures = 1000
+
+    package init(film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false) {
+        self.film = film
+        self.source = source
+        self.decoder = decoder
+        self.isStill = isStill
+    }
+
+    /// Goes to a film time; a source that cannot stays where it is.
+    ///
+    /// - Returns: the film time from which pictures are seen; nil when the first of them tells.
+    @discardableResult
+    package func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
+        ready.removeAll(keepingCapacity: true)
+        if isStill {
+            if let still { ready.append(still) }
+            return time
+        }
+        found = nil
+        (sourceHasEnded, failuresInARow) = (false, 0)
+        if let sync = try findSync(aim, time) {
+            decoder.flush()
+            // Pictures that are shown before it and sent behind it need one that is not there.
+            decoder.discardPictures(before: sync)
+            return sync
+        }
+        let isExact = aim != .anySyncBefore
+        found = nil
+        do {
+            try source.seek(to: time, mode: isExact ? .exact : .syncBefore)
+        } catch  where error.code == .unsupported {
+            // At the start that is right.
+        }
+        decoder.flush()
+        if isExact { decoder.discardPictures(before: time) }
+        return isExact ? time : nil
+    }
+
+    /// The sync picture that a jump by a distance aims at; nil when there is none so near. The next packet read is its own.
+    ///
+    /// - Throws: `cancelled`.
+    private func findSync(_ aim: SeekAim, _ time: MediaTime) throws(MediaError) -> MediaTime? {
+        do {
+            switch aim {
+            case .exact, .anySyncBefore: return nil
+            case .syncBefore(let step):
+                guard let sync = try source.seek(to: time, mode: .syncBefore) else { return nil }
+                return sync <= time && time - sync <= step ? sync : nil
+            case .syncAfter(let step):
+                try source.seek(to: time, mode: .syncBefore)
+                // Read rather than asked for: not every container knows all its sync pictures, and none says how far it looks.
+                while let buffer = try source.read() {
+                    guard let moment = buffer.presentationTime else { continue }
+                    if moment > time + step { return nil }
+                    guard moment >= time, buffer.flags.contains(.sync) else { continue }
+                    found = buffer
+                    return moment
+                }
+                return nil
+            }
+        } catch {
+            if error.code == .cancelled { throw error }
+            return nil
+        }
+    }
+
+    /// Reads and decodes up to the first picture, so that it is there at once.
+    func makeReady(from start: MediaTime) throws(MediaError) {
+        if start > .zero { try seek(to: start, aim: .exact) }
+        for _ in 0..<Self.mostPackets {
+            switch try step() {
+            case .picture(let picture):
+                ready.append(picture)
+                return
+            case .moved: continue
+            case .ended: return
+            }
+        }
+    }
+
+    package enum Step {
+        case picture(SampleBuffer)
+        case moved
+        /// Everything is out.
+        case ended
+    }
+
+    /// The next picture, or one packet more. A damaged packet is passed over; a source that fails ends here.
+    ///
+    /// - Throws: `cancelled`.
+    package func step() throws(MediaError) -> Step {
+        if !ready.isEmpty { return .picture(ready.removeFirst()) }
+        if still != nil { return .ended }
+        if let picture = decoder.receive() {
+            if isStill { still = picture }
+            return .picture(picture)
+        }
+        if sourceHasEnded { return .ended }
+        do {
+            if let buffer = try nextPacket() {
+                failuresInARow = 0
+                try decoder.send(buffer)
+            } else {
+                finish()
+            }
+        } catch {
+            if error.code == .cancelled { throw error }
+            failuresInARow += 1
+            // What the decoder still holds is shown before the track is given up.
+            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { finish() }
+        }
+        return .moved
+    }
+
+    private func nextPacket() throws(MediaError) -> SampleBuffer? {
+        if let buffer = found.take() { return buffer }
+        return try source.read()
+    }
+
+    private func finish() {
+        sourceHasEnded = true
+        decoder.finish()
+    }
+
+    package func cancel() { source.cancel() }
+}

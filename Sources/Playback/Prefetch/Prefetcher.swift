@@ -1,0 +1,109 @@
+package import MediaCore
+internal import SyncRendering
+
+/// Goes ahead of the playhead: opens the next film, looks up where pictures end, decodes first pictures. What it does may take
+/// long, so each errand has a thread of its own; as a rule there are three at most.
+final class Prefetcher: Sendable {
+    /// Does something that may take a while; tests do it by hand.
+    typealias Run = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread?
+
+    private struct State {
+        var isStopping = false
+        var errands = 0
+        /// Threads by errand; one that is over takes itself off.
+        var threads: [Int: WorkerThread] = [:]
+        package var finished: Set<Int> = []
+    }
+
+    private let parts: Player.Parts
+    private let run: Run
+    private let state = Lock(State())
+
+    init(_ parts: Player.Parts, run: @escaping Run = { WorkerThread.start(name: $0, $1) }) {
+        self.parts = parts
+        self.run = run
+    }
+
+    private func go(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let number = state.withLock { state -> Int? in
+            guard !state.isStopping else { return nil }
+            state.errands += 1
+            return state.errands
+        }
+        guard let number else { return }
+        let worker = run(name) { [self] in
+            body()
+            state.withLock { if $0.threads.removeValue(forKey: number) == nil { $0.finished.insert(number) } }
+        }
+        state.withLock { if $0.finished.remove(number) == nil { $0.threads[number] = worker } }
+    }
+
+    /// Opens an item.
+    ///
+    /// - Parameter done: called on the errand's thread, with the outcome in the item.
+    func open(_ item: PrefetchedItem, done: @escaping @Sendable () -> Void) {
+        go("prefetch") { [parts] in
+            do throws(MediaError) {
+                // Nobody may want it any more by the time the thread runs.
+                if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
+                item.finish(.success(try parts.open(item.item.address, item.cancellation)))
+            } catch {
+                item.finish(.failure(error))
+            }
+            done()
+        }
+    }
+
+    /// Looks up where a film's pictures end.
+    ///
+    /// - Parameter hint: a place not far from there, for films that do not say how long they last.
+    func findVideoEnd(
+        of film: any MediaSource, _ track: Track, near hint: MediaTime?, done: @escaping @Sendable (MediaTime?) -> Void
+    ) {
+        go("prefetch end") { done(VideoEndFinder.find(in: film, track, near: hint)) }
+    }
+
+    /// Opens a picture track and decodes the first picture.
+    func makePictures(
+        of media: PrefetchedMedia, _ track: Track, from start: MediaTime,
+        done: @escaping @Sendable (Result<PictureTrack, MediaError>) -> Void
+    ) {
+        go("prefetch pictures") { [parts] in
+            do throws(MediaError) {
+                let pictures = try parts.pictures(of: media, track)
+                try pictures.makeReady(from: start)
+                done(.success(pictures))
+            } catch {
+                done(.failure(error))
+            }
+        }
+    }
+
+    /// No more errands; waits for those under way, which the caller has cancelled.
+    func stop() {
+        let threads = state.withLock { state in
+            state.isStopping = true
+            return Array(state.threads.values)
+        }
+        for thread in threads { thread.join() }
+    }
+}
+
+extension Player.Parts {
+    /// A film's picture track with a decoder of its own.
+    package func pictures(of media: PrefetchedMedia, _ track: Track) throws(MediaError) -> PictureTrack {
+        guard let format = track.videoFormat else {
+            throw MediaError(.unsupported, "This track holds no pictures; choose another one.")
+        }
+        return PictureTrack(
+            film: media.film, source: try media.source(for: track), decoder: try makeDecoder(format),
+            isStill: track.isCoverArt)
+    }
+
+    /// Whether sound of a track can be decoded at all.
+    package func canDecode(_ track: Track) -> Bool {
+        guard let format = track.audioFormat else { return false }
+        let plain = PCMFormat(sampleRate: format.sampleRate, layout: .stereo)
+        return (try? codecs.converter(from: format, to: plain, speed: 1)) != nil
+    }
+}

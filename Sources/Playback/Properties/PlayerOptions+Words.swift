@@ -1,0 +1,68 @@
+public import MediaCore
+
+extension PlayerOptions.Loop {
+    /// `3` plays three times more, `inf` or `yes` until told to stop, `no` once.
+    public init(parsing text: String) throws(ValueError) {
+        switch text {
+        case "inf", "yes": self = .forever
+        case "no": self = .times(0)
+        default:
+            guard let count = DecimalNumber.whole(text) else {
+                throw ValueError("a repetition is a whole number, inf or no")
+            }
+            self = .times(count)
+        }
+    }
+}
+
+extension PlayerOptions {
+    /// Speeds at which speech stays speech; beyond them pitch-keeping stretching falls apart.
+    public static let speedRange = 0.5...2.0
+    /// The longest shift between sound and picture that can be asked for.
+    public static let longestAudioDelay = Duration.seconds(600)
+
+    /// Film seconds per second, 0.5 to 2.
+    public static func speed(parsing text: String) throws(ValueError) -> Double {
+        guard let speed = DecimalNumber.parse(text), speedRange.contains(speed) else {
+            throw ValueError("speed is a number from 0.5 to 2")
+        }
+        return speed
+    }
+
+    /// 0 to 100.
+    public static func volume(parsing text: String) throws(ValueError) -> Double {
+        guard let volume = DecimalNumber.parse(text), volume <= 100 else {
+            throw ValueError("volume is a number from 0 to 100")
+        }
+        return volume
+    }
+
+    /// Seconds, positive or negative.
+    public static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
+        guard let nanoseconds = DecimalNumber.signedBillionths(text) else {
+            throw ValueError("a delay is a number of seconds such as 0.08 or -0.1")
+        }
+        let delay = Duration.nanoseconds(nanoseconds)
+        guard delay <= longestAudioDelay, delay >= .zero - longestAudioDelay else {
+            throw ValueError("a delay is at most \(longestAudioDelay.components.seconds) seconds")
+        }
+        return delay
+    }
+
+    /// A track's number, 1 the first of its kind.
+    public static func track(parsing text: String) throws(ValueError) -> Int {
+        guard let number = DecimalNumber.whole(text), (1...65535).contains(number) else {
+            throw ValueError("a track is a number, 1 the first of its kind")
+        }
+        return number
+    }
+
+    /// Languages by falling preference: `de,en`.
+    public static func languages(parsing text: String) throws(ValueError) -> [String] {
+        let languages = text.split(separator: ",", omittingEmptySubsequences: true).map(String.init)
+        guard !languages.isEmpty, languages.allSatisfy({ $0.utf8.count <= 35 }) else {
+            throw ValueError("languages are tags such as de or eng, separated by commas")
+        }
+        return languages
+    }
+}

@@ -1,0 +1,79 @@
+public import MediaCore
+
+/// What an interface shows of a player: one value, read whole.
+public struct PlayerState: Sendable {
+    public enum Phase: String, Sendable {
+        /// No film yet.
+        case idle
+        /// Reading the head of the film.
+        case opening
+        /// Collecting what a start or a jump needs.
+        case buffering
+        case playing
+        case paused
+        /// The film played to its end.
+        case ended
+        /// The film cannot be played; see `failure`.
+        case failed
+    }
+
+    public var phase: Phase = .idle
+    /// The item that is perceived, or about to be, and those to come.
+    public var items: [QueueItem] = []
+    /// The item that is perceived.
+    public var current: QueueItem?
+    /// What people are shown: the item's title, the film's own, or the name of the file.
+    public var title = ""
+    /// Film moment perceived now, or where a jump under way leads.
+    public var position: MediaTime = .zero
+    /// The player's timeline minus the film's own: films that follow one another without a seam, and loops, are on one
+    /// timeline, which is what a timebase, pictures and events speak of. Zero for a film that was opened or sought in.
+    public internal(set) var lineOffset: MediaTime = .zero
+    /// Nil for live streams.
+    public var duration: MediaTime?
+    public var speed: Double = 1
+    public var volume: Double = 100
+    public var isMuted = false
+    public var audioDelay: Duration = .zero
+    /// It has moving pictures.
+    public var hasVideo = false
+    /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
+    public var pictureFormat: VideoFormat?
+    public var hasAudio = false
+    /// Where the sound goes: `"default"`, `"Kitchen"`.
+    public var audioRoute: String?
+    /// How far a change of outputs is, for people: "waiting for Kitchen's clock, about 1.2 s"; nil while none is under way.
+    public var routeChange: String?
+    /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
+    public var offset: Duration?
+    /// How far sound has been handed to the output, on the player's timeline.
+    public var handedUntil: MediaTime?
+    public var droppedFrames = 0
+    public var underruns = 0
+    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s".
+    public var reason: String?
+    public var failure: TalkieError?
+
+    public init() {}
+}
+
+/// What a player tells its owner, on its own thread; the handler must return at once.
+public enum PlayerNews: Sendable {
+    /// The phase changed.
+    case phase(PlayerState.Phase)
+    /// Something a person should read once: "sound continues on the local card".
+    case message(String)
+    /// Somebody winds to this film position, or near it; `sought` tells where the jump ended.
+    case seeking(MediaTime)
+    /// A jump ended at this film position.
+    case sought(MediaTime)
+    /// An item is perceived from this moment of the timeline on; `state` speaks of it. It joins the one before without a seam,
+    /// or was begun by itself: the first, after a jump, or when it could not be there in time.
+    case began(QueueItem, at: MediaTime, isJoined: Bool)
+    /// The item is perceived from its start once more, from this moment of the timeline on.
+    case looped(at: MediaTime)
+    /// An item cannot be played and is passed over.
+    case failed(QueueItem, TalkieError)
+    /// Nothing can be read any more of a film or a list that is to loop for ever; it is opened again as soon as it can be.
+    case lost(TalkieError)
+}

@@ -1,0 +1,166 @@
+package import MediaCore
+package import SyncRendering
+
+/// Where an offset comes from: every share of the time between handing a sound over and the picture it belongs to,
+/// each with its source. The shares sum to the offset used: how much earlier than its picture the sound is sent.
+package struct LatencyLedger: Sendable, Equatable {
+    package struct Share: Sendable, Equatable {
+        /// `decode`, `queue`, `network`, `speaker`, `calibrated rest`, `screen`.
+        package var name: String
+        /// Milliseconds; positive makes sound later.
+        package var milliseconds: Double
+        package var uncertainty: Double
+        /// `reported`, `measured`, `calibrated`, `configured`, `assumed` or `unknown`.
+        package var source: String
+        /// Why it is what it is, for people.
+        package var note: String
+
+        package init(
+            _ name: String, _ milliseconds: Double, uncertainty: Double = 0, _ source: String, _ note: String = ""
+        ) {
+            self.name = name
+            self.milliseconds = milliseconds
+            self.uncertainty = uncertainty
+            self.source = source
+            self.note = note
+        }
+    }
+
+    package var speaker: String
+    package var route: String
+    package var shares: [Share]
+    /// The profile that the calibrated shares come from, and whether it was measured under just these conditions.
+    package var profile: LatencyProfile?
+    package var isExact = true
+
+    /// Milliseconds by which sound is sent before the flip of its picture.
+    package var offsetUsed: Double { shares.reduce(0) { $0 + $1.milliseconds } }
+
+    /// - Parameters:
+    ///   - stated: what the output says about itself, now or when it was calibrated.
+    ///   - profile: nil when there is none, or when the user's own delay takes its place.
+    ///   - isPlaceKnown: false for a card of which nobody says where it is heard.
+    package init(
+        speaker: String, route: String, stated: [Share], profile: LatencyProfile?, isExact: Bool = true,
+        isPlaceKnown: Bool = true
+    ) {
+        self.speaker = speaker
+        self.route = route
+        self.profile = profile
+        self.isExact = isExact
+        var shares = [Share("decode", 0, "reported", "done ahead of the playhead, so it costs no time")]
+        shares += stated
+        if let profile, profile.offset != nil {
+            let when = isExact ? "" : "measured with \(profile.key.screen) (\(profile.key.mode))"
+            shares.append(
+                Share("calibrated rest", profile.soundRest, uncertainty: profile.halfWidth, "calibrated", when))
+            let source =
+                switch profile.screenSource {
+                case "measured": "calibrated"
+                case "stated": "reported"
+                case "inside": "calibrated"
+                default: profile.screenRest == 0 ? "unknown" : "measured"
+                }
+            let note =
+                switch profile.screenSource {
+                case "measured": "a light sensor saw it"
+                case "stated": "the display says so (EDID)"
+                case "inside": "part of the calibrated rest"
+                default: "the panel's own share is unknown and left out"
+                }
+            shares.append(Share("screen", 0 - profile.screenRest, source, note))
+        } else {
+            let note =
+                isPlaceKnown
+                ? "not calibrated; talkie calibrate measures it"
+                : "nobody says which sink it is heard at, so no calibration is applied; talkie doctor says why"
+            shares.append(Share("calibrated rest", 0, "unknown", note))
+            shares.append(Share("screen", 0, "unknown", "not calibrated"))
+        }
+        self.shares = shares
+    }
+
+    /// What an output says about itself, in the ledger's words: `queue`, `network`, `speaker`.
+    package static func stated(_ latency: OutputLatency, isCard: Bool) -> [Share] {
+        func share(_ name: String, _ given: [LatencyShare], _ note: String) -> Share {
+            let sum = given.reduce(Duration.zero) { $0 + $1.duration }.inMilliseconds
+            let doubt = given.reduce(Duration.zero) { $0 + $1.uncertainty }.inMilliseconds
+            return Share(name, sum, uncertainty: doubt, (given.first?.source ?? .reported).rawValue, note)
+        }
+        let network = latency.shares.filter { $0.name.hasPrefix("network") || $0.name.hasPrefix("path") }
+        if isCard {
+            let card = latency.shares.filter { $0.name == "sound card" }
+            return [
+                share("queue", card, "the card's buffer, by the driver's word"),
+                Share("network", 0, "reported", "none on the way"),
+                Share("speaker", 0, "unknown", "what follows the card says nothing"),
+            ]
+        }
+        return [
+            Share("queue", 0, "reported", "sound waits in the speaker, which is told when each sample is to be heard"),
+            share(
+                "network", network,
+                network.isEmpty ? "the clock's protocol subtracts it" : "its way, less the correction"),
+            Share("speaker", 0, "assumed", "compensates its own delay, by its own word"),
+        ]
+    }
+
+    // MARK: For people and programs
+
+    package var text: String {
+        var lines = ["\(speaker) (\(route)): sound is sent this much before its picture, in ms"]
+        for share in shares {
+            let value = Decimals.signed(share.milliseconds, 3)
+            let doubt = share.uncertainty > 0 ? " ± \(Decimals.text(share.uncertainty, 3))" : ""
+            lines.append(
+                "  \(Self.padded(share.name, 16))\(Self.padded(value + doubt, 20))\(Self.padded(share.source, 12))\(share.note)"
+            )
+        }
+        lines.append("  \(Self.padded("offset used", 16))\(Decimals.signed(offsetUsed, 3))")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - PrintableText.width(of: text)))
+    }
+
+    package var json: JSONValue {
+        .object([
+            ("speaker", .text(speaker)), ("route", .text(route)), ("shares", .array(shares.map(\.json))),
+            ("offset_used_ms", .real(offsetUsed, decimals: 3)),
+            ("profile_matches", .flag(profile != nil && isExact)),
+        ])
+    }
+}
+
+extension LatencyLedger.Share {
+    package var json: JSONValue {
+        .object([
+            ("share", .text(name)), ("ms", .real(milliseconds, decimals: 3)),
+            ("uncertainty_ms", .real(uncertainty, decimals: 3)), ("source", .text(source)), ("note", .text(note)),
+        ])
+    }
+
+    package init?(_ object: FlatObject) {
+        guard let name = object.text("share"), let milliseconds = object.real("ms"),
+            milliseconds.magnitude <= LatencyProfile.largestOffset
+        else { return nil }
+        self.init(
+            String(name.prefix(32)), milliseconds,
+            uncertainty: min(LatencyProfile.largestOffset, max(0, object.real("uncertainty_ms") ?? 0)),
+            String((object.text("source") ?? "unknown").prefix(16)), String((object.text("note") ?? "").prefix(120)))
+    }
+
+    /// As one line of a state file: milliseconds, uncertainty, source, name, note.
+    package var line: String {
+        [Decimals.text(milliseconds, 6), Decimals.text(uncertainty, 6), source, name, note].joined(separator: "|")
+    }
+
+    package init?(line: String) {
+        let parts = line.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, let value = DecimalNumber.signedBillionths(parts[0]),
+            let doubt = DecimalNumber.signedBillionths(parts[1])
+        else { return nil }
+        self.init(parts[3], Double(value) / 1e9, uncertainty: Double(doubt) / 1e9, parts[2], parts[4])
+    }
+}

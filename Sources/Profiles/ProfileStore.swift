@@ -1,0 +1,153 @@
+package import MediaCore
+package import Storage
+
+/// The calibrated numbers, one file each in `profiles/` of the state folder.
+///
+/// A file that is damaged is set aside, one that a newer Talkie wrote is left alone. Methods block on the disk.
+package struct ProfileStore: Sendable {
+    private static let kind = "profile"
+    private static let version = 1
+    private static let folderName = "profiles"
+    /// More than any house has.
+    private static let mostProfiles = 1000
+
+    private let folder: StateFolder
+
+    /// In the user's own state folder.
+    package init() { self.init(.standard()) }
+
+    package init(_ folder: StateFolder) { self.folder = folder }
+
+    /// Everything that is kept, in the order of speakers' names.
+    ///
+    /// - Returns: with a sentence for each file that could not be read.
+    package func all() -> (profiles: [LatencyProfile], notes: [String]) {
+        var profiles: [LatencyProfile] = []
+        var notes: [String] = []
+        for name in folder.list(Self.folderName).prefix(Self.mostProfiles) {
+            do {
+                switch try folder.readRecord("\(Self.folderName)/\(name)", kind: Self.kind, version: Self.version) {
+                case .absent: break
+                case .damaged(let sentence), .newer(let sentence): notes.append(sentence)
+                case .record(let record):
+                    if let profile = LatencyProfile(record) {
+                        profiles.append(profile)
+                    } else {
+                        notes.append(try folder.damaged("\(Self.folderName)/\(name)"))
+                    }
+                }
+            } catch {
+                notes.append(error.message)
+            }
+        }
+        profiles.sort { ($0.speakerName, $0.measuredAt) < ($1.speakerName, $1.measuredAt) }
+        return (profiles, notes)
+    }
+
+    /// Keeps profiles in place of those with the same keys.
+    ///
+    /// - Throws: status 77 or 1; those before the one that failed are kept.
+    package func keep(_ profiles: [LatencyProfile]) throws(TalkieError) {
+        do {
+            for profile in profiles {
+                var kept = profile
+                // A run for one speaker tells nothing new about how the rooms stand to each other.
+                if kept.room == nil, let before = try read(profile.key) { kept.room = before.room }
+                if kept.offset == nil, let before = try read(profile.key), before.offset != nil {
+                    let room = kept.room
+                    kept = before
+                    kept.room = room
+                }
+                try folder.write(Self.name(kept.key), kept.record(kind: Self.kind, version: Self.version).encoded())
+            }
+        } catch {
+            throw TalkieError(error)
+        }
+    }
+
+    private static let oldCardsTold = "card-calibrations-told"
+
+    /// What a person whose cards were calibrated before sinks were told apart should read, once; nil ever after.
+    package func noticeOfOldCards(among profiles: [LatencyProfile]) -> String? {
+        let old = profiles.filter(\.key.isOfUnknownSink)
+        guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
+        let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
+        return
+            "the calibration of \(names) does not say which loudspeakers or headset it was measured with, and is no longer "
+            + "applied; talkie calibrate local measures anew, talkie profile list still shows it"
+    }
+
+    private func read(_ key: LatencyProfile.Key) throws(StateError) -> LatencyProfile? {
+        switch try folder.readRecord(Self.name(key), kind: Self.kind, version: Self.version) {
+        case .record(let record): LatencyProfile(record)
+        case .newer(let sentence): throw StateError(.newer, sentence)
+        case .absent, .damaged: nil
+        }
+    }
+
+    /// - Returns: false when there was none.
+    @discardableResult
+    package func forget(_ key: LatencyProfile.Key) throws(TalkieError) -> Bool {
+        do { return try folder.remove(Self.name(key)) } catch { throw TalkieError(error) }
+    }
+
+    /// A file's name: the speaker's key, and a number for the rest.
+    private static func name(_ key: LatencyProfile.Key) -> String {
+        // FNV-1a with 64 bits (RFC 9923): equal keys have equal names, and the file itself says which key it is.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in "\(key.screen)\n\(key.mode)\n\(key.route)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return "\(folderName)/\(key.speaker).\(String(hash, radix: 16))"
+    }
+}
+
+extension LatencyProfile {
+    /// Reads what was kept; nil for what makes no sense.
+    package init?(_ record: StateRecord) {
+        func number(_ key: String) -> Double? {
+            guard let billionths = record[key].flatMap({ DecimalNumber.signedBillionths($0) }) else { return nil }
+            let value = Double(billionths) / 1e9
+            return value.magnitude <= Self.largestOffset ? value : nil
+        }
+        guard let speaker = record["speaker"], Key.isSpeakerKey(speaker), let route = record["route"],
+            let sigma = number("sigma-ms"), let halfWidth = number("half-width-ms")
+        else { return nil }
+        self.init(
+            key: Key(speaker: speaker, screen: record["screen"] ?? "", mode: record["mode"] ?? "", route: route),
+            speakerName: record["name"] ?? speaker)
+        offset = number("offset-ms")
+        if record["offset-ms"] != nil, offset == nil { return nil }
+        (self.sigma, self.halfWidth) = (sigma, halfWidth)
+        events = record["events"].flatMap { DecimalNumber.whole($0) } ?? 0
+        soundRest = number("sound-ms") ?? offset ?? 0
+        screenRest = number("screen-ms") ?? 0
+        screenSource = record["screen-source"] ?? "unknown"
+        way = record["way"] ?? CalibrationWay.microphone.rawValue
+        measuredAt = record["measured-at"].flatMap { DecimalNumber.whole($0) }.map(Int64.init) ?? 0
+        if let run = record["room"], let behind = number("room-behind-ms") {
+            room = Room(run: run, behindFirst: behind)
+        }
+        shares = (0..<16).compactMap { index in record["share-\(index)"].flatMap { LatencyLedger.Share(line: $0) } }
+    }
+
+    package func record(kind: String, version: Int) -> StateRecord {
+        var record = StateRecord(kind: kind, version: version)
+        record["speaker"] = key.speaker
+        record["name"] = speakerName.isEmpty ? nil : speakerName
+        record["screen"] = key.screen.isEmpty ? nil : key.screen
+        record["mode"] = key.mode.isEmpty ? nil : key.mode
+        record["route"] = key.route
+        record["offset-ms"] = offset.map { Decimals.text($0, 6) }
+        record["sigma-ms"] = Decimals.text(sigma, 6)
+        record["half-width-ms"] = Decimals.text(halfWidth, 6)
+        record["events"] = String(events)
+        record["sound-ms"] = Decimals.text(soundRest, 6)
+        record["screen-ms"] = Decimals.text(screenRest, 6)
+        record["screen-source"] = screenSource
+        record["way"] = way
+        record["measured-at"] = String(measuredAt)
+        record["room"] = room?.run
+        record["room-behind-ms"] = room.map { Decimals.text($0.behindFirst, 6) }
+        for (index, share) in shares.prefix(16).enumerated() { record["share-\(index)"] = share.line }
+        return record
+    }
+}

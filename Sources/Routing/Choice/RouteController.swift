@@ -1,0 +1,220 @@
+package import LocalOutput
+package import MediaCore
+package import Playback
+package import SyncRendering
+
+/// Where the sound of a session goes: carries out what a person chooses, knows what there is to choose from, and keeps
+/// the picker true. The session's thread only.
+package final class RouteController {
+    /// What the desk tells the session, from any thread.
+    package enum News: Sendable {
+        case offered(RouteDetector.Offer)
+        /// What became of a choice: these routes, by id.
+        case changed(RouteChange, [String])
+        case failed(TalkieError, [String])
+    }
+
+    private let player: Player
+    private let group: OutputGroup
+    private let outputs: RouteOutputs
+    private let device: String?
+    private let calibration: RouteCalibration?
+    private let post: @Sendable (News) -> Void
+    private var detector: RouteDetector?
+    private var reading: Task<Void, Never>?
+    private var offered: [OfferedRoute]
+    /// Those that play, or are to: what was chosen last and not refused.
+    package private(set) var chosen: [OfferedRoute]
+    /// Before the choice that is under way.
+    private var before: [OfferedRoute]?
+    /// Where the sound went on other evenings, until somebody chooses or it was offered.
+    private var remembered: [String]?
+    /// Beside the others, 0…100, by id; 100 where nothing was set.
+    private var volumes: [String: Double] = [:]
+    package private(set) var picker: RoutePicker?
+    var makeDetector: (String?) -> RouteDetector = { RouteDetector(device: $0) }
+
+    /// - Parameters:
+    ///   - routes: the ones that play at the start.
+    ///   - post: called on any thread; must return at once.
+    package init(
+        player: Player, group: OutputGroup, outputs: RouteOutputs, routes: [OfferedRoute], device: String?,
+        calibration: RouteCalibration?,
+        post: @escaping @Sendable (News) -> Void
+    ) {
+        self.player = player
+        self.group = group
+        self.outputs = outputs
+        self.device = device
+        self.calibration = calibration
+        self.post = post
+        chosen = routes
+        offered = routes
+        if !offered.contains(where: { $0.id == "local" }) { offered.insert(.thisComputer(device: device), at: 0) }
+    }
+
+    /// Looks no longer.
+    package func close() {
+        reading?.cancel()
+        detector?.stop()
+    }
+
+    package var isOpen: Bool { picker != nil }
+    /// For people: `Kitchen`, `This computer, Kitchen`.
+    package var name: String { chosen.map(\.name).joined(separator: ", ") }
+    package var ids: [String] { chosen.map(\.id) }
+
+    // MARK: The picker
+
+    package func openPicker() {
+        look()
+        var picker = RoutePicker()
+        picker.update(rows)
+        // The likely place is one key away.
+        if let likely = remembered?.first(where: { id in !chosen.contains { $0.id == id } }) { picker.go(to: likely) }
+        self.picker = picker
+    }
+
+    package func closePicker() { picker = nil }
+
+    /// Begins to look for speakers; it goes on, so that the next look is quick.
+    package func look() {
+        guard detector == nil else { return }
+        let detector = makeDetector(device)
+        self.detector = detector
+        let offers = detector.offers
+        reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
+    }
+
+    /// Keeps the picker true; true when it looks different now.
+    package func refresh() -> Bool {
+        guard var picker else { return false }
+        let old = picker.panel
+        picker.update(rows)
+        self.picker = picker
+        return picker.panel != old
+    }
+
+    private var rows: [RoutePicker.Row] {
+        let change = player.state.routeChange
+        return offered.map { route in
+            let isTicked = chosen.contains { $0.id == route.id }
+            let isNew = isTicked && before.map { !$0.contains { $0.id == route.id } } == true
+            return RoutePicker.Row(
+                id: route.id, name: route.name, isTicked: isTicked, pending: isNew ? change ?? "connecting" : nil,
+                obstacle: isTicked ? nil : route.obstacle, volume: volumes[route.id] ?? 100)
+        }
+    }
+
+    /// False for a key that means nothing to the picker.
+    package func press(_ key: String) -> Bool {
+        guard let wish = picker?.press(key) else { return false }
+        if let wish { carryOut(wish) }
+        return true
+    }
+
+    package func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) {
+        if let wish = picker?.point(at: row, part, turned: turned) { carryOut(wish) }
+    }
+
+    private func carryOut(_ wish: RoutePicker.Wish) {
+        switch wish {
+        case .close: closePicker()
+        case .play(let ids): choose(ids)
+        case .explain(let text): picker?.notice = text
+        case .setVolume(let id, let volume): setVolume(volume, of: id)
+        }
+    }
+
+    // MARK: What is remembered
+
+    /// Where the sound went on other evenings: looked for, and known when it is there.
+    package func expect(_ ids: [String]) {
+        guard ids != self.ids else { return }
+        remembered = ids
+        look()
+    }
+
+    /// The remembered places, once all of them are there and none is in the way; nil before that, and after a choice.
+    package var likely: [OfferedRoute]? {
+        guard let remembered, before == nil else { return nil }
+        let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
+        return routes.count == remembered.count ? routes : nil
+    }
+
+    /// It was offered or taken.
+    package func forgetLikely() { remembered = nil }
+
+    // MARK: What is chosen
+
+    /// Sends the sound to these routes, by id.
+    package func choose(_ ids: [String]) {
+        let routes = ids.compactMap { id in offered.first { $0.id == id } }
+        guard !routes.isEmpty, routes.map(\.id) != chosen.map(\.id) else { return }
+        if before == nil { before = chosen }
+        chosen = routes
+        picker?.notice = nil
+        let (outputs, player, calibration, post) = (outputs, player, calibration, post)
+        let wanted = routes.map(\.id)
+        // Making a speaker's output reads files and asks for ports.
+        _ = WorkerThread.start(name: "route choice") {
+            do throws(TalkieError) {
+                var members: [any AudioOutput] = []
+                for route in routes { members += try outputs.outputs(for: route) }
+                // Before they are heard: a change would be a jump of their sound.
+                calibration?.apply(to: members)
+                player.setAudioOutputs(members) { post(.changed($0, wanted)) }
+            } catch {
+                post(.failed(error, wanted))
+            }
+        }
+    }
+
+    /// Goes on with this computer, when what played is lost.
+    package func fallBack() { choose(["local"]) }
+
+    private func setVolume(_ volume: Double, of id: String) {
+        volumes[id] = volume
+        guard let route = offered.first(where: { $0.id == id }), let members = try? outputs.outputs(for: route) else {
+            return
+        }
+        for output in members { player.setGain(VolumeCurve.gain(volume: volume), of: output) }
+    }
+
+    // MARK: News
+
+    /// What the news mean to a person; nil for nothing.
+    package func hear(_ news: News) -> String? {
+        switch news {
+        case .offered(let offer):
+            // What plays stays listed, though nobody announces it: a speaker that was named by its address.
+            offered = offer.routes + chosen.filter { route in !offer.routes.contains { $0.id == route.id } }
+            if let note = offer.note, isOpen { picker?.notice = note }
+            return nil
+        case .changed(.superseded, _): return nil
+        case .changed(.changed(_, let without), let ids):
+            guard ids == chosen.map(\.id) else { return nil }
+            before = nil
+            if !without.isEmpty {
+                let members = group.members
+                chosen = chosen.filter { route in
+                    (try? outputs.outputs(for: route))?.contains { output in members.contains { $0 === output } }
+                        ?? false
+                }
+                return "Sound: \(name)\n" + without.map(\.description).joined(separator: "\n")
+            }
+            return "Sound: \(name)"
+        case .changed(.refused(let refusals), let ids):
+            return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
+        case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
+        }
+    }
+
+    private func takeBack(_ ids: [String], because reason: String) -> String? {
+        guard ids == chosen.map(\.id), let old = before else { return nil }
+        chosen = old
+        before = nil
+        if isOpen { picker?.notice = reason }
+        return "The sound stays on \(name).\n\(reason)"
+    }
+}

@@ -1,0 +1,72 @@
+internal import LocalOutput
+internal import MediaCore
+package import Profiles
+package import SyncRendering
+
+/// What calibrations found out, applied to the outputs of a session: each member of the group by itself, also those
+/// that are chosen in mid-film. Any thread.
+package final class RouteCalibration: Sendable {
+    /// One output and what holds for it.
+    package struct Part {
+        package let speaker: CalibratedOutput
+        package let use: ProfileChoice.Use
+        package let output: any AudioOutput
+        /// The group's number for it, as events have it.
+        package let number: Int
+
+        /// Where its offset comes from, as it is now.
+        package var ledger: LatencyLedger {
+            LatencyLedger(
+                speaker: speaker.name, route: speaker.route,
+                stated: LatencyLedger.stated(output.latency, isCard: output.kind == .soundCard),
+                profile: use.profile, isExact: use.isExact, isPlaceKnown: !speaker.key.isEmpty)
+        }
+    }
+
+    private let group: OutputGroup?
+    private let outputs: RouteOutputs
+    private let profiles: [LatencyProfile]
+    private let place = Lock<(screen: String?, mode: String?)>((nil, nil))
+
+    /// - Parameters:
+    ///   - outputs: know which speaker is behind an output.
+    ///   - profiles: everything that is kept; empty where the user's own delay takes its place.
+    package init(_ group: OutputGroup?, outputs: RouteOutputs, profiles: [LatencyProfile]) {
+        self.group = group
+        self.outputs = outputs
+        self.profiles = profiles
+    }
+
+    /// Where the picture is seen; nil while it is not known which screen there will be.
+    package func setScreen(_ screen: String?, mode: String?) { place.withLock { $0 = (screen, mode) } }
+
+    /// Gives each output its own delay.
+    ///
+    /// - Parameter wanted: those that play or are about to; nil takes the group's members.
+    @discardableResult
+    package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
+        guard let group else { return [] }
+        let known = (wanted ?? group.members).compactMap { output in
+            outputs.calibrated(output).map { (output, $0) }
+        }
+        let place = place.withLock { $0 }
+        let choice = ProfileChoice(
+            for: known.map { ProfileChoice.Member(speaker: $0.1.key, route: $0.1.route) }, screen: place.screen,
+            mode: place.mode, among: profiles)
+        return zip(known, choice.uses).compactMap { pair, use in
+            let (output, speaker) = pair
+            group.setDelay(use.correction, of: output)
+            return group.number(of: output).map { Part(speaker: speaker, use: use, output: output, number: $0) }
+        }
+    }
+
+    /// What a person may want to know at the beginning; nil when nothing was calibrated.
+    package static func remark(_ parts: [Part]) -> String? {
+        let words = parts.compactMap { part -> String? in
+            guard let profile = part.use.profile else { return nil }
+            let place = part.use.isExact ? "" : ", measured with \(profile.key.screen) (\(profile.key.mode))"
+            return "'\(part.speaker.name)' \(Decimals.signed(part.use.correction.inMilliseconds, 1)) ms\(place)"
+        }
+        return words.isEmpty ? nil : "calibrated: " + words.joined(separator: "; ")
+    }
+}

@@ -1,0 +1,14 @@
+internal import AirPlay
+package import Profiles
+
+extension CalibratedOutput {
+    /// Whether a person means it by a name, an id, an address or `local`.
+    package func isMeant(by text: String) -> Bool {
+        if [query, name, key].contains(where: { $0.lowercased() == text.lowercased() }) { return true }
+        switch try? SpeakerQuery(text) {
+        case .id(let id)?: return id.digits == key
+        case .address(let wanted)?: return wanted.description == address || wanted.description == query
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package import AirPlay
+package import MediaCore
+internal import PTP
+
+/// A speaker that a person named, found, and how it will be driven.
+package struct ChosenSpeaker: Sendable {
+    /// As the person may name it again.
+    package let query: String
+    package let speaker: DiscoveredSpeaker
+    package let address: SpeakerAddress
+    package let route: Route
+    let role: ClockRole
+    package let reason: String
+    let credentials: SpeakerCredentials
+    /// What was known about it before.
+    package let memory: RouteMemory?
+
+    package var name: String { speaker.name }
+
+    /// - Parameter query: how a command names it.
+    /// - Throws: 69 when it cannot be played to at all, 77 when it wants a PIN or password first or this computer may
+    ///   not serve it time.
+    package init(
+        _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
+        clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
+    ) throws(TalkieError) {
+        let name = speaker.name
+        let stored = speaker.id.map { knowledge.pairings.credentials(for: $0).credentials }
+        credentials = stored ?? SpeakerCredentials()
+        memory = speaker.id.flatMap { knowledge.routes.memory(of: $0) }
+        let ports = clockPorts(speaker.endpoint?.address)
+        let decision = RouteDecision.decide(
+            for: speaker,
+            under: RouteConditions(memory: memory, clockPorts: ports, isPaired: credentials.accessory != nil))
+        guard let route = decision.route else {
+            throw TalkieError(
+                Self.code(of: decision.verdict, ports),
+                "'\(name)' cannot be played to: \(decision.reason)")
+        }
+        switch decision.access {
+        case .pin:
+            throw TalkieError(
+                .notPermitted,
+                "'\(name)' plays only for those it was paired with; run 'talkie pair \(ShellWord.quoted(query))' once"
+            )
+        case .password where credentials.password == nil:
+            throw TalkieError(
+                .notPermitted,
+                "'\(name)' wants its password; run 'talkie pair \(ShellWord.quoted(query)) --password PW' once")
+        case .password, .transient, .verify: break
+        }
+        // Sessions speak IPv4 only; an announcement heard over IPv6 may lead to the same speaker.
+        guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
+            throw TalkieError(
+                .unavailable,
+                "'\(name)' has no IPv4 address, and speakers are reached by IPv4 only; give it one")
+        }
+        self.query = query
+        self.speaker = speaker
+        self.route = route
+        role = decision.role
+        reason = decision.reason
+        address = SpeakerAddress(endpoint)
+    }
+
+    private static func code(of verdict: RouteDecision.Verdict, _ ports: RouteConditions.ClockPorts) -> TalkieError.Code
+    {
+        guard case .impossible(let obstacle) = verdict else { return .unavailable }
+        switch obstacle {
+        case .restricted: return .notPermitted
+        case .clockPorts:
+            if case .forbidden = ports { return .notPermitted }
+            return .unavailable
+        default: return .unavailable
+        }
+    }
+
+    /// What a session with it needs to know.
+    package func configuration(_ knowledge: SpeakerKnowledge, sender: SenderIdentity) -> AirPlaySession.Configuration {
+        var configuration = AirPlaySession.Configuration(address: address, identity: sender)
+        configuration.traits = speaker.traits
+        configuration.id = speaker.id
+        configuration.password = credentials.password
+        configuration.pairingIdentity = knowledge.identity.pairing
+        configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }
+        configuration.clockRole = role
+        configuration.readiness = .init(
+            manner: speaker.traits.isApple ? .apple : .thirdParty, isKnownToProbe: memory?.hasProbed ?? false)
+        return configuration
+    }
+}

@@ -1,0 +1,25 @@
+package import AirPlay
+internal import MediaCore
+package import Profiles
+
+extension LatencyProfile {
+    /// Adds to each speaker of a list what was measured with it.
+    package static func shown(in listings: [SpeakerListing], _ profiles: [LatencyProfile]) -> [SpeakerListing] {
+        guard !profiles.isEmpty else { return listings }
+        return listings.map { listing in
+            var listing = listing
+            let keys = Set(listing.entry.members.compactMap { $0.id?.digits })
+            listing.calibrations = profiles.filter { keys.contains($0.key.speaker) }.map(\.listed)
+            return listing
+        }
+    }
+
+    private var listed: SpeakerListing.Calibration {
+        var words = key.route
+        if let offset { words += ", sound \(Decimals.signed(offset, 1)) ms against picture" }
+        if !key.screen.isEmpty { words += ", with \(key.screen) (\(key.mode))" }
+        if let room { words += ", \(Decimals.signed(room.behindFirst, 1)) ms behind the first room" }
+        return SpeakerListing.Calibration(
+            route: key.route, screen: key.screen, mode: key.mode, offset: offset, text: words)
+    }
+}

@@ -1,0 +1,35 @@
+package import AirPlay
+internal import MediaCore
+internal import Storage
+
+// What went wrong with a speaker, in the words of every part of Talkie.
+
+extension TalkieError {
+    package init(_ error: DiscoveryError) {
+        switch error.code {
+        case .ambiguous, .badAddress: self.init(.invalidArgument, error.message)
+        default: self.init(.unavailable, error.message)
+        }
+    }
+
+    package init(_ error: AirPlayError) {
+        let code: Code =
+            switch error.code {
+            case .pairingRequired, .notAuthentic, .timingUnavailable: .notPermitted
+            case .refused where error.status == 403: .notPermitted
+            case .unreachable, .timedOut, .lost, .busy: .unavailable
+            default: .failed
+            }
+        self.init(code, error.message)
+    }
+
+    package init(_ failure: PairingFailure) {
+        let code: Code =
+            switch failure.code {
+            case .malformed: .failed
+            case .refused where failure.status == 453 || failure.status == 503: .unavailable
+            default: .notPermitted
+            }
+        self.init(code, failure.message)
+    }
+}

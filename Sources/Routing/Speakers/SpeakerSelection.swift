@@ -1,0 +1,132 @@
+package import AirPlay
+package import MediaCore
+
+/// Finds what a person named: on the network by name or id, at an address, or this computer's own card.
+package struct SpeakerSelection {
+    /// A place that sound goes to.
+    package enum Place: Sendable {
+        case card
+        case speaker(ChosenSpeaker)
+    }
+
+    /// How long a speaker that was named is waited for: one that is being switched on, or a network that is slow.
+    package static let patience: Duration = .seconds(8)
+
+    package var knowledge: SpeakerKnowledge
+    package var clock: any HostClock = MonotonicClock()
+    /// Begins to look; called only when something is named that must be looked for.
+    var browse: () throws(DiscoveryError) -> any SpeakerSource
+    /// Asks who is at an address.
+    var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
+    var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
+    /// Told what is waited for, when that takes a while.
+    package var notice: (String) -> Void = { _ in }
+
+    /// The real network.
+    package static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
+        SpeakerSelection(
+            knowledge: knowledge,
+            browse: { () throws(DiscoveryError) in
+                let browser = try SpeakerBrowser()
+                interruption.onRaise { [weak browser] in browser?.interrupt() }
+                return browser
+            },
+            inquire: { (address, deadline) throws(AirPlayError) in
+                try SpeakerInquiry.ask(address, as: knowledge.sender, until: deadline) {
+                    interruption.pause(until: $0)
+                }
+            })
+    }
+
+    /// The places in the order they were named, each once; both halves of a stereo pair in the place of the pair.
+    ///
+    /// - Throws: 2 for a name that several have, 69 for what is not there or cannot be played to, 77 for what wants a
+    ///   PIN, a password or a right first.
+    package func places(_ choices: [SpeakerChoice]) throws(TalkieError) -> [Place] {
+        let deadline = clock.now.advanced(by: Self.patience)
+        let found: [[DiscoveredSpeaker]]
+        var queries: [SpeakerQuery] = []
+        do {
+            for choice in choices { queries.append(try choice.query) }
+            found = try speakers(queries, until: deadline)
+        } catch {
+            throw TalkieError(error)
+        }
+        var places: [Place] = []
+        var hasCard = false
+        var seen: Set<DiscoveredSpeaker.Key> = []
+        for (query, speakers) in zip(queries, found) {
+            if query == .local, !hasCard {
+                hasCard = true
+                places.append(.card)
+            }
+            for speaker in speakers where seen.insert(speaker.key).inserted {
+                places.append(
+                    .speaker(
+                        try ChosenSpeaker(
+                            speaker, query: query.description, knowledge: knowledge, clockPorts: clockPorts)))
+            }
+        }
+        return places
+    }
+
+    /// The receivers behind one name: one, or the halves of a stereo pair.
+    ///
+    /// - Throws: 2 for a name that several have, 69 for what is not there.
+    package func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
+        do {
+            return try speakers([query], until: clock.now.advanced(by: Self.patience))[0]
+        } catch {
+            throw TalkieError(error)
+        }
+    }
+
+    /// The receivers behind each query, none for the local card.
+    private func speakers(
+        _ queries: [SpeakerQuery], until deadline: HostInstant
+    ) throws(DiscoveryError) -> [[DiscoveredSpeaker]] {
+        let announced = queries.filter { $0.isLookedFor }
+        var entries: [SpeakerEntry] = []
+        if !announced.isEmpty {
+            entries = try SpeakerSearch(browse(), clock: clock).find(announced, until: deadline) { missing in
+                notice("waiting for " + missing.map { "'\($0)'" }.joined(separator: " and "))
+            }
+        }
+        var found: [[DiscoveredSpeaker]] = []
+        for query in queries {
+            switch query {
+            case .local: found.append([])
+            case .address(let address):
+                notice("asking \(address)")
+                do throws(AirPlayError) {
+                    found.append([try inquire(address, deadline)])
+                } catch {
+                    throw DiscoveryError(.notFound, error.message)
+                }
+            case .id, .name: found.append(entries.removeFirst().members)
+            }
+        }
+        return found
+    }
+}
+
+extension SpeakerQuery {
+    /// Whether it takes a browser to find it.
+    var isLookedFor: Bool {
+        switch self {
+        case .local, .address: false
+        case .id, .name: true
+        }
+    }
+}
+
+extension SpeakerChoice {
+    package var query: SpeakerQuery {
+        get throws(DiscoveryError) {
+            switch self {
+            case .local: .local
+            case .named(let text): try SpeakerQuery(text)
+            }
+        }
+    }
+}

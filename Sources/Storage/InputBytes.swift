@@ -1,0 +1,41 @@
+internal import Glibc
+package import MediaCore
+
+/// A whole file in memory, if it is not larger than it may be.
+package enum InputBytes {
+    /// - Parameters:
+    ///   - most: larger files are refused unread.
+    ///   - what: what the file should be, for the sentence.
+    /// - Throws: status 66 or 77 with a sentence.
+    package static func read(_ path: String, most: Int, what: String) throws(TalkieError) -> [UInt8] {
+        if let objection = InputCheck.objection(to: path, what: .file) { throw objection }
+        func refused(_ why: String) -> TalkieError {
+            TalkieError(.cannotOpen, "\(what) '\(path)' \(why)")
+        }
+        // A pipe that nobody writes to would hold the program for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw refused("cannot be opened (\(String(cString: strerror(errno))))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw refused("is no ordinary file; name one")
+        }
+        guard status.st_size <= most else {
+            throw refused(
+                "is too large (\(status.st_size >> 20) MiB, \(most >> 20) at most); it is not what it should be")
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var count = 0
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes {
+                Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count)
+            }
+            if got < 0 && errno == EINTR { continue }
+            guard got >= 0 else { throw refused("cannot be read (\(String(cString: strerror(errno))))") }
+            if got == 0 { break }
+            count += got
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

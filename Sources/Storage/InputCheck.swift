@@ -1,0 +1,63 @@
+internal import Glibc
+package import MediaCore
+
+/// Looks at what a person named as input before anything is opened, so that the commonest mistakes get a plain answer.
+package enum InputCheck {
+    /// What the file should be, for the sentence.
+    package enum Kind: String, Sendable { case film, timeline, file }
+
+    /// Whether the word is an address that a protocol handler opens, rather than a path.
+    package static func isAddress(_ word: String) -> Bool {
+        guard let separator = word.firstRange(of: "://") else { return false }
+        let scheme = word[..<separator.lowerBound]
+        // RFC 3986, 3.1: a letter, then letters, digits, "+", "-" and ".".
+        guard let first = scheme.utf8.first, isLetter(first) else { return false }
+        return scheme.utf8.allSatisfy {
+            isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".")
+        }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    /// What keeps a path from being a film or a playlist; nil when nothing speaks against trying. Addresses and
+    /// standard input (`-`) are not looked at. Touches the file system only through stat(2) and access(2).
+    package static func objection(to word: String, what kind: Kind = .film) -> TalkieError? {
+        if word == "-" || isAddress(word) { return nil }
+        if word.isEmpty || word.utf8.contains(0) {
+            return failure("an empty name is no file; name the \(kind) to open")
+        }
+        var status = stat()
+        guard stat(word, &status) == 0 else {
+            switch errno {
+            case ENOENT: return failure("there is no file '\(word)'; check the name and the folder")
+            case ENOTDIR: return failure("'\(word)' leads through something that is no folder; check the path")
+            case ELOOP: return failure("'\(word)' is a link that leads in a circle; name the \(kind) itself")
+            case EACCES:
+                return forbidden("a folder on the way to '\(word)' may not be entered; check its permissions")
+            default:
+                return failure("'\(word)' cannot be looked at (\(String(cString: strerror(errno)))); check the path")
+            }
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: return failure("'\(word)' is a folder; name the \(kind) inside it")
+        case S_IFSOCK: return failure("'\(word)' is a socket; name a \(kind) file")
+        case S_IFREG where status.st_size == 0: return failure("'\(word)' is empty; copy or download it again")
+        default: break
+        }
+        guard access(word, R_OK) == 0 else {
+            return forbidden("'\(word)' may not be read; change its permissions or ask its owner")
+        }
+        return nil
+    }
+
+    private static func forbidden(_ message: String) -> TalkieError {
+        TalkieError(.notPermitted, message)
+    }
+
+    private static func failure(_ message: String) -> TalkieError {
+        TalkieError(.cannotOpen, message)
+    }
+}

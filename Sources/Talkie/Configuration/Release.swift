@@ -1,4 +1,0 @@
-/// Which Talkie this is.
-public enum Release {
-    public static let version = "0.1.0"
-}

@@ -1,9 +1,0 @@
-extension TimelineReport {
-    /// Writes the report's picture as an SVG file.
-    ///
-    /// - Throws: status 1 when the file cannot be written; what was there before may be gone then.
-    public func plot(to path: String) throws(PlayerFailure) {
-        var plot = ReportPlot(self)
-        try OutputFile.write(plot.svg(), to: path, what: "the plot")
-    }
-}

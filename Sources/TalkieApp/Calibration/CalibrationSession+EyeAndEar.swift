@@ -1,0 +1,158 @@
+internal import Calibration
+internal import LocalOutput
+internal import MediaCore
+internal import Profiles
+
+/// Without any hardware: flash and sound drift along each other until a person presses a key at the best match, from both
+/// sides in turn.
+extension CalibrationSession {
+    /// Keys that say "now".
+    private static let presses: Set<String> = ["SPACE", "ENTER", "KP_ENTER"]
+
+    /// Runs the passages and takes the person's word.
+    ///
+    /// - Returns: nil when it was interrupted.
+    func performByEye() throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer)? {
+        let terminal = terminal
+        let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
+        guard outputs.speakers.count == 1 else {
+            throw TalkieError(
+                .invalidArgument, "an eye and an ear judge one speaker at a time; name one")
+        }
+        let press = PressedKey()
+        let interruption = interruption
+        let terminalKeys = TerminalKeys { key in
+            if Self.presses.contains(key) { press.note() }
+            if key == "q" || key == "ESC" { interruption.raise(status: ExitStatus.interrupted) }
+        }
+        _ = terminalKeys.start()
+        defer { terminalKeys.stop() }
+        let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
+        let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.note() } }) {
+            (screen) throws(TalkieError) -> Passages? in
+            guard let screen, Self.warn(screen, terminal, press, interruption) else { return nil }
+            var passages = Passages()
+            while let trial = passages.next {
+                let run = StimulusRun(trial.plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
+                press.clear()
+                var guide = EyeAndEarGuide(passage: passages.number + 1, of: Passages.count)
+                var start: HostInstant?
+                var answer: Double?
+                func tell() {
+                    screen.show(ScreenMessage(guide.text, for: Self.untilReplaced))
+                    terminal.show(status: guide.line)
+                }
+                tell()
+                let played = try run.play(
+                    until: {
+                        guard let moment = press.moment else { return false }
+                        press.clear()
+                        answer = guide.hear(
+                            pressAt: start.map { MediaTime(nanoseconds: moment.nanoseconds - $0.nanoseconds) },
+                            in: trial)
+                        if answer == nil { tell() }
+                        return answer != nil
+                    },
+                    { if case .events(_, let begun) = $0 { start = begun } })
+                guard played != nil else { return nil }
+                try outputs.check(stillHeardAt: run.sinks)
+                guard let answer else {
+                    throw TalkieError(
+                        .failed,
+                        "no key was pressed while flash and sound passed each other; press SPACE where they are one; nothing was stored"
+                    )
+                }
+                passages.note(answer)
+                passages.shares = run.shares
+                passages.display = Self.display(screen)
+            }
+            return passages
+        }
+        outputs.remember()
+        guard let passages = try outcome.get() else { return nil }
+        return try judged(passages, outputs.speakers)
+    }
+
+    /// A message that another one takes the place of.
+    private static let untilReplaced = Duration.seconds(3600)
+
+    /// Says what is coming and waits for a press; false when the person had enough.
+    private static func warn(
+        _ screen: ScreenControl, _ terminal: Terminal, _ press: PressedKey, _ interruption: Interruption
+    ) -> Bool {
+        press.clear()
+        screen.open(for: PixelSize(width: 1280, height: 720))
+        screen.show(ScreenMessage(EyeAndEarGuide.warning, for: untilReplaced))
+        terminal.say("talkie: " + PrintableText.sentence(EyeAndEarGuide.quietWarning))
+        while press.moment == nil {
+            guard interruption.status == nil else { return false }
+            _ = interruption.pause(until: .now.advanced(by: .milliseconds(50)))
+        }
+        return true
+    }
+
+    private func judged(
+        _ passages: Passages, _ speakers: [CalibratedOutput]
+    ) throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer) {
+        guard let judgement = EyeAndEarJudgement(late: passages.late, early: passages.early),
+            judgement.sigma <= EyeAndEarJudgement.largestSigma
+        else {
+            throw TalkieError(
+                .failed,
+                "the presses do not agree with each other; try again, or use a microphone; nothing was stored")
+        }
+        let readings = (passages.late + passages.early).enumerated().map { index, delay in
+            SpeakerAnswer.Reading(event: index, time: Double(index), offset: 0 - delay)
+        }
+        let answer = SpeakerAnswer(
+            speaker: speakers[0], offset: judgement.offset, sigma: judgement.sigma,
+            interval: (judgement.offset - judgement.halfWidth)...(judgement.offset + judgement.halfWidth),
+            readings: readings, soundRest: judgement.offset, screenRest: 0, screenShare: .inside, knowsPicture: true)
+        let record = CalibrationRecord(
+            run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers, display: passages.display,
+            events: [], shares: passages.shares)
+        let remark =
+            "judged by eye and ear: what people take for simultaneous differs by some 20 ms from person to person"
+        return (
+            record,
+            CalibrationAnswer(way: .eyeAndEar, display: passages.display, speakers: [answer], remarks: [remark])
+        )
+    }
+
+    /// How far the passages are.
+    private struct Passages: Sendable {
+        static let count = 2 + EyeAndEarTrial.fineTrials
+        var coarse: [Double] = []
+        var late: [Double] = []
+        var early: [Double] = []
+        var shares: [[LatencyLedger.Share]] = []
+        var display: CalibrationRecord.Display?
+
+        var number: Int { coarse.count + late.count + early.count }
+        private var isFromLate: Bool { number % 2 == 0 }
+
+        var next: EyeAndEarTrial? {
+            guard number < Self.count else { return nil }
+            guard coarse.count == 2 else { return .coarse(fromLate: isFromLate) }
+            return .fine(around: (coarse[0] + coarse[1]) / 2, fromLate: isFromLate)
+        }
+
+        mutating func note(_ delay: Double) {
+            if coarse.count < 2 {
+                coarse.append(delay)
+            } else if isFromLate {
+                late.append(delay)
+            } else {
+                early.append(delay)
+            }
+        }
+    }
+
+    /// The moment of the last press. Any thread.
+    private final class PressedKey: Sendable {
+        private let state = Lock<HostInstant?>(nil)
+        var moment: HostInstant? { state.withLock { $0 } }
+        func note() { state.withLock { $0 = $0 ?? .now } }
+        func clear() { state.withLock { $0 = nil } }
+    }
+}

@@ -1,0 +1,251 @@
+internal import Calibration
+internal import Glibc
+internal import LocalOutput
+internal import MediaCodecs
+package import MediaCore
+internal import Profiles
+internal import Routing
+internal import Storage
+internal import SyncRendering
+
+/// Everything between the words of `talkie calibrate` and its exit status. Runs on the main thread, which SDL wants.
+package struct CalibrationSession {
+    let arguments: CalibrateArguments
+    let store: ProfileStore
+    let terminal: Terminal
+    let interruption = Interruption()
+
+    package init(_ arguments: CalibrateArguments) { self.init(arguments, store: ProfileStore(), terminal: Terminal()) }
+
+    init(_ arguments: CalibrateArguments, store: ProfileStore, terminal: Terminal) {
+        self.arguments = arguments
+        self.store = store
+        self.terminal = terminal
+    }
+
+    /// - Parameter write: takes the answer for standard output.
+    /// - Returns: the exit status.
+    /// - Throws: why there is no answer; nothing has been stored then.
+    package func run(write: (String) -> Void) throws(TalkieError) -> Int32 {
+        // Before any other thread: all inherit the blocked signals.
+        let interruption = interruption
+        let signals = SignalWatch { if case .end(let status) = $0 { interruption.raise(status: status) } }
+        defer { signals.stop() }
+        do {
+            defer { terminal.show(status: nil) }
+            switch arguments.way {
+            case .analyse(let recording, let events):
+                try conclude(analyse(recording, events), write)
+            case .emit(let path):
+                guard let record = try perform(microphone: nil) else { return interruption.status ?? ExitStatus.failed }
+                try OutputFile.write(record.json.formatted, to: path, what: "the events file")
+            case .microphone(let device):
+                let microphone = try open(device)
+                guard let record = try perform(microphone: microphone) else {
+                    return interruption.status ?? ExitStatus.failed
+                }
+                try conclude((record, hear(microphone, record)), write)
+            case .eyeAndEar:
+                guard let outcome = try performByEye() else { return interruption.status ?? ExitStatus.failed }
+                try conclude(outcome, write)
+            }
+        } catch {
+            // A lost window interrupts the run too, and has something to say.
+            if let status = interruption.status, status != ExitStatus.unavailable { return status }
+            throw error
+        }
+        return ExitStatus.done
+    }
+
+    // MARK: The answer
+
+    private func conclude(
+        _ outcome: (record: CalibrationRecord, answer: CalibrationAnswer), _ write: (String) -> Void
+    ) throws(TalkieError) {
+        let (record, answer) = outcome
+        let now = Int64(time(nil))
+        let profiles = answer.speakers.enumerated().map { index, speaker in
+            LatencyProfile(
+                speaker, in: answer, run: record.run,
+                shares: record.shares.indices.contains(index) ? record.shares[index] : [], at: now)
+        }
+        try store.keep(profiles)
+        terminal.show(status: nil)
+        write(arguments.isJSON ? answer.json(isStored: true).formatted : answer.text(isStored: true))
+        if let path = arguments.plotPath {
+            try OutputFile.write(CalibrationPlot(answer: answer).svg, to: path, what: "the plot")
+        }
+    }
+
+    private func analyse(
+        _ path: String, _ eventsPath: String
+    ) throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer) {
+        let eventBytes = try InputBytes.read(
+            eventsPath, most: CalibrationRecord.largestFile, what: "the events file")
+        let record: CalibrationRecord
+        do { record = try CalibrationRecord(reading: eventBytes) } catch {
+            throw Self.unreadable("the events file '\(eventsPath)'", error)
+        }
+        try checkNames(record, eventsPath)
+        guard !record.speakers.contains(where: \.isOfUnknownSink) else {
+            throw TalkieError(
+                .cannotOpen,
+                "the events file '\(eventsPath)' is from an older Talkie and does not say where the card was heard; "
+                    + "make it and the recording anew with --emit; nothing was stored")
+        }
+        return (record, try analysis(of: record, Self.recording(path)).answer())
+    }
+
+    /// A recording and the times beside it.
+    static func recording(_ path: String) throws(TalkieError) -> Recording {
+        let bytes = try InputBytes.read(path, most: WaveFile.largestFile, what: "the recording")
+        var recording: Recording
+        do { recording = try WaveFile.read(bytes) } catch { throw unreadable("the recording '\(path)'", error) }
+        let sidecar = try InputBytes.read(
+            path + ".json", most: RecordingSidecar.largestFile, what: "the recording's times")
+        guard let content = RecordingSidecar.read(sidecar) else {
+            throw TalkieError(
+                .cannotOpen,
+                "'\(path).json' does not say when the recording was made: it needs anchors with frame and monotonic_ns; nothing was stored"
+            )
+        }
+        if let stated = content.sampleRate, stated != recording.sampleRate {
+            throw TalkieError(
+                .cannotOpen,
+                "the recording says \(recording.sampleRate) samples a second and its times say \(stated); "
+                    + "label it right, or record anew; nothing was stored")
+        }
+        recording.anchors = content.anchors
+        return recording
+    }
+
+    private func analysis(of record: CalibrationRecord, _ recording: Recording) -> CalibrationAnalysis {
+        CalibrationAnalysis(recording: recording, record: record, expectsLight: arguments.expectsLight)
+    }
+
+    private static func unreadable(_ what: String, _ failure: FileFailure) -> TalkieError {
+        guard case .unreadable(let why) = failure else { return TalkieError(.cannotOpen, what) }
+        return TalkieError(.cannotOpen, "\(what) \(why); nothing was stored")
+    }
+
+    /// The events must be those of the speakers that were named.
+    private func checkNames(_ record: CalibrationRecord, _ path: String) throws(TalkieError) {
+        for choice in arguments.speakers {
+            let wanted =
+                switch choice {
+                case .local: "local"
+                case .named(let text): text
+                }
+            let isThere = record.speakers.contains { $0.isMeant(by: wanted) }
+            guard isThere else {
+                let names = record.speakers.map { "'\($0.name)'" }.joined(separator: " and ")
+                throw TalkieError(
+                    .invalidArgument,
+                    "'\(path)' tells of \(names), not of '\(wanted)'; name the speaker that it was made with")
+            }
+        }
+    }
+
+    // MARK: The run
+
+    func open(_ device: String) throws(TalkieError) -> Microphone {
+        do {
+            return try Microphone(device: device, longest: StimulusPlan.longestRun * 2 + .seconds(60))
+        } catch {
+            throw TalkieError(
+                error.code == .notPermitted ? .notPermitted : .unavailable,
+                error.message)
+        }
+    }
+
+    /// Plays a run; nil when it was interrupted.
+    private func perform(microphone: Microphone?) throws(TalkieError) -> CalibrationRecord? {
+        let terminal = terminal
+        let outputs = try CalibrationOutputs(arguments, interruption: interruption) { terminal.show(status: "\($0) …") }
+        for warning in outputs.warnings { terminal.say("talkie: \(PrintableText.sentence(warning))") }
+        let plan = StimulusPlan(speakers: outputs.speakers.count, perSpeaker: arguments.events)
+        if let microphone {
+            do { try microphone.start() } catch {
+                throw TalkieError(.unavailable, error.message)
+            }
+        }
+        // Differences between rooms need no picture.
+        let needsScreen = outputs.speakers.count == 1 || arguments.screen != nil || Self.hasDisplay
+        let stage = CalibrationStage(arguments, showsPicture: needsScreen, interruption: interruption)
+        let interruption = interruption
+        let outcome = stage.perform { (screen) throws(TalkieError) -> CalibrationRecord? in
+            var isSecondTry = false
+            while true {
+                let run = StimulusRun(plan, outputs: outputs.outputs, screen: screen, interruption: interruption)
+                let live = microphone.map { LiveFindings($0, plan) }
+                do throws(TalkieError) {
+                    let played = try run.play { progress in
+                        switch progress {
+                        case .opening:
+                            terminal.show(status: "opening \(outputs.speakers.map(\.name).joined(separator: ", ")) …")
+                        case .events(let count, let start):
+                            live?.look(start: start, now: .now)
+                            terminal.show(status: "event \(count) of \(plan.events.count)  \(live?.line ?? "")")
+                        }
+                    }
+                    guard let played else { return nil }
+                    try outputs.check(stillHeardAt: run.sinks)
+                    return Self.record(plan, played, outputs.speakers, run.shares, screen)
+                } catch {
+                    // A receiver that has just been switched on may end its first session.
+                    guard run.wasLost, !isSecondTry, interruption.status == nil else { throw error }
+                    isSecondTry = true
+                }
+            }
+        }
+        outputs.remember()
+        return try outcome.get()
+    }
+
+    private static var hasDisplay: Bool { getenv("DISPLAY") != nil || getenv("WAYLAND_DISPLAY") != nil }
+
+    /// What was played, as it is written down.
+    static func record(
+        _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [CalibratedOutput],
+        _ shares: [[LatencyLedger.Share]], _ screen: ScreenControl?
+    ) -> CalibrationRecord {
+        CalibrationRecord(
+            run: String(UInt64.random(in: .min ... .max), radix: 16), speakers: speakers,
+            display: screen.map { display($0) },
+            events: plan.events.map { event in
+                CalibrationRecord.Event(
+                    speaker: event.speaker, code: event.code, isLong: event.isLong,
+                    due: played.start.advanced(by: event.time.duration), flashed: played.flips[event.time])
+            }, shares: shares)
+    }
+
+    static func display(_ screen: ScreenControl) -> CalibrationRecord.Display {
+        let status = screen.status
+        return CalibrationRecord.Display(
+            name: status.display, mode: LatencyProfile.Key.mode(status),
+            statedDelay: DisplayIdentification.statedLatency(of: status.display))
+    }
+
+    /// What the microphone heard of a run.
+    private func hear(
+        _ microphone: Microphone, _ record: CalibrationRecord
+    ) throws(TalkieError) -> CalibrationAnswer {
+        terminal.show(status: "listening to what was recorded …")
+        let failure = microphone.failure
+        let sound = microphone.stop()
+        let recording = Recording(
+            sampleRate: sound.sampleRate, channels: sound.channels,
+            anchors: sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) })
+        if let path = arguments.recordingPath {
+            try OutputFile.write(WaveFile.bytes(recording), to: path, what: "the recording")
+            try OutputFile.write(RecordingSidecar.text(recording), to: path + ".json", what: "the recording's times")
+        }
+        if let failure {
+            throw TalkieError(
+                .unavailable, "\(failure.message); nothing was stored")
+        }
+        var analysis = analysis(of: record, recording)
+        analysis.isHeardAtSource = false
+        return try analysis.answer()
+    }
+}

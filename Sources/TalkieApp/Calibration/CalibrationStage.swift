@@ -1,0 +1,96 @@
+internal import LocalOutput
+internal import MediaCodecs
+internal import MediaCore
+internal import Profiles
+internal import SyncRendering
+
+/// Gives a run its screen: the main thread serves the window while the run works on a thread of its own.
+struct CalibrationStage {
+    private let arguments: CalibrateArguments
+    private let showsPicture: Bool
+    private let interruption: Interruption
+
+    init(_ arguments: CalibrateArguments, showsPicture: Bool, interruption: Interruption) {
+        self.arguments = arguments
+        self.showsPicture = showsPicture
+        self.interruption = interruption
+    }
+
+    /// Does the work; on the main thread. Returns when it is done and the window has closed.
+    ///
+    /// - Parameters:
+    ///   - keys: told what a person presses, on a thread of its own.
+    ///   - work: gets the screen, or nil without a picture; on a thread of its own.
+    func perform<Value: Sendable>(
+        keys: @escaping @Sendable (String) -> Void = { _ in },
+        _ work: @escaping (ScreenControl?) throws(TalkieError) -> Value?
+    ) -> Result<Value?, TalkieError> {
+        guard showsPicture else { return Self.result(work, nil) }
+        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
+        let screen = loop.control
+        screen.setTitle("Talkie – calibration")
+        let interruption = interruption
+        let lost = Lock<TalkieError?>(nil)
+        Task.detached {
+            for await input in screen.inputs {
+                switch input {
+                case .key("q", _), .key("ESC", _), .close: interruption.raise(status: ExitStatus.interrupted)
+                case .key(let key, _): keys(key)
+                case .lost(let error):
+                    lost.withLock {
+                        $0 = TalkieError(.unavailable, error.message)
+                    }
+                    interruption.raise(status: ExitStatus.unavailable)
+                default: break
+                }
+            }
+        }
+        let errand = Errand(work)
+        let thread = WorkerThread.start(name: "calibration") {
+            errand.run(screen)
+            screen.stop()
+        }
+        loop.run()
+        thread.join()
+        if let failure = lost.withLock({ $0 }) { return .failure(failure) }
+        return errand.result
+    }
+
+    private var options: ScreenOptions {
+        var options = ScreenOptions()
+        options.title = "Talkie – calibration"
+        options.isFullScreen = !arguments.isWindow
+        switch arguments.screen {
+        case .number(let index)?: options.display = .index(index)
+        case .named(let name)?: options.display = .name(name)
+        case nil: break
+        }
+        return options
+    }
+
+    private static func result<Value>(
+        _ work: (ScreenControl?) throws(TalkieError) -> Value?, _ screen: ScreenControl?
+    ) -> Result<Value?, TalkieError> {
+        do throws(TalkieError) { return .success(try work(screen)) } catch { return .failure(error) }
+    }
+
+    /// The work on its way to its thread and back.
+    ///
+    /// `@unchecked Sendable`: made by the main thread, run by the one worker, read by the main thread after that was
+    /// joined.
+    private final class Errand<Value: Sendable>: @unchecked Sendable {
+        private let work: (ScreenControl?) throws(TalkieError) -> Value?
+        private(set) var result: Result<Value?, TalkieError> = .success(nil)
+
+        init(_ work: @escaping (ScreenControl?) throws(TalkieError) -> Value?) { self.work = work }
+
+        func run(_ screen: ScreenControl) { result = CalibrationStage.result(work, screen) }
+    }
+}
+
+extension LatencyProfile.Key {
+    /// How pictures reach this screen, as profiles count it.
+    static func mode(_ status: ScreenControl.Status) -> String {
+        mode(refresh: status.displayRate, isFullScreen: status.isFullScreen)
+    }
+}

@@ -1,0 +1,85 @@
+internal import AirPlay
+internal import LocalOutput
+package import MediaCore
+package import Profiles
+package import Routing
+internal import SyncRendering
+
+/// `talkie latency`: the ledger of a speaker, from what is kept and what it says about itself.
+package struct LatencyInquiry {
+    private let store: ProfileStore
+
+    package init() { self.init(store: ProfileStore()) }
+    init(store: ProfileStore) { self.store = store }
+
+    /// Finds the speaker, or where it is switched off what is kept under its name.
+    ///
+    /// - Parameter audioDevice: ALSA's name of the card that `local` stands for.
+    /// - Throws: 2 for a name that several have, 69 for a speaker that is not there and was never calibrated.
+    package func ledgers(_ choice: SpeakerChoice, audioDevice: String? = nil) throws(TalkieError) -> [LatencyLedger] {
+        let profiles = store.all().profiles
+        let members: [CalibratedOutput]
+        do {
+            members = try Self.members(choice, audioDevice)
+        } catch {
+            let kept = Self.kept(choice, profiles)
+            guard error.code == .unavailable, !kept.isEmpty else { throw error }
+            members = kept
+        }
+        return members.map { Self.ledger(of: $0, profiles) }
+    }
+
+    static func ledger(of speaker: CalibratedOutput, _ profiles: [LatencyProfile]) -> LatencyLedger {
+        let choice = ProfileChoice(
+            for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: nil, mode: nil,
+            among: profiles)
+        let profile = choice.uses[0].profile
+        let isCard = speaker.route == CalibratedOutput.cardRoute
+        let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
+        return LatencyLedger(
+            speaker: speaker.name, route: speaker.route,
+            stated: stated ?? LatencyLedger.stated(OutputLatency(startLead: .zero), isCard: isCard), profile: profile,
+            isPlaceKnown: !speaker.key.isEmpty)
+    }
+
+    private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
+        -> [CalibratedOutput]
+    {
+        let places = try SpeakerSelection.live(SpeakerKnowledge(), interruption: Interruption()).places([choice])
+        return places.map { place in
+            switch place {
+            case .card: card(audioDevice ?? RouteOutputs.defaultCard)
+            case .speaker(let chosen): chosen.calibrated
+            }
+        }
+    }
+
+    /// Where the card is heard at present.
+    private static func card(_ device: String) -> CalibratedOutput {
+        let sink: SinkKnowledge
+        do throws(OutputError) { sink = try SoundCardProbe.sink(of: device) } catch { sink = .unknown(error.message) }
+        return CalibratedOutput.card(sink, device: device)
+    }
+
+    /// Speakers that profiles are kept of under this name or id.
+    private static func kept(
+        _ choice: SpeakerChoice, _ profiles: [LatencyProfile]
+    ) -> [CalibratedOutput] {
+        guard case .named(let text) = choice else { return [] }
+        var found: [CalibratedOutput] = []
+        for profile in profiles where profile.isOf(text) {
+            let speaker = CalibratedOutput(
+                key: profile.key.speaker, name: profile.speakerName, query: text, route: profile.key.route)
+            if !found.contains(speaker) { found.append(speaker) }
+        }
+        return found
+    }
+}
+
+extension LatencyProfile {
+    /// Whether a person means it by a name, an id or a key.
+    func isOf(_ text: String) -> Bool {
+        speakerName.lowercased() == text.lowercased() || key.speaker.lowercased() == text.lowercased()
+            || SpeakerID(text)?.digits == key.speaker || (text == "local" && key.route == CalibratedOutput.cardRoute)
+    }
+}

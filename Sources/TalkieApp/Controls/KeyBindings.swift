@@ -1,0 +1,43 @@
+internal import MediaCore
+
+/// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do, but for `s`, which
+/// says where the sound goes. The window and the terminal share them.
+package enum KeyBindings {
+    /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
+    /// - Returns: nil for a key that does nothing.
+    package static func action(for key: String) -> PlayerAction? { table[key] }
+
+    /// Every binding, for help.
+    package static var all: [(key: String, action: PlayerAction)] {
+        table.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private static func seconds(_ count: Int64, exact: Bool = false) -> PlayerAction {
+        .seek(by: MediaTime(value: count, timescale: 1), exact: exact)
+    }
+
+    private static let table: [String: PlayerAction] = [
+        "SPACE": .togglePause, "p": .togglePause, "MBTN_RIGHT": .togglePause, "PLAY": .togglePause,
+        "PAUSE": .togglePause, "PLAYPAUSE": .togglePause, "PLAYONLY": .setPaused(false), "PAUSEONLY": .setPaused(true),
+        "RIGHT": seconds(5), "LEFT": seconds(-5), "UP": seconds(60), "DOWN": seconds(-60),
+        "Shift+RIGHT": seconds(1, exact: true), "Shift+LEFT": seconds(-1, exact: true),
+        "Shift+UP": seconds(5, exact: true), "Shift+DOWN": seconds(-5, exact: true),
+        "Shift+PGUP": seconds(600), "Shift+PGDWN": seconds(-600), "FORWARD": seconds(60), "REWIND": seconds(-60),
+        "WHEEL_UP": seconds(10), "WHEEL_DOWN": seconds(-10),
+        ".": .stepForward, ",": .stepBackward,
+        "[": .multiplySpeed(1 / 1.1), "]": .multiplySpeed(1.1), "{": .multiplySpeed(0.5), "}": .multiplySpeed(2),
+        "BS": .resetSpeed,
+        "9": .addVolume(-2), "/": .addVolume(-2), "VOLUME_DOWN": .addVolume(-2), "WHEEL_LEFT": .addVolume(-2),
+        "0": .addVolume(2), "*": .addVolume(2), "VOLUME_UP": .addVolume(2), "WHEEL_RIGHT": .addVolume(2),
+        "m": .toggleMute, "MUTE": .toggleMute,
+        "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
+        "SHARP": .cycleAudioTrack,
+        "f": .toggleFullScreen, "MBTN_LEFT_DBL": .toggleFullScreen, "ESC": .leaveFullScreen,
+        "s": .chooseRoute, "S": .screenshot, "Ctrl+s": .screenshot,
+        ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
+        "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
+        "L": .toggleLoop,
+        "o": .showProgress, "P": .showProgress,
+        "q": .quit, "Q": .quit, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit, "Ctrl+c": .quit,
+    ]
+}

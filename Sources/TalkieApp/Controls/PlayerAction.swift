@@ -1,0 +1,37 @@
+package import MediaCore
+
+/// What a person can ask of a film that plays, whatever they asked it with.
+package enum PlayerAction: Sendable, Hashable {
+    case togglePause
+    case setPaused(Bool)
+    /// By film time, from where the film is; exact to the picture, otherwise to a sync picture near there.
+    case seek(by: MediaTime, exact: Bool)
+    case stepForward
+    case stepBackward
+    case multiplySpeed(Double)
+    case resetSpeed
+    /// Steps of the 0…100 scale.
+    case addVolume(Double)
+    case toggleMute
+    /// Positive: sound later than picture.
+    case addAudioDelay(Duration)
+    case cycleAudioTrack
+    /// Opens and closes the list of places that sound can go to.
+    case chooseRoute
+    case toggleFullScreen
+    case leaveFullScreen
+    case screenshot
+    case next
+    case previous
+    case toggleLoop
+    case showProgress
+    case quit
+
+    /// Whether holding a key down repeats it: winding does, switches do not.
+    package var repeats: Bool {
+        switch self {
+        case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay: true
+        default: false
+        }
+    }
+}

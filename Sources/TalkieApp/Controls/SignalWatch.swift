@@ -1,0 +1,73 @@
+internal import CShim
+internal import Glibc
+internal import MediaCore
+internal import Synchronization
+
+/// Takes the signals that ask the program to end or to halt, on a thread of its own, as ordinary news.
+///
+/// The second SIGINT, SIGTERM or SIGHUP ends the program at once, whatever it waits for.
+package final class SignalWatch: Sendable {
+    package enum Request: Sendable, Hashable {
+        /// End, and say so with this status.
+        case end(status: Int32)
+        /// Ctrl+Z: halt when ready.
+        case halt
+    }
+
+    private static let numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGTSTP]
+    private let descriptor: Int32
+    private let watched: [Int32]
+    private let wake = PollableSignal()
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// Begins to watch. Call before other threads are started: they inherit the blocked signals.
+    ///
+    /// - Parameter handler: called on the watch's thread; must return at once.
+    package init(handler: @escaping @Sendable (Request) -> Void) {
+        // nohup(1) and shells without job control have these ignored, and mean it.
+        watched = Self.numbers.filter { number in
+            var action = sigaction()
+            guard number == SIGHUP || number == SIGTSTP, sigaction(number, nil, &action) == 0 else { return true }
+            return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+                != unsafeBitCast(SIG_IGN, to: Int.self)
+        }
+        descriptor = cshim_signal_descriptor(watched, Int32(watched.count))
+        precondition(descriptor >= 0, "the system refuses another descriptor; see ulimit -n")
+        thread.withLock { $0 = WorkerThread.start(name: "signals") { [self] in run(handler) } }
+    }
+
+    /// Ends the thread; signals do again what they did before.
+    package func stop() {
+        stopping.store(true, ordering: .relaxed)
+        wake.raise()
+        let isFirst = thread.withLock { thread -> Bool in
+            defer { thread = nil }
+            thread?.join()
+            return thread != nil
+        }
+        guard isFirst else { return }
+        close(descriptor)
+        cshim_signals_unblock(watched, Int32(watched.count))
+    }
+
+    private func run(_ handler: (Request) -> Void) {
+        var hasAsked = false
+        while !stopping.load(ordering: .relaxed) {
+            guard wake.wait(until: nil, orReadable: descriptor).contains(.readable) else { continue }
+            let number = cshim_signal_read(descriptor)
+            switch number {
+            case 0: break
+            case SIGTSTP: handler(.halt)
+            default:
+                let status = 128 + number
+                if hasAsked {
+                    cshim_terminal_restore()
+                    _exit(status)
+                }
+                hasAsked = true
+                handler(.end(status: status))
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import Glibc
+internal import LocalOutput
+internal import MediaCodecs
+package import MediaCore
+internal import Playback
+internal import Profiles
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+/// Everything between the words of `talkie play` and its exit status. Runs on the main thread, which SDL wants, and
+/// returns when the last film has ended or the user has had enough.
+package enum PlaySession {
+    /// - Returns: the exit status; what failed has been told on the terminal.
+    /// - Throws: what kept the session from beginning, with its exit status; nothing is left open.
+    package static func run(_ arguments: PlayArguments) throws(TalkieError) -> Int32 {
+        // First the input, then the outputs.
+        let list = try PlaylistLoader(arguments.files)
+        let mailbox = SessionMailbox()
+        // Before any other thread: all inherit the blocked signals.
+        let interruption = Interruption()
+        let signals = SignalWatch { request in
+            mailbox.post(.request(request))
+            if case .end(let status) = request { interruption.raise(status: status) }
+        }
+        defer { signals.stop() }
+        let timeline = try timelineFile(arguments, films: list.items)
+        let terminal = Terminal()
+        let route: SoundRoute
+        do {
+            defer { terminal.show(status: nil) }
+            route = try SoundRoute(
+                to: arguments.speakers, device: arguments.options.audioDevice, playsAudio: arguments.options.playsAudio,
+                replacesLostCards: [nil, .local].contains(arguments.lostRoute), interruption: interruption
+            ) {
+                if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+            }
+        } catch {
+            if let status = interruption.status { return status }
+            throw error
+        }
+        let events = EventLog(clock: MonotonicClock())
+        let distributor = EventDistributor(log: events)
+        distributor.start(
+            recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
+            outputNews: { mailbox.post(.output($0, isLost: $1)) },
+            outputMoved: { mailbox.post(.outputMoved($0)) },
+            clockNews: { mailbox.post(.clock($0, isLost: $1)) })
+        let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
+        defer { keys?.stop() }
+
+        let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
+        let calibration = RouteCalibration(route.output, outputs: route.outputs, profiles: profiles)
+        route.outputs.setSinkNews { mailbox.post(.sinkChanged) }
+        let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
+        let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
+        // Which screen there will be is known once the window is open; most people have one.
+        calibration.setScreen(
+            nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
+        calibration.apply()
+        var options = arguments.options
+        options.showsCoverArt = false
+        options.isOutputNamed = !arguments.speakers.isEmpty
+        options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
+        let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
+            mailbox.post(.player($0))
+        }
+        let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
+        if let screen = loop?.control {
+            Task.detached { for await input in screen.inputs { mailbox.post(.screen(input)) } }
+        }
+        let director = SessionDirector(
+            stage: SessionDirector.Stage(
+                player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
+                route: route.output, outputs: route.outputs, routes: route.routes, calibration: calibration),
+            arguments: arguments, items: list.items, mailbox: mailbox)
+        director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings + (notice.map { [$0] } ?? []))
+        director.start()
+        loop?.run()
+        let status = director.join()
+        // The speaker is released before the program ends, whatever the status.
+        let isDown = shutDown(player)
+        route.remember()
+        distributor.stop()
+        terminal.leaveStatus()
+        director.tellRest()
+        guard isDown else {
+            keys?.stop()
+            _exit(status)
+        }
+        return status
+    }
+
+    /// How long a film may hold on to what it reads: a pipe that nobody writes to, a network drive that is gone.
+    private static let shutDownPatience = Duration.seconds(5)
+
+    /// Ends the player; false when it does not come back.
+    private static func shutDown(_ player: Player) -> Bool {
+        let done = Signal()
+        let thread = WorkerThread.start(name: "shutdown") {
+            player.shutDown()
+            done.raise()
+        }
+        guard done.wait(until: .now.advanced(by: shutDownPatience)) else { return false }
+        thread.join()
+        return true
+    }
+
+    /// Creates the flight recorder's file, unless that would destroy a film.
+    private static func timelineFile(
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item]
+    ) throws(TalkieError) -> TimelineFile? {
+        guard let path = arguments.timelinePath else { return nil }
+        var target = stat()
+        if stat(path, &target) == 0, target.st_mode & S_IFMT == S_IFREG {
+            for film in films {
+                var status = stat()
+                guard stat(film.address, &status) == 0, status.st_ino == target.st_ino, status.st_dev == target.st_dev
+                else { continue }
+                throw TalkieError(
+                    .invalidArgument,
+                    "--timeline would write over the film '\(film.address)'; name another file")
+            }
+        }
+        return try TimelineFile(creating: path)
+    }
+
+    /// Nil when the terminal is not ours to read: a film comes from there, or nobody sits at it.
+    private static func terminalKeys(
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item], mailbox: SessionMailbox
+    ) -> TerminalKeys? {
+        guard !films.contains(where: { $0.address == "-" }) else { return nil }
+        let keys = TerminalKeys { mailbox.post(.terminalKey($0)) }
+        return keys.start() ? keys : nil
+    }
+
+    private static func screenLoop(_ arguments: PlayArguments) -> ScreenLoop {
+        var options = ScreenOptions()
+        options.isFullScreen = arguments.isFullScreen
+        if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
+        switch arguments.screen {
+        case .number(let index)?: options.display = .index(index)
+        case .named(let name)?: options.display = .name(name)
+        case nil: break
+        }
+        return ScreenLoop(options: options, converter: SoftwarePictureConverter())
+    }
+}

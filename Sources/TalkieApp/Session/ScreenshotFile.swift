@@ -1,0 +1,42 @@
+internal import Glibc
+internal import MediaCore
+
+/// Names and writes screenshots: `talkie-shot0001.png`, the first number that is free in the current folder.
+enum ScreenshotFile {
+    private static let mostTries = 9999
+
+    /// - Returns: the name.
+    /// - Throws: when the folder does not let us, or the disk is full; nothing is left behind.
+    static func write(_ bytes: [UInt8], folder: String = ".") throws(TalkieError) -> String {
+        for number in 1...mostTries {
+            let digits = String(number)
+            let name = "talkie-shot" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".png"
+            let path = folder == "." ? name : folder + "/" + name
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            if descriptor < 0 && errno == EEXIST { continue }
+            guard descriptor >= 0 else { throw failure(errno) }
+            var offset = 0
+            var code: Int32 = 0
+            while offset < bytes.count && code == 0 {
+                let count = bytes.withUnsafeBytes {
+                    Glibc.write(descriptor, $0.baseAddress! + offset, $0.count - offset)
+                }
+                if count > 0 { offset += count } else if errno != EINTR { code = errno }
+            }
+            if close(descriptor) != 0 && code == 0 { code = errno }
+            guard code == 0 else {
+                unlink(path)
+                throw failure(code)
+            }
+            return name
+        }
+        throw TalkieError(
+            .failed, "this folder is full of screenshots; move some away")
+    }
+
+    private static func failure(_ code: Int32) -> TalkieError {
+        TalkieError(
+            .failed,
+            "\(String(cString: strerror(code))); start talkie in a folder that you may write to")
+    }
+}

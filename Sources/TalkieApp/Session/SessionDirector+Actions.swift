@@ -1,0 +1,90 @@
+internal import LocalOutput
+internal import MediaCodecs
+internal import MediaCore
+internal import Playback
+internal import SyncRendering
+internal import Telemetry
+
+extension SessionDirector {
+    /// Does what a person asked for, and shows on the picture what has changed.
+    func perform(_ action: PlayerAction) {
+        let player = stage.player
+        switch action {
+        case .quit: end(ExitStatus.done)
+        case .togglePause: setPaused(player.state.phase == .playing || player.state.phase == .buffering)
+        case .setPaused(let isPaused): setPaused(isPaused)
+        case .seek(let distance, let exact):
+            showJump()
+            player.seek(by: distance, exact: exact)
+        case .stepForward: player.stepForward()
+        case .stepBackward: player.stepBackward()
+        case .multiplySpeed(let factor):
+            settings.multiplySpeed(by: factor)
+            applySpeed()
+        case .resetSpeed:
+            settings.speed = 1
+            applySpeed()
+        case .addVolume(let steps):
+            settings.addVolume(steps, own: ownVolume)
+            player.setVolume(settings.volume ?? ownVolume)
+            show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
+        case .toggleMute:
+            settings.isMuted.toggle()
+            player.setMuted(settings.isMuted)
+            show(settings.isMuted ? "Muted" : volumeText)
+        case .addAudioDelay(let step):
+            settings.addAudioDelay(step)
+            player.setAudioDelay(settings.audioDelay)
+            stage.distributor.note(.audioDelay(settings.audioDelay))
+            show(StatusText.audioDelay(settings.audioDelay))
+        case .cycleAudioTrack: player.cycleAudioTrack()
+        case .toggleFullScreen: stage.screen?.setFullScreen(nil)
+        case .leaveFullScreen: stage.screen?.setFullScreen(false)
+        case .chooseRoute: toggleRoutePicker()
+        case .screenshot: takeScreenshot()
+        case .next: step(by: 1)
+        case .previous: step(by: -1)
+        case .toggleLoop:
+            settings.toggleLoop()
+            player.setLoop(settings.loop)
+            show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
+        case .showProgress: show(StatusText.position(player.state) + soundLine)
+        }
+    }
+
+    /// Where the first press of a key begins: at what is heard, or a speaker that its owner turned down would shout.
+    private var ownVolume: Double { stage.route?.ownVolume ?? 100 }
+
+    private var volumeText: String { "Volume: \(Decimals.text(settings.volume ?? ownVolume, 0))%" }
+
+    private func setPaused(_ isPaused: Bool) {
+        if isPaused {
+            stage.player.pause()
+            show("Paused\n" + StatusText.position(stage.player.state) + soundLine)
+        } else {
+            stage.player.play()
+            stage.screen?.show(nil)
+        }
+    }
+
+    private func applySpeed() {
+        stage.player.setSpeed(settings.speed)
+        show("Speed: x\(Decimals.text(settings.speed, 2))")
+    }
+
+    private func takeScreenshot() {
+        guard let screen = stage.screen else { return }
+        let mailbox = mailbox
+        Task.detached {
+            guard let picture = await screen.snapshot() else {
+                return mailbox.post(.done("There is no picture to write"))
+            }
+            do {
+                let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
+                mailbox.post(.done("Screenshot: '\(file)'"))
+            } catch {
+                mailbox.post(.remark(.warning, "the screenshot cannot be written: \(error)"))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+// One film after another: what follows, what has begun, what cannot be played.
+extension SessionDirector {
+    func goOn() {
+        // What was tried ahead and failed is not tried again.
+        guard let next = toCome.rest(of: queue).next else { return end(firstFailure ?? ExitStatus.done) }
+        queue = next
+        guard queue.pause > .zero else { return openCurrent() }
+        if !isWaitingForFilms {
+            isWaitingForFilms = true
+            tell("Nothing in the list can be played any more; it goes on as soon as one of the films is back.")
+        }
+        toCome.removeAll()
+        nextAttempt = .now.advanced(by: queue.pause)
+    }
+
+    /// Tries the list once more, when its pause is over.
+    func openIfDue() {
+        if let due = nextAttempt, due <= .now { openCurrent() }
+    }
+
+    /// A film is perceived: failures from here on are news.
+    func noteFilmPlays() {
+        queue.noteBegun()
+        isWaitingForFilms = false
+    }
+
+    /// Tells the player what follows the film that plays.
+    func announceFilms() {
+        toCome.fill(behind: queue)
+        stage.player.setNext(toCome.items)
+    }
+
+    /// A film has taken the place of the one before, without a seam or with one.
+    func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
+        guard let queue = toCome.began(item) else { return }
+        self.queue = queue
+        noteFilmPlays()
+        let name = queue.current.title ?? queue.current.address
+        stage.distributor.note(
+            isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
+        tellOfFilm()
+        announceFilms()
+    }
+
+    /// The film is open and about to collect what it needs.
+    func prepareFilm() {
+        queue.noteOpened()
+        tellOfFilm()
+        announceFilms()
+    }
+
+    /// Tells a person at the terminal what plays where no window does: sound alone, or no display.
+    @discardableResult
+    func tellTitle() -> Bool {
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, queue.hasBegun,
+            stage.screen == nil || !stage.player.state.hasVideo || hasLostScreen
+        else { return false }
+        stage.terminal.say("talkie: " + PrintableText.sentence(playing))
+        return true
+    }
+
+    private var playing: String {
+        let title = "playing '\(queue.current.title ?? stage.player.state.title)'"
+        return queue.count > 1 ? "\(title) (\(queue.number) of \(queue.count))" : title
+    }
+
+    /// Lets people know which film it is, on window and terminal.
+    private func tellOfFilm() {
+        let state = stage.player.state
+        let title = queue.current.title ?? state.title
+        stage.outputs.setTitle(title)
+        if let screen = stage.screen {
+            screen.setTitle(windowTitle(title))
+            // Only a film with a picture needs a screen, and only then is it missed.
+            if state.hasVideo, !isScreenAttached {
+                isScreenAttached = true
+                // The window opens while the first pictures are read.
+                if let format = state.pictureFormat { screen.open(for: format) }
+                screen.attach(
+                    stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
+            }
+        }
+        if !tellTitle(), queue.count > 1 { say(.info, playing) }
+        if state.hasAudio {
+            noteRoutes()
+            recallRoutes()
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import AirPlay
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+// Where the sound goes: the list a person chooses from, and what happens behind their back.
+extension SessionDirector {
+    /// How long the sign in the corner stays that says where the sound goes.
+    private static let signDuration = Duration.seconds(3)
+
+    func toggleRoutePicker() {
+        guard let desk else { return show("This film plays without sound") }
+        if desk.isOpen { return closeRoutePicker() }
+        desk.openPicker()
+        showRoutePicker()
+    }
+
+    func closeRoutePicker() {
+        desk?.closePicker()
+        stage.screen?.show(panel: nil)
+    }
+
+    func showRoutePicker() { stage.screen?.show(panel: desk?.picker?.panel) }
+
+    /// False when the key is none of the picker's.
+    func pressInRoutePicker(_ key: String) -> Bool {
+        guard let desk, desk.isOpen, desk.press(key) else { return false }
+        showRoutePicker()
+        return true
+    }
+
+    func refreshRoutePicker() { if desk?.refresh() == true { showRoutePicker() } }
+
+    func take(_ news: RouteController.News) {
+        let told = desk?.hear(news)
+        offerLikely()
+        refreshRoutePicker()
+        guard let told else { return }
+        noteRoutes()
+        showSilence()
+        let title = queue.current.title ?? stage.player.state.title
+        stage.screen?.setTitle(windowTitle(title))
+        let lines = told.split(separator: "\n")
+        if lines.count == 1 {
+            sign()
+            say(.info, told)
+        } else {
+            tell(told)
+        }
+    }
+
+    // MARK: Other evenings
+
+    /// How long the offer of the likely place stays.
+    private static let offerDuration = Duration.seconds(6)
+
+    /// When nothing was said about where the sound goes, other evenings are asked.
+    func recallRoutes() {
+        let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
+        let folder = RouteHistory.folder(of: queue.current.address)
+        lastHeard = (folder, minutes)
+        guard let desk, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
+            arguments.routeMemory != .never, !hasRecalled
+        else { return }
+        hasRecalled = true
+        let habits = RouteHistory(stage.stateFolder)
+        if let likely = habits.likely(folder: folder, hour: RouteHistory.hour, minutes: minutes) { desk.expect(likely) }
+    }
+
+    /// The likely place is there: it is offered or taken, once.
+    private func offerLikely() {
+        guard let desk, let routes = desk.likely else { return }
+        let name = routes.map(\.name).joined(separator: ", ")
+        if arguments.routeMemory == .always {
+            desk.forgetLikely()
+            desk.choose(routes.map(\.id))
+        } else if !hasOffered {
+            hasOffered = true
+            stage.screen?.show(
+                ScreenMessage("Sound on \(name), as before?  s, Enter", for: Self.offerDuration, at: .corner))
+            say(.info, "sound on \(name), as before? Press s, then Enter")
+        }
+    }
+
+    /// Remembers where the sound of this session went, if a film with sound has begun. Once it has ended, the player knows
+    /// nothing of it any more.
+    func keepHabit() {
+        guard let desk, arguments.routeMemory != .never, let lastHeard, !desk.ids.isEmpty else { return }
+        // Losing it costs a key press, so failures are silent.
+        try? RouteHistory(stage.stateFolder).note(
+            RouteHistory.Evening(
+                folder: lastHeard.folder, hour: RouteHistory.hour, minutes: lastHeard.minutes, routes: desk.ids))
+    }
+
+    // MARK: Signs
+
+    /// Where the sound goes, in the corner for a moment.
+    func sign() {
+        guard let desk, stage.player.state.hasAudio else { return }
+        stage.screen?.show(ScreenMessage("♪ \(desk.name)", for: Self.signDuration, at: .corner))
+    }
+
+    /// `film – Talkie`; with the place where the sound goes when that is not this computer.
+    func windowTitle(_ film: String) -> String {
+        guard let desk, stage.player.state.hasAudio, !desk.ids.isEmpty, desk.ids != ["local"] else {
+            return "\(film) – Talkie"
+        }
+        return "\(film) – \(desk.name) – Talkie"
+    }
+
+    /// A further line for what is shown of the film.
+    var soundLine: String {
+        guard let desk, stage.player.state.hasAudio, !desk.name.isEmpty else { return "" }
+        return "\nSound: \(desk.name)"
+    }
+
+    /// Writes into the record who plays from here on, each once.
+    func noteRoutes() {
+        guard let group = stage.player.outputs else { return }
+        for member in group.members {
+            guard let number = group.number(of: member), !notedRoutes.contains(number) else { continue }
+            notedRoutes.insert(number)
+            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
+        }
+    }
+
+    /// A card's device was lost or replaced and the sound goes on at another one: a person should know where.
+    func takeMove(of output: OutputID) {
+        lostOutputs.removeAll { $0 == output }
+        showSilence()
+        recalibrate()
+        guard let (name, _) = stage.player.outputs?.part(output) else { return }
+        guard let card = stage.player.outputs?.output(number: output.index) as? SoundCard,
+            let device = card.playingDevice, !card.isPlayingOwnDevice
+        else {
+            let sink = (stage.player.outputs?.output(number: output.index) as? SoundCard)?.sink.sink
+            return tell("The sound goes on at '\(sink.map { PrintableText.of($0.title) } ?? name)'.")
+        }
+        tell("'\(name)' is gone. The sound goes on at '\(SoundCardProbe.title(of: device))'.")
+    }
+
+    /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
+    func take(_ output: OutputID, isLost: Bool) {
+        guard let (name, reason) = stage.player.outputs?.part(output) else { return }
+        tell(isLost ? Sentences.joined("'\(name)' has fallen silent", reason) : "'\(name)' is back.")
+        defer { showSilence() }
+        guard let group = stage.player.outputs, let lost = group.output(number: output.index) else { return }
+        guard isLost, group.members.contains(where: { $0 === lost }) else {
+            return lostOutputs.removeAll { $0 == output }
+        }
+        lostOutputs.append(output)
+        // Others still play it.
+        let playing = group.members.filter { member in
+            !lostOutputs.contains { group.output(number: $0.index) === member }
+        }
+        guard playing.isEmpty else { return }
+        switch arguments.lostRoute ?? .wait {
+        case .wait: break
+        case .local: if desk?.ids != ["local"] { desk?.fallBack() }
+        case .pause: stage.player.pause()
+        }
+    }
+
+    /// Who is silent that should play, in the corner of the picture for as long as that is so.
+    func showSilence() {
+        guard let group = stage.player.outputs else { return }
+        let members = group.members
+        let names = lostOutputs.compactMap { lost -> String? in
+            guard let output = group.output(number: lost.index), members.contains(where: { $0 === output }) else {
+                return nil
+            }
+            return output.name
+        }
+        stage.screen?.show(mark: names.isEmpty ? nil : "No sound: " + names.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,61 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+
+/// Something that the session must act on, from whatever thread noticed it.
+enum SessionEvent: Sendable {
+    case player(PlayerNews)
+    case screen(ScreenInput)
+    /// A key pressed in the terminal.
+    case terminalKey(String)
+    case request(SignalWatch.Request)
+    /// An output fell silent or came back.
+    case output(OutputID, isLost: Bool)
+    /// A sound card plays on another device than before, or on its own again.
+    case outputMoved(OutputID)
+    /// A card is heard at another sink of the sound server, or it has become known at which.
+    case sinkChanged
+    /// A speaker has lost the clock, or has it again.
+    case clock(OutputID, isLost: Bool)
+    /// Where the sound goes, or could go.
+    case route(RouteController.News)
+    /// For a person to read.
+    case remark(LogLevel, String)
+    /// For a person to read, on the picture too.
+    case done(String)
+}
+
+/// Events on their way to the session's thread. Posting never blocks for long; what comes while a thousand wait is a
+/// key held down, and is dropped.
+final class SessionMailbox: Sendable {
+    private static let capacity = 1024
+    private let waiting = Lock<[SessionEvent]>([])
+    private let signal = Signal()
+
+    func post(_ event: SessionEvent) {
+        waiting.withLock { waiting in
+            if case .terminalKey = event, waiting.count >= Self.capacity { return }
+            if case .screen(.key) = event, waiting.count >= Self.capacity { return }
+            waiting.append(event)
+        }
+        signal.raise()
+    }
+
+    /// Everything that came, waiting for it until the deadline if need be.
+    func take(until deadline: HostInstant) -> [SessionEvent] {
+        let events = takeAll()
+        if !events.isEmpty { return events }
+        signal.wait(until: deadline)
+        signal.clear()
+        return takeAll()
+    }
+
+    private func takeAll() -> [SessionEvent] {
+        waiting.withLock { waiting in
+            defer { if !waiting.isEmpty { waiting.removeAll(keepingCapacity: true) } }
+            return waiting
+        }
+    }
+}

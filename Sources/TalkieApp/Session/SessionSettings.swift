@@ -1,0 +1,37 @@
+internal import MediaCore
+internal import Playback
+
+/// What a person has set so far. The player knows it a moment later; two quick presses of a key must add up.
+struct SessionSettings {
+    /// Nil while every output has the volume its owner left.
+    var volume: Double?
+    var isMuted: Bool
+    var speed: Double
+    var audioDelay: Duration
+    var loop: PlayerOptions.Loop
+
+    init(_ options: PlayerOptions) {
+        volume = options.volume
+        isMuted = options.isMuted
+        speed = options.speed
+        audioDelay = options.audioDelay
+        loop = options.loopFile
+    }
+
+    mutating func multiplySpeed(by factor: Double) {
+        let range = PlayerOptions.speedRange
+        speed = max(range.lowerBound, min(range.upperBound, speed * factor))
+        // Ten steps up and ten down lead back to exactly one.
+        if abs(speed - 1) < 0.001 { speed = 1 }
+    }
+
+    /// - Parameter own: the volume that the outputs have by themselves.
+    mutating func addVolume(_ steps: Double, own: Double) { volume = max(0, min(100, (volume ?? own) + steps)) }
+
+    mutating func addAudioDelay(_ step: Duration) {
+        let limit = PlayerOptions.longestAudioDelay
+        audioDelay = max(.zero - limit, min(limit, audioDelay + step))
+    }
+
+    mutating func toggleLoop() { loop = loop == .forever ? .times(0) : .forever }
+}

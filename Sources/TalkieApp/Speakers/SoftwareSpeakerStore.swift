@@ -1,0 +1,101 @@
+internal import AirPlay
+internal import MediaCore
+internal import Storage
+
+/// What speakers in software with a PIN keep on this computer, one file each in `receivers/`, named by the speaker's name.
+///
+/// A file that is damaged is set aside and the speaker is a new one; one that a newer Talkie wrote is left alone.
+/// Methods block on the disk.
+package struct SoftwareSpeakerStore: Sendable {
+    /// The key of a speaker, and the senders that it knows.
+    package struct Content: Hashable, Sendable {
+        /// 32 bytes; a secret.
+        package var seed: [UInt8]
+        /// Name and key (32 bytes) of each sender, the one paired longest ago first.
+        package var senders: [Sender]
+
+        package init(seed: [UInt8], senders: [Sender]) {
+            self.seed = seed
+            self.senders = senders
+        }
+    }
+
+    package struct Sender: Hashable, Sendable {
+        package var name: [UInt8]
+        package var key: [UInt8]
+
+        package init(name: [UInt8], key: [UInt8]) {
+            self.name = name
+            self.key = key
+        }
+    }
+
+    private static let kind = "receiver"
+    private static let version = 1
+
+    private let folder: StateFolder
+    private let file: String
+
+    /// - Parameter name: the speaker's, 1 to 63 bytes.
+    package init(name: String) { self.init(name: name, folder: .standard()) }
+
+    init(name: String, folder: StateFolder) {
+        self.folder = folder
+        file = "receivers/" + Self.text(Array(name.utf8))
+    }
+
+    /// What is kept; nil when there is nothing that can be read.
+    package func read() -> Content? {
+        guard case .record(let record)? = try? folder.readRecord(file, kind: Self.kind, version: Self.version),
+            let seed = record["seed"].flatMap({ Self.bytes($0) }), seed.count == 32
+        else { return nil }
+        var senders: [Sender] = []
+        while let line = record["sender-\(senders.count + 1)"] {
+            let parts = line.split(separator: " ").map { Self.bytes(String($0)) }
+            guard parts.count == 2, let name = parts[0], let key = parts[1], key.count == 32 else { break }
+            senders.append(Sender(name: name, key: key))
+        }
+        return Content(seed: seed, senders: senders)
+    }
+
+    /// Keeps it in the place of what was kept.
+    ///
+    /// - Returns: a sentence when that cannot be done.
+    package func write(_ content: Content) -> String? {
+        do throws(StateError) {
+            if case .newer(let sentence) = try folder.readRecord(file, kind: Self.kind, version: Self.version) {
+                return sentence
+            }
+            var senders = content.senders[...]
+            var bytes = Self.record(content.seed, senders).encoded()
+            // Names may be long, and a file has a limit: those paired longest ago give way.
+            while bytes.count > StateFolder.fileLimit, !senders.isEmpty {
+                senders = senders.dropFirst()
+                bytes = Self.record(content.seed, senders).encoded()
+            }
+            try folder.write(file, bytes)
+            return nil
+        } catch {
+            return error.message
+        }
+    }
+
+    private static func record(_ seed: [UInt8], _ senders: ArraySlice<Sender>) -> StateRecord {
+        var record = StateRecord(kind: kind, version: version)
+        record["seed"] = text(seed)
+        for (index, sender) in senders.enumerated() {
+            record["sender-\(index + 1)"] = text(sender.name) + " " + text(sender.key)
+        }
+        return record
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0]! << 4 | digits[$0 + 1]!) }
+    }
+}

@@ -1,0 +1,125 @@
+internal import AirPlay
+package import MediaCore
+internal import Profiles
+internal import Routing
+
+/// `talkie speakers`: the speakers that are on the network, once or as they come and go.
+package struct SpeakerScan {
+    /// How long a first look lasts at most. A daemon that has just been asked tells what it hears within a second.
+    package static let usualLimit: Duration = .seconds(3)
+    /// A daemon that is just starting is waited for.
+    private static let daemonPatience: Duration = .seconds(2)
+
+    /// For other programs: JSON (RFC 8259).
+    package var isJSON = false
+    /// Goes on, and tells every change, one line of JSON each.
+    package var watches = false
+    /// Looks for so long, no matter what comes; nil ends with what is awake, or never when watching.
+    package var limit: Duration?
+
+    package init() {}
+
+    /// The longest look that can be asked for, a day.
+    private static let longestLimit: Duration = .seconds(86_400)
+
+    /// Seconds, with decimals if need be.
+    package static func limit(parsing text: String) throws(ValueError) -> Duration {
+        guard let billionths = DecimalNumber.billionths(text[...]), .nanoseconds(billionths) <= longestLimit else {
+            throw ValueError("a time to look is a number of seconds up to 86400")
+        }
+        return .nanoseconds(billionths)
+    }
+
+    /// Looks around on the real network, until done or until a signal comes.
+    ///
+    /// - Parameters:
+    ///   - write: takes the answer in parts; false when nobody reads it any more.
+    ///   - remark: takes a sentence for a person.
+    /// - Returns: the exit status.
+    /// - Throws: 69 when there is no daemon to ask.
+    package func run(write: (String) -> Bool, remark: (String) -> Void) throws(TalkieError) -> Int32 {
+        let interruption = Interruption()
+        // Before any other thread: all inherit the blocked signals.
+        let signals = SignalWatch { if case .end(let status) = $0 { interruption.raise(status: status) } }
+        defer { signals.stop() }
+        let knowledge = SpeakerKnowledge()
+        if let note = knowledge.note { remark(note) }
+        do {
+            let browser = try SpeakerBrowser()
+            interruption.onRaise { [weak browser] in browser?.interrupt() }
+            try run(
+                browser, clock: MonotonicClock(),
+                list: { entries in
+                    let listings = SpeakerListing.list(
+                        entries, pairings: knowledge.pairings, routes: knowledge.routes
+                    ) { .check(toward: $0) }
+                    return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
+                }, write: write, remark: remark)
+        } catch {
+            if interruption.status == nil { throw TalkieError(error) }
+        }
+        return interruption.status ?? ExitStatus.done
+    }
+
+    func run(
+        _ source: any SpeakerSource, clock: any HostClock, list: ([SpeakerEntry]) -> [SpeakerListing],
+        write: (String) -> Bool, remark: (String) -> Void
+    ) throws(DiscoveryError) {
+        let began = clock.now
+        let patience = began.advanced(by: Self.daemonPatience)
+        let (start, isThere) = source.wait(until: patience) { $0.availability == .available }
+        if !isThere, case .unavailable(let error) = start.availability { throw error }
+        if watches {
+            watch(source, until: limit.map { began.advanced(by: $0) }, list, write, remark)
+        } else {
+            look(source, began: began, list, write, remark)
+        }
+    }
+
+    private func look(
+        _ source: any SpeakerSource, began: HostInstant, _ list: ([SpeakerEntry]) -> [SpeakerListing],
+        _ write: (String) -> Bool, _ remark: (String) -> Void
+    ) {
+        let deadline = began.advanced(by: limit ?? Self.usualLimit)
+        let isPatient = limit != nil
+        let snapshot = source.wait(until: deadline) { !isPatient && $0.isSettled && !$0.speakers.isEmpty }.snapshot
+        let note = Self.note(snapshot)
+        let listings = list(snapshot.entries)
+        if let note { remark(note) }
+        _ = write(isJSON ? SpeakerListing.json(listings, note: note) : listings.map(\.text).joined())
+    }
+
+    private func watch(
+        _ source: any SpeakerSource, until deadline: HostInstant?, _ list: ([SpeakerEntry]) -> [SpeakerListing],
+        _ write: (String) -> Bool, _ remark: (String) -> Void
+    ) {
+        let end = deadline ?? HostInstant(nanoseconds: .max)
+        var known: [SpeakerListing] = []
+        var last = SpeakerBrowser.Snapshot()
+        while true {
+            let (snapshot, hasChanged) = source.wait(until: end) { $0 != last }
+            guard hasChanged else { return }
+            if snapshot.availability != last.availability, case .unavailable(let error) = snapshot.availability {
+                remark(error.message)
+            }
+            if snapshot.speakers != last.speakers {
+                let listings = list(snapshot.entries)
+                let changes = ListingChange.between(known, listings)
+                known = listings
+                if !changes.isEmpty, !write(changes.map { isJSON ? $0.json : $0.text }.joined()) { return }
+            }
+            last = snapshot
+        }
+    }
+
+    /// What the list does not say.
+    private static func note(_ snapshot: SpeakerBrowser.Snapshot) -> String? {
+        if case .unavailable(let error) = snapshot.availability { return error.message }
+        if snapshot.refusals > 0 {
+            return "The network announces more than Talkie keeps; \(snapshot.refusals) announcements were left out."
+        }
+        guard snapshot.speakers.isEmpty else { return nil }
+        return
+            "No speaker is announced here; is it on, and on the same network as this computer? Its address, airplay://HOST, works without."
+    }
+}

@@ -1,0 +1,52 @@
+internal import MediaCore
+internal import Playback
+
+/// The status line's words for what a player shows of itself, and what it says over the picture.
+enum StatusText {
+    /// The line that fits: fields are left out from the right when the terminal is narrow.
+    static func line(_ state: PlayerState, columns: Int) -> String {
+        var fields: [String] = []
+        switch state.phase {
+        case .idle, .ended, .failed: return ""
+        case .opening: return "opening \(state.title)"
+        case .buffering: fields.append("(\(state.reason ?? "buffering"))")
+        case .paused: fields.append("(paused)")
+        case .playing: if let reason = state.reason { fields.append("(\(reason))") }
+        }
+        fields.append((state.hasAudio ? "A" : "") + (state.hasVideo ? "V" : "") + ": " + position(state))
+        if state.hasAudio, state.hasVideo { fields.append("A-V: " + offset(state.offset)) }
+        if state.hasVideo { fields.append("dropped: \(state.droppedFrames)") }
+        if state.underruns > 0 { fields.append("underruns: \(state.underruns)") }
+        if state.speed != 1 { fields.append("x" + Decimals.text(state.speed, 2)) }
+        if let change = state.routeChange { fields.append("(\(change))") }
+        if let route = state.audioRoute { fields.append(state.isMuted ? "\(route) (muted)" : route) }
+        var line = fields[0]
+        for field in fields.dropFirst() {
+            let longer = line + "  " + field
+            if PrintableText.width(of: longer) >= columns { break }
+            line = longer
+        }
+        return line
+    }
+
+    /// `00:01:02 / 01:02:03 (2%)`.
+    static func position(_ state: PlayerState) -> String {
+        let now = state.position.clock
+        guard let duration = state.duration, duration > .zero else { return now }
+        let share = max(0, min(100, state.position.seconds / duration.seconds * 100))
+        return "\(now) / \(duration.clock) (\(Int(share))%)"
+    }
+
+    /// With what the sign means, because players differ.
+    private static func offset(_ offset: Duration?) -> String {
+        guard let offset else { return "?" }
+        let text = Decimals.signed(offset.inMilliseconds, 1)
+        if text == "+0.0" { return "0.0 ms" }
+        return text + (text.hasPrefix("-") ? " ms (sound early)" : " ms (sound late)")
+    }
+
+    /// `Audio delay: +100 ms`.
+    static func audioDelay(_ delay: Duration) -> String {
+        "Audio delay: \(Decimals.signed(delay.inMilliseconds, 0)) ms"
+    }
+}

@@ -1,0 +1,35 @@
+internal import Glibc
+internal import MediaCore
+
+/// Asks the person at the terminal, whatever standard input and output are.
+package struct TerminalQuestion: ~Copyable {
+    /// Longer answers are cut.
+    private static let longestAnswer = 256
+    private let descriptor: Int32
+
+    /// Nil when nobody sits at a terminal.
+    package init?() {
+        descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Blocks until a line was typed; nil when the person gave up (Ctrl+D).
+    package borrowing func ask(_ question: String) -> String? {
+        var rest = Array(PrintableText.of(question).utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { return nil }
+        }
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while true {
+            let count = read(descriptor, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            guard count == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+            if line.count < Self.longestAnswer { line.append(byte) }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import MediaCore
+
+extension TimelineReport {
+    /// The offset's drift is told once the record is this long, in seconds.
+    static let shortestTrend = 10.0
+
+    /// What a timeline says, in words for a terminal.
+    package var text: String {
+        var lines: [String] = []
+        lines.append(
+            heard == nil
+                ? "claimed by the player itself; what a meter outside sees and hears is the truth"
+                : "picture as the player claims it, sound as the speaker in software recorded it")
+        lines.append("offsets are positive when sound is later than picture")
+        lines.append("")
+        lines.append(
+            "record    \(Decimals.clock(seconds: seconds))\(program.isEmpty ? "" : " by \(program)")\(filmText)")
+        for route in routes { lines += routeText(route) }
+        for change in changes {
+            let name = routes.first { $0.index == change.route }.map { "'\($0.name)'" } ?? "route \(change.route)"
+            let place = change.film.magnitude < 1e8 ? Decimals.clock(seconds: max(0, change.film)) : "?"
+            lines.append(
+                "change    \(name) \(change.hasJoined ? "is heard" : "is silent") from \(place) of the film on")
+        }
+        if routes.isEmpty { lines.append("offset    no sound was recorded to compare the picture with") }
+        lines.append("picture   " + Self.quantityText(pictureError, late: "late"))
+        lines.append(
+            "          \(frames) shown, \(droppedLate) dropped late (\(shareText(droppedLate))), "
+                + "\(skippedBeforeDecoding) skipped before decoding\(screenMode.map { "; screen \($0)" } ?? "")")
+        lines.append("line      \(count(runningAnchors, "start")), \(count(max(0, runningAnchors - 1), "re-anchor"))")
+        if let furthestBend {
+            lines.append("          bent by up to \(Decimals.signed(furthestBend, 1)) ppm to follow a speaker's clock")
+        }
+        if suspensions > 0 { lines.append("          the computer was suspended \(count(suspensions, "time"))") }
+        for remark in remarks { lines.append("note      \(remark)") }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var filmText: String {
+        guard let first = films.first else { return "" }
+        return filmCount > 1 ? "; \(filmCount) films, the first '\(first)'" : "; film '\(first)'"
+    }
+
+    private func routeText(_ route: Route) -> [String] {
+        let name = routes.count > 1 ? "route \(route.index) '\(route.name)': " : ""
+        var lines = ["offset    " + name + Self.quantityText(route.offset.quantities)]
+        if let drift = route.offset.trend.slope(over: Self.shortestTrend) {
+            lines.append("          drifts \(Decimals.signed(drift * 60, 3)) ms a minute")
+        }
+        lines.append("sound     " + name + Self.quantityText(route.error, late: "late"))
+        var facts: [String] = []
+        if let low = route.lowestPPM, let high = route.highestPPM {
+            facts.append("corrected by \(Decimals.signed(low, 1))…\(Decimals.signed(high, 1)) ppm")
+        }
+        facts.append(
+            count(route.underruns, "underrun")
+                + (route.underruns > 0 ? " of \(Decimals.text(route.missing * 1000, 0)) ms in all" : ""))
+        if let latency = route.latency { facts.append("delay \(Decimals.text(latency * 1000, 1)) ms") }
+        if route.calibration != 0 {
+            facts.append("calibrated by \(Decimals.signed(route.calibration * 1000, 1)) ms, which is not in the offset")
+        }
+        if route.losses > 0 { facts.append("lost \(count(route.losses, "time"))") }
+        lines.append("          " + facts.joined(separator: ", "))
+        return lines
+    }
+
+    private static func quantityText(_ sketch: QuantileSketch, late: String = "") -> String {
+        guard let values = sketch.quantiles([0.05, 0.5, 0.95]), let worst = sketch.worst else {
+            return "nothing recorded"
+        }
+        let unit = late.isEmpty ? "ms" : "ms \(late)"
+        return "median \(Decimals.signed(values[1], 3)) \(unit), p5 \(Decimals.signed(values[0], 3)), "
+            + "p95 \(Decimals.signed(values[2], 3)), worst \(Decimals.signed(worst, 3)) (\(sketch.count) readings)"
+    }
+
+    private func shareText(_ dropped: Int) -> String {
+        let all = Double(frames) + Double(dropped)
+        return all > 0 ? Decimals.text(Double(dropped) / all * 100, 3) + " %" : "0 %"
+    }
+
+    private func count(_ number: Int, _ one: String) -> String { "\(number) \(one)\(number == 1 ? "" : "s")" }
+
+    /// What is wrong with the record itself.
+    private var remarks: [String] {
+        var remarks: [String] = []
+        if delayWanted != 0 {
+            remarks.append(
+                "an audio delay of \(Decimals.signed(delayWanted * 1000, 0)) ms was asked for and is not in the offset")
+        }
+        if heard != nil, heardMoments == 0 {
+            remarks.append("the speaker's record does not belong to this timeline")
+        }
+        if lostEvents > 0 { remarks.append("\(lostEvents) events are missing, the recorder fell behind") }
+        if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) not understood and left out") }
+        if isCutOff { remarks.append("the last line is cut off") }
+        let unmatched = routes.first?.offset.unmatched ?? 0
+        if unmatched > 0 { remarks.append("\(count(unmatched, "picture")) had no sound near to compare with") }
+        return remarks
+    }
+}

@@ -1,0 +1,321 @@
+internal import Glibc
+package import MediaCore
+
+/// Reads a timeline file of any length in constant memory and sums up what it claims about lip sync.
+package struct TimelineReport {
+    /// One sound output.
+    package struct Route {
+        package let index: Int
+        package var name = ""
+        package var kind = ""
+        package var offset = ClaimedOffset()
+        /// How late sound was, in ms, at each word about it.
+        package var error = QuantileSketch()
+        var errorSeries = DecimatedSeries()
+        var lowestPPM: Double?
+        var highestPPM: Double?
+        /// Seconds, as said last.
+        package var latency: Double?
+        /// Seconds by which a calibration moves it; not part of any offset here.
+        package var calibration = 0.0
+        package var underruns = 0
+        package var missing = 0.0
+        var losses = 0
+        /// The instants between which it is heard, where it joined or left in mid-film.
+        package var joined: Int64?
+        package var left: Int64?
+
+        func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
+
+        package mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
+            offset.heard(error: milliseconds, at: seconds, holds: holds)
+            error.add(milliseconds)
+            errorSeries.add(milliseconds, at: seconds)
+        }
+    }
+
+    /// A route that began or fell silent in mid-film, at this place of the film in seconds.
+    package struct Change {
+        package var route: Int
+        package var film: Double
+        var hasJoined: Bool
+    }
+
+    /// More outputs than anybody has; lines about others are counted as not understood.
+    static let mostRoutes = 16
+    /// Changes of route kept.
+    private static let mostChanges = 100
+    /// Film names kept.
+    private static let mostFilms = 100
+
+    package private(set) var program = ""
+    package private(set) var films: [String] = []
+    private(set) var filmCount = 0
+    private(set) var screenMode: String?
+    package private(set) var routes: [Route] = []
+    package private(set) var changes: [Change] = []
+    private(set) var pictureError = QuantileSketch()
+    private(set) var pictureSeries = DecimatedSeries()
+    private(set) var frames = 0
+    private(set) var droppedLate = 0
+    private(set) var skippedBeforeDecoding = 0
+    private(set) var dropSeries = DecimatedSeries()
+    private(set) var underrunSeries = DecimatedSeries()
+    /// Commanded lines on which time runs: the first is the start, the others are jumps, resumptions and re-anchors.
+    private(set) var runningAnchors = 0
+    private(set) var anchorSeries = DecimatedSeries()
+    /// The furthest that the line was bent to follow a speaker's clock, in parts per million; nil: it never was.
+    private(set) var furthestBend: Double?
+    /// Times that the computer was suspended.
+    private(set) var suspensions = 0
+    private(set) var lostEvents = 0
+    /// Seconds by which sound was wanted later than picture, as said last; not part of any offset here.
+    private(set) var delayWanted = 0.0
+    private(set) var understoodLines = 0
+    private(set) var garbageLines = 0
+    private(set) var isCutOff = false
+    /// Seconds between the earliest and the latest line.
+    package private(set) var seconds = 0.0
+
+    package private(set) var line = CommandedLine()
+    /// What a route begins with that speaks for the first time: the pictures of this stretch.
+    private var unheard = ClaimedOffset()
+    private var origin: Int64?
+    private var hasHead = false
+    private var parser = FlatJSON()
+
+    /// What the speaker itself says was heard; it then speaks for the sound.
+    package var heard: HeardRecord?
+    /// Lines that outputs claimed, newest last: what ties the speaker's record to the film.
+    package var claims: [HeardClaim] = []
+    /// Moments of the speaker's record that fit a claim.
+    var heardMoments = 0
+
+    package init() {}
+
+    /// Reads a file, or standard input for `-`.
+    ///
+    /// - Parameter speakerRecord: what `talkie speaker --record` wrote meanwhile on the same computer; it takes the
+    ///   place of what the player claims about sound.
+    /// - Throws: status 66 when one cannot be read or holds no timeline.
+    package init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
+        self.init()
+        if let speakerRecord { heard = try HeardRecord(reading: speakerRecord) }
+        let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Self.unreadable("the timeline '\(path)' cannot be opened (\(Self.reason(errno))); check its name")
+        }
+        defer { close(descriptor) }
+        var reader = LineReader()
+        var report = self
+        let code = reader.read(descriptor: descriptor) { bytes, isWhole in
+            if isWhole { report.add(line: bytes) } else { report.add(lastLine: bytes) }
+        }
+        if let code {
+            throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check what it is")
+        }
+        report.garbageLines += reader.overlongLines
+        guard report.hasHead || report.understoodLines > 0 else {
+            throw Self.unreadable("'\(path)' holds no timeline; record one with talkie play FILM --timeline FILE")
+        }
+        report.finish()
+        self = report
+    }
+
+    private static func unreadable(_ message: String) -> TalkieError {
+        TalkieError(.cannotOpen, message)
+    }
+
+    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    // MARK: Lines
+
+    package mutating func add(line bytes: UnsafeRawBufferPointer) {
+        if !understand(bytes) { garbageLines += 1 }
+    }
+
+    /// A line that the file ends in without a newline: cut off in the middle, most likely.
+    package mutating func add(lastLine bytes: UnsafeRawBufferPointer) {
+        if !understand(bytes) { isCutOff = true }
+    }
+
+    private mutating func understand(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard parser.parse(bytes) else { return false }
+        let object = FlatObject(bytes: bytes, json: parser)
+        guard let instant = object.whole("host_ns"), instant >= 0, let event = TimelineEvent(object) else {
+            return false
+        }
+        guard add(event, at: instant) else { return false }
+        understoodLines += 1
+        return true
+    }
+
+    /// Seconds since the first line.
+    package func seconds(of instant: Int64) -> Double {
+        let (difference, overflow) = instant.subtractingReportingOverflow(origin ?? instant)
+        return overflow ? .infinity : Double(difference) / 1e9
+    }
+
+    // MARK: Events
+
+    private mutating func add(_ event: TimelineEvent, at instant: Int64) -> Bool {
+        if origin == nil { origin = instant }
+        let now = seconds(of: instant)
+        guard now.magnitude < 1e8 else { return false }
+        seconds = max(seconds, now)
+        listen(until: instant)
+        switch event {
+        case .head(_, let program):
+            hasHead = true
+            self.program = program
+        case .film(let name):
+            filmCount += 1
+            if films.count < Self.mostFilms { films.append(name) }
+        case .screen(let mode): screenMode = mode
+        case .state, .other: break
+        case .delayWanted(let delay): delayWanted = delay
+        case .lost(let count): lostEvents = lostEvents.clampedAdding(count)
+        case .commanded(let film, let anchor, let rate):
+            line.command(
+                film: film, host: HostInstant(nanoseconds: anchor), rate: rate, at: HostInstant(nanoseconds: instant))
+            unheard.restart()
+            for place in routes.indices { routes[place].offset.restart() }
+            if rate > 0 {
+                runningAnchors += 1
+                anchorSeries.add(1, at: max(now, seconds(of: anchor)))
+            }
+        case .bent(let film, let anchor, let rate, let speed):
+            line.bend(film: film, host: HostInstant(nanoseconds: anchor), rate: rate, speed: speed)
+            guard speed > 0, rate.isFinite, speed.isFinite else { return true }
+            let bend = (rate / speed - 1) * 1e6
+            if bend.magnitude > (furthestBend ?? 0).magnitude || furthestBend == nil { furthestBend = bend }
+        case .resumed: suspensions += 1
+        case .frame(let target, let presented): return addFrame(target: target, presented: presented)
+        case .drop(let count, let skipped):
+            if skipped {
+                skippedBeforeDecoding = skippedBeforeDecoding.clampedAdding(count)
+            } else {
+                droppedLate = droppedLate.clampedAdding(count)
+            }
+            dropSeries.add(Double(count), at: now)
+        case .heard, .drift, .latency, .calibrated, .underrun, .routeOpened, .routeLost, .routeRestored, .routeJoined,
+            .routeLeft:
+            return addSound(event, at: instant, now: now)
+        }
+        return true
+    }
+
+    private mutating func addFrame(target: Int64, presented: Int64) -> Bool {
+        let (late, overflow) = presented.subtractingReportingOverflow(target)
+        let shown = seconds(of: presented)
+        guard !overflow, shown.magnitude < 1e8 else { return false }
+        frames += 1
+        // While time stands still a picture is due whenever it comes.
+        guard line.rate(at: HostInstant(nanoseconds: presented)) > 0,
+            line.rate(at: HostInstant(nanoseconds: target)) > 0
+        else { return true }
+        let error = Double(late) / 1e6
+        pictureError.add(error)
+        pictureSeries.add(error, at: shown)
+        unheard.shown(.init(seconds: shown, error: error))
+        for place in routes.indices where routes[place].isHeard(at: presented) {
+            routes[place].offset.shown(.init(seconds: shown, error: error))
+        }
+        return true
+    }
+
+    private mutating func addSound(_ event: TimelineEvent, at instant: Int64, now: Double) -> Bool {
+        switch event {
+        case .drift(let error, let ppm, let key):
+            let isClaimed = heard == nil
+            return with(route: key) { route in
+                if isClaimed { route.heard(error: error * 1000, at: now) }
+                if let ppm {
+                    route.lowestPPM = min(route.lowestPPM ?? ppm, ppm)
+                    route.highestPPM = max(route.highestPPM ?? ppm, ppm)
+                }
+            }
+        case .heard(let film, let anchor, let clock, let key):
+            // Says how late sound is, like drift, once at the head of a line.
+            guard heard == nil else {
+                // The speaker's record names the moment on the clock it plays by.
+                claim(film: film, anchor: clock ?? anchor, route: key)
+                return with(route: key) { _ in }
+            }
+            let heard = seconds(of: anchor)
+            guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
+            let (late, overflow) = anchor.subtractingReportingOverflow(due)
+            guard !overflow, heard.magnitude < 1e8 else { return false }
+            // An output places its sound where it is wanted, so the delay that was asked for is in here.
+            let error = Double(late) / 1e6 - delayWanted * 1000
+            // With a clock's name it is the line that a speaker was told, and plays on by itself.
+            return with(route: key) {
+                $0.heard(error: error - $0.calibration * 1000, at: heard, holds: clock != nil)
+            }
+        case .latency(let delay, let key): return with(route: key) { $0.latency = delay }
+        case .calibrated(let delay, let key):
+            guard delay.magnitude < 1e6 else { return false }
+            return with(route: key) { $0.calibration = delay }
+        case .underrun(let missing, let key):
+            underrunSeries.add(1, at: now)
+            return with(route: key) { route in
+                route.underruns += 1
+                if missing > 0 { route.missing += missing }
+            }
+        case .routeOpened(let key, let name, let kind):
+            return with(route: key) { route in
+                route.name = name
+                route.kind = kind
+            }
+        case .routeLost(let key):
+            return with(route: key) { route in
+                route.losses += 1
+                route.offset.restart()
+            }
+        case .routeRestored(let key): return with(route: key) { $0.offset.restart() }
+        case .routeJoined(let key, let film, let anchor):
+            add(Change(route: Int(clamping: key), film: film, hasJoined: true))
+            return with(route: key) { route in
+                (route.joined, route.left) = (anchor, nil)
+                route.offset.forget()
+            }
+        case .routeLeft(let key, let film, let anchor):
+            add(Change(route: Int(clamping: key), film: film, hasJoined: false))
+            return with(route: key) { $0.left = anchor }
+        default: return false
+        }
+    }
+
+    private mutating func add(_ change: Change) {
+        if changes.count < Self.mostChanges { changes.append(change) }
+    }
+
+    package mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
+        guard let index = Int(exactly: key), index >= 0 else { return false }
+        if let place = routes.firstIndex(where: { $0.index == index }) {
+            body(&routes[place])
+        } else {
+            guard routes.count < Self.mostRoutes else { return false }
+            var route = Route(index: index)
+            route.offset = unheard
+            body(&route)
+            routes.append(route)
+        }
+        return true
+    }
+
+    /// No more lines follow.
+    mutating func finish() {
+        listen(until: .max)
+        for place in routes.indices { routes[place].offset.settle() }
+        routes.sort { $0.index < $1.index }
+    }
+}
+
+extension Int {
+    /// The sum, kept in range: counts from a file may be anything. Negative counts are none.
+    fileprivate func clampedAdding(_ other: Int64) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other > 0 ? Int(other) : 0)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,148 @@
+import AirPlay
+import AirPlayWire
+import Foundation
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import TalkieApp
+
+@Suite struct SpeakerLookoutTests {
+    /// What a look at a scripted network printed.
+    private struct Look {
+        var output = ""
+        var remarks: [String] = []
+        var error: DiscoveryError?
+    }
+
+    private func look(
+        _ network: ScriptedNetwork, _ lookout: SpeakerScan = SpeakerScan(), readsOn: Int = .max
+    ) -> Look {
+        var look = Look()
+        var parts = 0
+        do throws(DiscoveryError) {
+            try lookout.run(
+                network, clock: network.clock,
+                list: { entries in
+                    entries.map {
+                        SpeakerListing(entry: $0, decision: .decide(for: $0.leader), isPaired: false)
+                    }
+                },
+                write: {
+                    look.output += $0
+                    parts += 1
+                    return parts < readsOn
+                }, remark: { look.remarks.append($0) })
+        } catch {
+            look.error = error
+        }
+        return look
+    }
+
+    private func unsettled(_ speakers: DiscoveredSpeaker...) -> SpeakerBrowser.Snapshot {
+        var snapshot = ScriptedNetwork.listing()
+        snapshot.speakers = speakers
+        snapshot.isSettled = false
+        return snapshot
+    }
+
+    @Test func theListIsPrintedAsSoonAsAllWhoAreAwakeHaveAnswered() {
+        let network = ScriptedNetwork(
+            (.milliseconds(30), unsettled(.announced("Kitchen"))),
+            (
+                .milliseconds(900),
+                ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))
+            ))
+        let look = look(network)
+        #expect(network.elapsed == .milliseconds(900))
+        #expect(look.output.hasPrefix("Kitchen\n    Box  10.0.0.5:7000  02:00:00:00:00:01\n"))
+        #expect(look.output.contains("\nOffice\n") && look.remarks.isEmpty)
+    }
+
+    @Test func anEmptyNetworkIsLookedAtForThreeSecondsAndSaidSo() throws {
+        let network = ScriptedNetwork((.zero, ScriptedNetwork.listing()))
+        let look = look(network)
+        #expect(network.elapsed == .seconds(3))
+        #expect(look.output.isEmpty && look.remarks.count == 1)
+        var json = SpeakerScan()
+        json.isJSON = true
+        let printed = self.look(ScriptedNetwork((.zero, ScriptedNetwork.listing())), json).output
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(printed.utf8)) as? [String: Any])
+        #expect((object["speakers"] as? [Any])?.isEmpty == true && object["note"] is String)
+    }
+
+    @Test func aTimeThatWasAskedForIsUsedUp() {
+        var patient = SpeakerScan()
+        patient.limit = .seconds(20)
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(.announced("Kitchen"))),
+            (
+                .seconds(15),
+                ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02"))
+            ))
+        #expect(look(network, patient).output.contains("Office"))
+        #expect(network.elapsed == .seconds(20))
+    }
+
+    @Test func aWatchTellsWhatAppearsChangesAndVanishes() {
+        var watch = SpeakerScan()
+        watch.watches = true
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(.announced("Kitchen"))),
+            (.seconds(60), ScriptedNetwork.listing(.announced("Kitchen", "flags=0x20004"))),
+            (.seconds(90), ScriptedNetwork.without("start avahi-daemon.")),
+            (.seconds(100), ScriptedNetwork.listing()))
+        let look = look(network, watch)
+        let lines = look.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }
+        #expect(lines == ["+ Kitchen", "- Kitchen"] || lines == ["+ Kitchen", "~ Kitchen", "- Kitchen"])
+        #expect(look.output.contains("~ Kitchen") && look.output.contains("busy"))
+        #expect(look.remarks == ["start avahi-daemon."])
+    }
+
+    @Test func aWatchEndsWhenNobodyReads() {
+        var watch = SpeakerScan()
+        watch.watches = true
+        watch.isJSON = true
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(.announced("Kitchen"))), (.seconds(60), ScriptedNetwork.listing()))
+        let look = look(network, watch, readsOn: 1)
+        #expect(look.output.hasPrefix(#"{"event":"appeared","speaker":{"name":"Kitchen""#))
+        #expect(network.elapsed == .zero)
+    }
+
+    @Test func withoutADaemonTheLookEndsWithTheRemedy() {
+        for watches in [false, true] {
+            var lookout = SpeakerScan()
+            lookout.watches = watches
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.without("start avahi-daemon.")))
+            let look = look(network, lookout)
+            #expect(look.error?.message == "start avahi-daemon." && look.output.isEmpty)
+            #expect(network.elapsed == .seconds(2))
+        }
+    }
+
+    @Test func nothingThatAStrangerAnnouncesReachesTheTerminalAsACommand() throws {
+        // As the network sends it: the directory joins announcements, and nothing else makes speakers of them.
+        var directory = SpeakerDirectory()
+        let evil = "Kit\u{1B}]0;gone\u{07}chen\n\u{9B}2J\u{202E}"
+        let service = ServiceName(kind: .airPlay, instance: evil, interface: 1, family: .v4)
+        _ = directory.found(service)
+        let strings = ["deviceid=02:00:00:00:00:01", "features=0x405C4A00,0x5A340", "model=\(evil)", "gpn=\(evil)"]
+        directory.resolved(
+            service, at: SpeakerEndpoint(NetworkAddress("10.0.0.5")!, port: 7000),
+            record: try TXTRecord(strings: strings.map { Array($0.utf8) }))
+        var snapshot = ScriptedNetwork.listing()
+        snapshot.speakers = directory.speakers
+        for isJSON in [false, true] {
+            for watches in [false, true] {
+                var lookout = SpeakerScan()
+                lookout.isJSON = isJSON
+                lookout.watches = watches
+                let output = look(ScriptedNetwork((.zero, snapshot)), lookout).output
+                #expect(output.contains("Kit"))
+                let hazards = output.unicodeScalars.filter { $0 != "\n" && $0.properties.generalCategory == .control }
+                #expect(hazards.isEmpty && !output.contains("\u{202E}"))
+            }
+        }
+    }
+}
