@@ -50,7 +50,7 @@ test: setup lab-root test-tools
 
 # Where the lab's root cannot be built, the tests say why; under CI that is a failure.
 lab-root: setup
-	-@$(call within,900) Tools/lab/setup
+	-@$(call within,900) Tools/lab/lab setup
 
 # Only the tests in the speaker lab (Tools/lab/README.md), to the millisecond: on a quiet machine.
 test-speakers: lab
@@ -70,7 +70,7 @@ test-tools:
 
 # Cut networks, restarted and stolen speakers: a table for docs/performance.md, in about ten minutes.
 bad-days: build lab
-	Tools/lab/bad-days --markdown .build/bad-days/table.md
+	Tools/experiments/bad-days --markdown .build/bad-days/table.md
 
 demo: build
 	Tools/demo
@@ -92,4 +92,4 @@ fuzz: setup
 	Tools/fuzz --seconds $(or $(SECONDS),60) $(NAMES)
 
 lab: setup
-	@$(call within,900) Tools/lab/setup
+	@$(call within,900) Tools/lab/lab setup

@@ -158,7 +158,7 @@ extension SpeakerLabTests {
             let line = start(synchronizer)
             play(for: line.hostAnchor - .now + .milliseconds(3500))
             _ = try lab.run("impair", ["1", "cut", "6"])
-            // By then the connection has recovered by itself; a longer absence is in Tools/lab/bad-days.
+            // By then the connection has recovered by itself; a longer absence is in Tools/experiments/bad-days.
             play(for: .seconds(8))
             let stopped = HostInstant.now
             synchronizer.setRate(0)

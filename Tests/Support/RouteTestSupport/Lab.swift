@@ -3,15 +3,15 @@ import Foundation
 import MediaCore
 import PTP
 
-/// Real speakers on this machine, each in its own network namespace: the commands in `$TALKIE_LAB`, else Tools/lab.
+/// Real speakers on this machine, each in its own network namespace: the program `$TALKIE_LAB`, else Tools/lab/lab.
 ///
 /// The lab is this process's own, with its own network and mDNS, so that another one on the machine is not in the way;
 /// it is taken down with the process.
 struct Lab {
-    private static let folder: URL = {
+    static let program: URL = {
         if let path = ProcessInfo.processInfo.environment["TALKIE_LAB"] { return URL(fileURLWithPath: path) }
         return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Tools/lab")
+            .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Tools/lab/lab")
     }()
 
     private static var rootfs: String {
@@ -20,11 +20,12 @@ struct Lab {
 
     /// Why the lab cannot run here; nil when it can.
     static let obstacle: String? = {
-        let up = folder.appendingPathComponent("up").path
-        if !FileManager.default.isExecutableFile(atPath: up) { return "there is no \(up); set TALKIE_LAB" }
+        if !FileManager.default.isExecutableFile(atPath: program.path) {
+            return "there is no \(program.path); set TALKIE_LAB"
+        }
         if getuid() != 0 { return "namespaces need root" }
         if !FileManager.default.fileExists(atPath: rootfs + "/usr/bin/shairport-sync") {
-            return "\(rootfs) is not built; run \(folder.path)/setup"
+            return "\(rootfs) is not built; run \(program.path) setup"
         }
         return nil
     }()
@@ -63,12 +64,10 @@ struct Lab {
             guard let process = Int32(entry.dropFirst("talkie-lab-test-".count)), kill(process, 0) != 0 else {
                 continue
             }
-            _ = try? run(command("down"), [], settings(of: process))
+            _ = try? run(program.path, ["down"], settings(of: process))
         }
-        atexit { _ = try? Lab.run(Lab.command("down"), [], Lab.settings(of: getpid())) }
+        atexit { _ = try? Lab.run(Lab.program.path, ["down"], Lab.settings(of: getpid())) }
     }()
-
-    private static func command(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
     /// How far a receiver lets its sound drift before it adds or drops frames (Tools/lab).
     enum DriftTolerance: String {
@@ -122,7 +121,7 @@ struct Lab {
     }
 
     func run(_ command: String, _ arguments: [String]) throws -> String {
-        try Self.run(Self.command(command), arguments, Self.settings(of: getpid()))
+        try Self.run(Self.program.path, [command] + arguments, Self.settings(of: getpid()))
     }
 
     private static func run(
@@ -142,7 +141,9 @@ struct Lab {
         process.waitUntilExit()
         let output = String(decoding: try Data(contentsOf: log), as: UTF8.self)
         guard process.terminationStatus == 0 else {
-            throw Unavailable(description: "\(path) ended with status \(process.terminationStatus): \(output)")
+            throw Unavailable(
+                description:
+                    "\(path) \(arguments.first ?? "") ended with status \(process.terminationStatus): \(output)")
         }
         return output
     }
@@ -154,8 +155,8 @@ struct Lab {
 
         init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
             file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).wav")
-            process.executableURL = URL(fileURLWithPath: Lab.command("record"))
-            process.arguments = [String(speaker), file.path, String(seconds)]
+            process.executableURL = Lab.program
+            process.arguments = ["record", String(speaker), file.path, String(seconds)]
             process.environment = ProcessInfo.processInfo.environment.merging(Lab.settings(of: getpid())) { $1 }
             let errors = Pipe()
             process.standardError = errors
