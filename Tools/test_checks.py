@@ -1,0 +1,77 @@
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(HERE)
+
+
+class WarningsOfOurOwn(unittest.TestCase):
+    def build(self, said, mode="error", status=0):
+        """Tools/build around a compiler that says this."""
+        with tempfile.TemporaryDirectory() as folder:
+            swift, lines = os.path.join(folder, "swift"), os.path.join(folder, "lines")
+            with open(lines, "w") as file:
+                file.write(said)
+            with open(swift, "w") as file:
+                file.write(f"#!/bin/sh\ncat {lines}\nexit {status}\n")
+            os.chmod(swift, 0o755)
+            return subprocess.run([os.path.join(HERE, "build"), "--build-tests"], capture_output=True, text=True,
+                                  env={**os.environ, "SWIFT": swift, "TALKIE_WARNINGS": mode})
+
+    def test_a_warning_in_our_sources_fails_the_build_and_is_told(self):
+        for place in ("Sources/None/X.swift:1:2:", "Tests/None/X.swift:10:20:", "Examples/None/X.swift:3:4:"):
+            result = self.build(f"{TOP}/{place} warning: variable 'x' was never used\nBuild complete!\n")
+            self.assertEqual(result.returncode, 1, result)
+            self.assertIn(f"error: {place} warning: variable 'x' was never used", result.stderr)
+
+    def test_a_warning_of_a_macro_and_of_the_manifest_is_ours_too(self):
+        package = os.path.basename(TOP).lower()
+        for line in ("macro expansion #expect:1:20: warning: will never be executed", f"warning: '{package}': found 1 file(s) which are unhandled"):
+            self.assertEqual(self.build(line + "\n").returncode, 1, line)
+
+    def test_what_others_warn_of_does_not_fail_it(self):
+        result = self.build(f"{TOP}/.build/checkouts/other/Sources/X.swift:1:2: warning: deprecated\n"
+                            "warning: prohibited flag(s): -D_REENTRANT\nBuild complete!\n")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_the_file_counts_as_changed_so_that_the_next_build_fails_too(self):
+        path = os.path.join(TOP, "Tests/Unit/.warned")
+        with open(path, "w"):
+            pass
+        try:
+            os.utime(path, (1, 1))
+            self.build(f"{path}:1:2: warning: something\n")
+            self.assertGreater(os.stat(path).st_mtime, time.time() - 60)
+        finally:
+            os.remove(path)
+
+    def test_a_build_that_fails_fails_and_without_the_wish_a_warning_passes(self):
+        self.assertEqual(self.build("error: no\n", status=1).returncode, 1)
+        self.assertEqual(self.build(f"{TOP}/Sources/X.swift:1:2: warning: w\n", mode="").returncode, 0)
+
+
+class WhatWasLeftOut(unittest.TestCase):
+    def look(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as file:
+            file.write(text)
+            file.flush()
+            return subprocess.run([os.path.join(HERE, "left-out"), file.name], capture_output=True, text=True)
+
+    def test_a_skipped_test_or_suite_and_a_filter_that_matches_nothing_are_found(self):
+        for line in ('➜ Test filmMeetsSound() skipped: "no Xvfb here"', "➜ Suite SpeakerLabTests skipped.", "✔ Test x() was cancelled after 0.1 seconds.",
+                     "✔ Test run with 0 tests in 0 suites passed after 0.001 seconds.", "warning: No matching test cases were run"):
+            result = self.look("✔ Test a() passed after 1 seconds.\n" + line + "\n")
+            self.assertEqual(result.returncode, 1, line)
+            self.assertIn(line, result.stdout)
+
+    def test_a_whole_run_is_quiet(self):
+        result = self.look("◇ Test run started.\n✔ Test garbageIsSkippedAndCounted() passed after 0.1 seconds.\n"
+                           "✔ Test run with 10 tests in 2 suites passed after 3 seconds.\n")
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
