@@ -80,17 +80,15 @@ let package = Package(
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
         module("Calibration", ["Profiles", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
-            "Routing",
-            [
-                "Playback", "Profiles", "AirPlay", "PTP", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage",
-                "MediaCore",
-            ]),
+            "Routing", ["Playback", "Profiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
-            "Talkie", ["Playback", "Routing", "LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"]),
+            "Talkie",
+            ["Playback", "Routing", "AirPlay", "LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"]),
         module(
             "TalkieApp",
             [
-                "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "LocalOutput",
+                "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "LocalOutput",
                 "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim",
             ]),
@@ -122,7 +120,7 @@ let package = Package(
             "AirPlayTests", in: "Unit",
             ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire"]),
-        tests("AirPlayPairingTests", in: "Unit", ["AirPlay", "AirPlayWire", "PTP"]),
+        tests("AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP"]),
         .target(
             name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),

@@ -1,5 +1,6 @@
 package import MediaCore
 internal import Profiles
+internal import SyncRendering
 
 /// What is wrong with a recording, in the order in which it is found out; each a sentence that says what to do.
 extension CalibrationAnalysis {

@@ -1,5 +1,6 @@
 package import MediaCore
 internal import Profiles
+internal import SyncRendering
 
 /// From a recording and what was played to the answer, or to the sentence that says why there is none.
 package struct CalibrationAnalysis {

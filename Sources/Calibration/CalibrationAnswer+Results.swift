@@ -1,5 +1,6 @@
 package import MediaCore
 internal import Profiles
+internal import SyncRendering
 
 extension SpeakerAnswer {
     package var json: [(String, JSONValue)] {

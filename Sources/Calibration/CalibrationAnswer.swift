@@ -1,5 +1,6 @@
 internal import MediaCore
 package import Profiles
+package import SyncRendering
 
 /// What a run found out about one speaker. Offsets are milliseconds, positive when sound is later than picture.
 package struct SpeakerAnswer: Sendable, Equatable {
@@ -34,7 +35,7 @@ package struct SpeakerAnswer: Sendable, Equatable {
         }
     }
 
-    package var speaker: CalibratedOutput
+    package var speaker: OutputIdentity
     package var offset: Double
     /// Standard deviation of one event.
     package var sigma: Double
@@ -54,7 +55,7 @@ package struct SpeakerAnswer: Sendable, Equatable {
     package var knowsPicture: Bool
 
     package init(
-        speaker: CalibratedOutput, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
+        speaker: OutputIdentity, offset: Double, sigma: Double, interval: ClosedRange<Double>, readings: [Reading],
         drift: (ppm: Double, error: Double)? = nil, soundRest: Double, screenRest: Double, screenShare: ScreenShare,
         behindFirst: Double? = nil, behindFirstHalfWidth: Double? = nil, knowsPicture: Bool
     ) {

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Profiles
+internal import SyncRendering
 
 /// Draws an answer as an SVG picture (SVG 1.1): each event's offset over time, those left out hollow, the answer with
 /// its interval, and what the recommendations allow.

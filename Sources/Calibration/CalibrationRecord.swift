@@ -1,6 +1,7 @@
 package import MediaCore
 package import Profiles
 package import Storage
+package import SyncRendering
 
 /// What a calibration run flashed and sounded, and when: the half of a measurement that this computer knows.
 ///
@@ -41,7 +42,7 @@ package struct CalibrationRecord: Sendable, Equatable {
 
     /// Drawn anew for every run.
     package var run: String
-    package var speakers: [CalibratedOutput]
+    package var speakers: [OutputIdentity]
     /// Nil for a run without a picture.
     package var display: Display?
     package var events: [Event]
@@ -133,7 +134,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                 let route = speaker.text("route")
             else { throw .unreadable("does not say which speakers were measured") }
             speakers.append(
-                CalibratedOutput(
+                OutputIdentity(
                     key: key, name: name, query: speaker.text("query") ?? name, route: route,
                     address: speaker.text("address")))
             shares.append((speaker.objects("shares", most: 16) ?? []).compactMap { LatencyLedger.Share($0) })
@@ -163,7 +164,7 @@ package struct CalibrationRecord: Sendable, Equatable {
     }
 
     package init(
-        run: String, speakers: [CalibratedOutput], display: Display?, events: [Event],
+        run: String, speakers: [OutputIdentity], display: Display?, events: [Event],
         shares: [[LatencyLedger.Share]] = []
     ) {
         self.run = run

@@ -1,4 +1,5 @@
 package import Profiles
+internal import SyncRendering
 
 extension LatencyProfile {
     /// - Parameter run: names the run that speakers were aligned in.

@@ -1,3 +1,5 @@
+internal import SyncRendering
+
 /// What a calibration found out for good: how much later than the picture on one screen the sound of one speaker is.
 package struct LatencyProfile: Sendable, Equatable {
     /// What a number depends on: another screen, another refresh, another route is another delay.
@@ -19,20 +21,13 @@ package struct LatencyProfile: Sendable, Equatable {
             self.route = route
         }
 
-        /// Letters, digits, `-`, `_` and `.`: safe as a file's name.
-        package static func isSpeakerKey(_ text: String) -> Bool {
-            (1...64).contains(text.utf8.count) && !text.hasPrefix(".")
-                && text.utf8.allSatisfy { byte in
-                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                        || byte == 0x2D || byte == 0x5F || byte == 0x2E
-                }
-        }
+        package static func isSpeakerKey(_ text: String) -> Bool { OutputIdentity.isKey(text) }
 
         /// Kept before sinks were told apart: behind ALSA's name there may have been any, so that it holds for none.
         package var isOfUnknownSink: Bool { Self.isOfUnknownSink(speaker: speaker, route: route) }
 
         package static func isOfUnknownSink(speaker: String, route: String) -> Bool {
-            route == CalibratedOutput.cardRoute && speaker.hasPrefix("local-")
+            route == OutputIdentity.cardRoute && speaker.hasPrefix("local-")
         }
 
         package static func isUnpaced(_ mode: String) -> Bool { mode.hasPrefix("unpaced") }

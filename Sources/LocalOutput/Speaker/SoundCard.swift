@@ -18,7 +18,7 @@ public final class SoundCard: AudioOutput {
     public let kind = AudioRouteKind.soundCard
     public let desiredDepth: Duration = .seconds(1)
 
-    private let device: String
+    let device: String
     private let substitutes: @Sendable () -> [String]
     private let depths: SoundCardPump.Depths
     let state = Lock(State())

@@ -1,22 +1,20 @@
-internal import MediaCore
-
 /// Tells whoever waits for something slow that the person has had enough. Any thread.
-package final class Interruption: Sendable {
+public final class Interruption: Sendable {
     private struct State {
-        package var status: Int32?
+        var status: Int32?
         var handlers: [@Sendable () -> Void] = []
     }
 
     private let state = Lock(State())
     private let raised = Signal()
 
-    package init() {}
+    public init() {}
 
     /// The exit status asked for; nil while nobody has asked.
-    package var status: Int32? { state.withLock { $0.status } }
+    public var status: Int32? { state.withLock { $0.status } }
 
     /// Only the first time counts.
-    package func raise(status: Int32) {
+    public func raise(status: Int32) {
         let handlers = state.withLock { state in
             guard state.status == nil else { return [@Sendable () -> Void]() }
             state.status = status
@@ -27,7 +25,7 @@ package final class Interruption: Sendable {
     }
 
     /// What makes a wait end; done at once when it has been raised already.
-    package func onRaise(_ handler: @escaping @Sendable () -> Void) {
+    public func onRaise(_ handler: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.handlers.append(handler)
             return state.status != nil
@@ -36,7 +34,7 @@ package final class Interruption: Sendable {
     }
 
     /// Waits for a moment; false when it was raised first. One thread at a time.
-    package func pause(until moment: HostInstant) -> Bool {
+    public func pause(until moment: HostInstant) -> Bool {
         if status != nil { return false }
         return !raised.wait(until: moment)
     }

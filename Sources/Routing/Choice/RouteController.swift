@@ -1,4 +1,3 @@
-package import LocalOutput
 package import MediaCore
 package import Playback
 package import SyncRendering
@@ -8,7 +7,7 @@ package import SyncRendering
 package final class RouteController {
     /// What the desk tells the session, from any thread.
     package enum News: Sendable {
-        case offered(RouteDetector.Offer)
+        case offered(OutputOffer)
         /// What became of a choice: these routes, by id.
         case changed(RouteChange, [String])
         case failed(TalkieError, [String])
@@ -16,41 +15,39 @@ package final class RouteController {
 
     private let player: Player
     private let group: OutputGroup
-    private let outputs: RouteOutputs
-    private let device: String?
+    private let registry: OutputRegistry
+    private let home: OutputPlace
     private let calibration: RouteCalibration?
     private let post: @Sendable (News) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
-    private var offered: [OfferedRoute]
+    private var offered: [OutputPlace]
     /// Those that play, or are to: what was chosen last and not refused.
-    package private(set) var chosen: [OfferedRoute]
+    package private(set) var chosen: [OutputPlace]
     /// Before the choice that is under way.
-    private var before: [OfferedRoute]?
-    /// Where the sound went on other evenings, until somebody chooses or it was offered.
+    private var before: [OutputPlace]?
+    /// Where the sound went on earlier evenings, until somebody chooses or it was offered.
     private var remembered: [String]?
     /// Beside the others, 0…100, by id; 100 where nothing was set.
     private var volumes: [String: Double] = [:]
     package private(set) var picker: RoutePicker?
-    var makeDetector: (String?) -> RouteDetector = { RouteDetector(device: $0) }
-
     /// - Parameters:
     ///   - routes: the ones that play at the start.
+    ///   - home: what plays when everything else is lost.
     ///   - post: called on any thread; must return at once.
     package init(
-        player: Player, group: OutputGroup, outputs: RouteOutputs, routes: [OfferedRoute], device: String?,
-        calibration: RouteCalibration?,
-        post: @escaping @Sendable (News) -> Void
+        player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
+        calibration: RouteCalibration?, post: @escaping @Sendable (News) -> Void
     ) {
         self.player = player
         self.group = group
-        self.outputs = outputs
-        self.device = device
+        self.registry = registry
+        self.home = home
         self.calibration = calibration
         self.post = post
         chosen = routes
         offered = routes
-        if !offered.contains(where: { $0.id == "local" }) { offered.insert(.thisComputer(device: device), at: 0) }
+        if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
     }
 
     /// Looks no longer.
@@ -80,7 +77,7 @@ package final class RouteController {
     /// Begins to look for speakers; it goes on, so that the next look is quick.
     package func look() {
         guard detector == nil else { return }
-        let detector = makeDetector(device)
+        let detector = RouteDetector(registry, known: offered)
         self.detector = detector
         let offers = detector.offers
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
@@ -89,10 +86,10 @@ package final class RouteController {
     /// Keeps the picker true; true when it looks different now.
     package func refresh() -> Bool {
         guard var picker else { return false }
-        let old = picker.panel
+        let old = picker
         picker.update(rows)
         self.picker = picker
-        return picker.panel != old
+        return picker != old
     }
 
     private var rows: [RoutePicker.Row] {
@@ -113,7 +110,7 @@ package final class RouteController {
         return true
     }
 
-    package func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) {
+    package func point(at row: Int, _ part: RoutePicker.Part, turned: Int) {
         if let wish = picker?.point(at: row, part, turned: turned) { carryOut(wish) }
     }
 
@@ -128,7 +125,7 @@ package final class RouteController {
 
     // MARK: What is remembered
 
-    /// Where the sound went on other evenings: looked for, and known when it is there.
+    /// Where the sound went on earlier evenings: looked for, and known when it is there.
     package func expect(_ ids: [String]) {
         guard ids != self.ids else { return }
         remembered = ids
@@ -136,7 +133,7 @@ package final class RouteController {
     }
 
     /// The remembered places, once all of them are there and none is in the way; nil before that, and after a choice.
-    package var likely: [OfferedRoute]? {
+    package var likely: [OutputPlace]? {
         guard let remembered, before == nil else { return nil }
         let routes = remembered.compactMap { id in offered.first { $0.id == id && $0.obstacle == nil } }
         return routes.count == remembered.count ? routes : nil
@@ -154,13 +151,12 @@ package final class RouteController {
         if before == nil { before = chosen }
         chosen = routes
         picker?.notice = nil
-        let (outputs, player, calibration, post) = (outputs, player, calibration, post)
+        let (registry, player, calibration, post) = (registry, player, calibration, post)
         let wanted = routes.map(\.id)
         // Making a speaker's output reads files and asks for ports.
         _ = WorkerThread.start(name: "route choice") {
             do throws(TalkieError) {
-                var members: [any AudioOutput] = []
-                for route in routes { members += try outputs.outputs(for: route) }
+                let members = try registry.outputs(at: routes)
                 // Before they are heard: a change would be a jump of their sound.
                 calibration?.apply(to: members)
                 player.setAudioOutputs(members) { post(.changed($0, wanted)) }
@@ -171,11 +167,11 @@ package final class RouteController {
     }
 
     /// Goes on with this computer, when what played is lost.
-    package func fallBack() { choose(["local"]) }
+    package func fallBack() { choose([home.id]) }
 
     private func setVolume(_ volume: Double, of id: String) {
         volumes[id] = volume
-        guard let route = offered.first(where: { $0.id == id }), let members = try? outputs.outputs(for: route) else {
+        guard let route = offered.first(where: { $0.id == id }), let members = try? registry.outputs(at: route) else {
             return
         }
         for output in members { player.setGain(VolumeCurve.gain(volume: volume), of: output) }
@@ -188,7 +184,7 @@ package final class RouteController {
         switch news {
         case .offered(let offer):
             // What plays stays listed, though nobody announces it: a speaker that was named by its address.
-            offered = offer.routes + chosen.filter { route in !offer.routes.contains { $0.id == route.id } }
+            offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }
             if let note = offer.note, isOpen { picker?.notice = note }
             return nil
         case .changed(.superseded, _): return nil
@@ -198,7 +194,7 @@ package final class RouteController {
             if !without.isEmpty {
                 let members = group.members
                 chosen = chosen.filter { route in
-                    (try? outputs.outputs(for: route))?.contains { output in members.contains { $0 === output } }
+                    (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
                         ?? false
                 }
                 return "Sound: \(name)\n" + without.map(\.description).joined(separator: "\n")

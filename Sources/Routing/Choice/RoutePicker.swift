@@ -1,21 +1,27 @@
-package import LocalOutput
 internal import MediaCore
 
 /// The list from which a person chooses where the sound goes: what it shows, and what keys and pointer mean in it. A
 /// value; nothing happens in it by itself.
-package struct RoutePicker {
-    struct Row: Hashable {
-        /// As `OfferedRoute.id`.
-        var id: String
-        var name: String
+package struct RoutePicker: Equatable {
+    package struct Row: Hashable {
+        /// As `OutputPlace.id`.
+        package var id: String
+        package var name: String
         /// It plays, or is to play.
-        var isTicked: Bool
+        package var isTicked: Bool
         /// It is on its way: why it is not heard yet.
-        var pending: String?
+        package var pending: String?
         /// Why it cannot be chosen.
-        var obstacle: String?
+        package var obstacle: String?
         /// Loudness beside the others, 0…100.
-        var volume: Double
+        package var volume: Double
+    }
+
+    /// The part of a row that a pointer is on.
+    package enum Part: Hashable, Sendable {
+        case mark, text
+        /// The bar, at a share of its length, 0…1.
+        case level(Double)
     }
 
     /// What a person wants.
@@ -31,7 +37,7 @@ package struct RoutePicker {
     /// As far as a key goes; as everywhere in Talkie.
     static let volumeStep = 5.0
 
-    private(set) var rows: [Row] = []
+    package private(set) var rows: [Row] = []
     /// The id of the row that keys speak of, which stays when others come and go.
     package private(set) var current: String?
     /// What is to be said under the list; nil says which keys there are.
@@ -73,7 +79,7 @@ package struct RoutePicker {
         return .some(nil)
     }
 
-    package mutating func point(at row: Int, _ part: ScreenPanel.Part, turned: Int) -> Wish? {
+    package mutating func point(at row: Int, _ part: Part, turned: Int) -> Wish? {
         guard rows.indices.contains(row) else { return nil }
         current = rows[row].id
         if turned != 0 { return turn(row, by: Double(turned) * Self.volumeStep) }
@@ -120,17 +126,6 @@ package struct RoutePicker {
     // MARK: What is seen
 
     package static let keys = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
-
-    package var panel: ScreenPanel {
-        ScreenPanel(
-            title: "Where the sound goes",
-            rows: rows.map { row in
-                ScreenPanel.Row(
-                    row.name, detail: row.pending ?? row.obstacle ?? "",
-                    mark: row.pending != nil ? .pending : row.isTicked ? .ticked : .empty,
-                    level: row.volume / 100, isDim: row.obstacle != nil)
-            }, current: index, hint: notice ?? Self.keys)
-    }
 
     /// For a terminal: one line.
     package var line: String {

@@ -1,4 +1,3 @@
-internal import LocalOutput
 internal import MediaCore
 package import Profiles
 package import SyncRendering
@@ -8,7 +7,7 @@ package import SyncRendering
 package final class RouteCalibration: Sendable {
     /// One output and what holds for it.
     package struct Part {
-        package let speaker: CalibratedOutput
+        package let speaker: OutputIdentity
         package let use: ProfileChoice.Use
         package let output: any AudioOutput
         /// The group's number for it, as events have it.
@@ -24,16 +23,16 @@ package final class RouteCalibration: Sendable {
     }
 
     private let group: OutputGroup?
-    private let outputs: RouteOutputs
+    private let registry: OutputRegistry
     private let profiles: [LatencyProfile]
     private let place = Lock<(screen: String?, mode: String?)>((nil, nil))
 
     /// - Parameters:
-    ///   - outputs: know which speaker is behind an output.
+    ///   - registry: knows which speaker is behind an output.
     ///   - profiles: everything that is kept; empty where the user's own delay takes its place.
-    package init(_ group: OutputGroup?, outputs: RouteOutputs, profiles: [LatencyProfile]) {
+    package init(_ group: OutputGroup?, registry: OutputRegistry, profiles: [LatencyProfile]) {
         self.group = group
-        self.outputs = outputs
+        self.registry = registry
         self.profiles = profiles
     }
 
@@ -47,7 +46,7 @@ package final class RouteCalibration: Sendable {
     package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
         guard let group else { return [] }
         let known = (wanted ?? group.members).compactMap { output in
-            outputs.calibrated(output).map { (output, $0) }
+            registry.identity(of: output).map { (output, $0) }
         }
         let place = place.withLock { $0 }
         let choice = ProfileChoice(

@@ -13,9 +13,6 @@ public enum ContentKind: String, Sendable, CaseIterable {
 
     /// Whether sound of this kind may take such a route.
     public func mayTake(_ route: AudioRouteKind) -> Bool {
-        switch route {
-        case .soundCard, .virtual: true
-        case .bufferedSpeaker, .realtimeSpeaker, .group: isLongForm
-        }
+        isLongForm || !route.isRemote
     }
 }

@@ -12,9 +12,25 @@ public enum AudioDelivery: Sendable, Equatable {
     case sampleBuffers(AudioFormat)
 }
 
-/// What kind of way the sound takes; decides how far ahead it is fed and how it can be changed.
-public enum AudioRouteKind: String, Sendable {
-    case soundCard, bufferedSpeaker, realtimeSpeaker, group, virtual
+/// What kind of way the sound takes; decides what may be sent there. An open set: a new kind of output adds its own.
+public struct AudioRouteKind: Hashable, Sendable {
+    /// As recordings name it.
+    public let rawValue: String
+    /// It leaves this computer: short sounds would come late there, and interrupt the neighbours.
+    public let isRemote: Bool
+
+    public init(rawValue: String, isRemote: Bool) {
+        self.rawValue = rawValue
+        self.isRemote = isRemote
+    }
+
+    public static let soundCard = AudioRouteKind(rawValue: "soundCard", isRemote: false)
+    public static let bufferedSpeaker = AudioRouteKind(rawValue: "bufferedSpeaker", isRemote: true)
+    public static let realtimeSpeaker = AudioRouteKind(rawValue: "realtimeSpeaker", isRemote: true)
+    /// Several at once, which may be of any kind.
+    public static let group = AudioRouteKind(rawValue: "group", isRemote: true)
+    /// A card of a test.
+    public static let virtual = AudioRouteKind(rawValue: "virtual", isRemote: false)
 }
 
 /// Where sound goes: a sound card, a speaker across the network, a group, or a virtual card in tests.
@@ -45,6 +61,10 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// How sound of another format goes on in the stream that is under way, so that nothing is lost and no gap is heard;
     /// nil when the stream must end and another begin. The feeder waits then until the old one has been heard.
     func continuation(of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool) -> AudioDelivery?
+
+    /// Begins to open a device in the background, ahead of need: a renderer was added, and sound will come. Whether it worked
+    /// is told by `prepare`. Any thread; must return at once. Does nothing by default.
+    func open()
 
     /// Gets ready to take sound delivered that way. May block while a device opens or a speaker answers.
     ///
@@ -152,6 +172,7 @@ extension AudioOutput {
     public var ownVolume: Double? { nil }
     public func accept(_ block: PCMBlock, from offset: Int) -> Int { 0 }
     public func accept(_ batch: PacketBatch, from offset: Int) -> Int { 0 }
+    public func open() {}
     public func accept(_ buffer: SampleBuffer) -> Bool { false }
     public func setSpeed(_ speed: Double) {}
     public var isDrained: Bool { true }

@@ -1,6 +1,6 @@
 internal import Calibration
 package import MediaCore
-package import Routing
+internal import Routing
 
 /// Everything `talkie calibrate` was told, understood and checked for sense; nothing has been opened yet.
 package struct CalibrateArguments: Sendable {

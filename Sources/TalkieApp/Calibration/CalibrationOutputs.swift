@@ -6,57 +6,52 @@ internal import MediaCore
 internal import Profiles
 internal import Routing
 internal import SyncRendering
+internal import Talkie
 
 /// The speakers of a run: found, and each with an output of its own.
 struct CalibrationOutputs {
     let outputs: [any AudioOutput]
     /// As found before anything played.
-    let speakers: [CalibratedOutput]
+    let speakers: [OutputIdentity]
     let warnings: [String]
-    private let made = RouteOutputs()
+    private let registry: OutputRegistry
 
     /// - Throws: as for films: 2 for a name that several have, 69 for what is not there, 77 for what wants to be paired. 69
     ///   for a card of which nobody says where it is heard, too: what would be measured could not be kept.
     init(
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) {
-        let knowledge = made.knowledge
-        var selection = SpeakerSelection.live(knowledge, interruption: interruption)
-        selection.notice = notice
-        let places = try selection.places(arguments.speakers)
-        guard places.count <= StimulusPlan.mostSpeakers else {
+        let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
+        registry = OutputRegistry(device: device)
+        let places = try registry.places(
+            named: arguments.speakers.map(\.name), until: interruption, notice: notice)
+        let outputs = try registry.outputs(at: places)
+        guard outputs.count <= StimulusPlan.mostSpeakers else {
             throw TalkieError(
-                .invalidArgument,
-                "one run takes \(StimulusPlan.mostSpeakers) speakers at most; name fewer")
+                .invalidArgument, "one run takes \(StimulusPlan.mostSpeakers) speakers at most; name fewer")
         }
-        var outputs: [any AudioOutput] = []
-        var speakers: [CalibratedOutput] = []
-        for place in places {
-            switch place {
-            case .card:
-                let device = arguments.audioDevice ?? RouteOutputs.defaultCard
+        var speakers: [OutputIdentity] = []
+        for output in outputs {
+            if let card = output as? SoundCard {
                 // A card that does not open says so when it is played on.
                 let sink = try? SoundCardProbe.sink(of: device)
                 if case .unknown(let reason)? = sink { throw Self.unknown(device, reason) }
-                let card = made.card(device)
                 card.open()
-                outputs.append(card)
-                speakers.append(CalibratedOutput.card(sink ?? card.sink, device: device))
-            case .speaker(let chosen):
-                outputs.append(made.speaker(chosen).output)
-                speakers.append(chosen.calibrated)
+                speakers.append(SoundCardProvider.identity(at: sink ?? card.sink, device: device))
+            } else if let identity = registry.identity(of: output) {
+                speakers.append(identity)
             }
         }
         self.outputs = outputs
         self.speakers = speakers
-        warnings = knowledge.note.map { [$0] } ?? []
+        warnings = registry.notes
         if let volume = arguments.volume {
             for output in outputs { output.setGain(VolumeCurve.gain(volume: volume)) }
         }
     }
 
     /// Keeps what was learned about the speakers. After they have been released.
-    func remember() { made.remember() }
+    func remember() { registry.remember() }
 
     /// What a run measured belongs to the sinks that were found before it.
     ///

@@ -2,6 +2,7 @@ internal import Calibration
 internal import LocalOutput
 internal import MediaCore
 internal import Profiles
+internal import SyncRendering
 
 /// Without any hardware: flash and sound drift along each other until a person presses a key at the best match, from both
 /// sides in turn.
@@ -92,7 +93,7 @@ extension CalibrationSession {
     }
 
     private func judged(
-        _ passages: Passages, _ speakers: [CalibratedOutput]
+        _ passages: Passages, _ speakers: [OutputIdentity]
     ) throws(TalkieError) -> (record: CalibrationRecord, answer: CalibrationAnswer) {
         guard let judgement = EyeAndEarJudgement(late: passages.late, early: passages.early),
             judgement.sigma <= EyeAndEarJudgement.largestSigma

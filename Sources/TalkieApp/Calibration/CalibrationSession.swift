@@ -206,7 +206,7 @@ package struct CalibrationSession {
 
     /// What was played, as it is written down.
     static func record(
-        _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [CalibratedOutput],
+        _ plan: StimulusPlan, _ played: StimulusRun.Played, _ speakers: [OutputIdentity],
         _ shares: [[LatencyLedger.Share]], _ screen: ScreenControl?
     ) -> CalibrationRecord {
         CalibrationRecord(

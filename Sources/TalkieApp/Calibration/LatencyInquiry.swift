@@ -2,8 +2,9 @@ internal import AirPlay
 internal import LocalOutput
 package import MediaCore
 package import Profiles
-package import Routing
+internal import Routing
 internal import SyncRendering
+internal import Talkie
 
 /// `talkie latency`: the ledger of a speaker, from what is kept and what it says about itself.
 package struct LatencyInquiry {
@@ -18,7 +19,7 @@ package struct LatencyInquiry {
     /// - Throws: 2 for a name that several have, 69 for a speaker that is not there and was never calibrated.
     package func ledgers(_ choice: SpeakerChoice, audioDevice: String? = nil) throws(TalkieError) -> [LatencyLedger] {
         let profiles = store.all().profiles
-        let members: [CalibratedOutput]
+        let members: [OutputIdentity]
         do {
             members = try Self.members(choice, audioDevice)
         } catch {
@@ -29,12 +30,12 @@ package struct LatencyInquiry {
         return members.map { Self.ledger(of: $0, profiles) }
     }
 
-    static func ledger(of speaker: CalibratedOutput, _ profiles: [LatencyProfile]) -> LatencyLedger {
+    static func ledger(of speaker: OutputIdentity, _ profiles: [LatencyProfile]) -> LatencyLedger {
         let choice = ProfileChoice(
             for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: nil, mode: nil,
             among: profiles)
         let profile = choice.uses[0].profile
-        let isCard = speaker.route == CalibratedOutput.cardRoute
+        let isCard = speaker.route == OutputIdentity.cardRoute
         let stated = profile.flatMap { $0.shares.isEmpty ? nil : $0.shares }
         return LatencyLedger(
             speaker: speaker.name, route: speaker.route,
@@ -43,32 +44,30 @@ package struct LatencyInquiry {
     }
 
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
-        -> [CalibratedOutput]
+        -> [OutputIdentity]
     {
-        let places = try SpeakerSelection.live(SpeakerKnowledge(), interruption: Interruption()).places([choice])
-        return places.map { place in
-            switch place {
-            case .card: card(audioDevice ?? RouteOutputs.defaultCard)
-            case .speaker(let chosen): chosen.calibrated
-            }
+        let registry = OutputRegistry(device: audioDevice)
+        let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
+        return outputs.compactMap { output in
+            output is SoundCard ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)
         }
     }
 
     /// Where the card is heard at present.
-    private static func card(_ device: String) -> CalibratedOutput {
+    private static func card(_ device: String) -> OutputIdentity {
         let sink: SinkKnowledge
         do throws(OutputError) { sink = try SoundCardProbe.sink(of: device) } catch { sink = .unknown(error.message) }
-        return CalibratedOutput.card(sink, device: device)
+        return SoundCardProvider.identity(at: sink, device: device)
     }
 
     /// Speakers that profiles are kept of under this name or id.
     private static func kept(
         _ choice: SpeakerChoice, _ profiles: [LatencyProfile]
-    ) -> [CalibratedOutput] {
+    ) -> [OutputIdentity] {
         guard case .named(let text) = choice else { return [] }
-        var found: [CalibratedOutput] = []
+        var found: [OutputIdentity] = []
         for profile in profiles where profile.isOf(text) {
-            let speaker = CalibratedOutput(
+            let speaker = OutputIdentity(
                 key: profile.key.speaker, name: profile.speakerName, query: text, route: profile.key.route)
             if !found.contains(speaker) { found.append(speaker) }
         }
@@ -80,6 +79,6 @@ extension LatencyProfile {
     /// Whether a person means it by a name, an id or a key.
     func isOf(_ text: String) -> Bool {
         speakerName.lowercased() == text.lowercased() || key.speaker.lowercased() == text.lowercased()
-            || SpeakerID(text)?.digits == key.speaker || (text == "local" && key.route == CalibratedOutput.cardRoute)
+            || SpeakerID(text)?.digits == key.speaker || (text == "local" && key.route == OutputIdentity.cardRoute)
     }
 }

@@ -1,7 +1,7 @@
 internal import AirPlay
 package import MediaCore
 package import Playback
-package import Routing
+internal import Routing
 
 /// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
 package struct PlayArguments: Sendable {

@@ -1,3 +1,4 @@
+internal import AirPlay
 internal import Glibc
 internal import LocalOutput
 internal import MediaCodecs
@@ -26,14 +27,16 @@ package enum PlaySession {
         defer { signals.stop() }
         let timeline = try timelineFile(arguments, films: list.items)
         let terminal = Terminal()
-        let route: SoundRoute
+        let card = SoundCardProvider(
+            device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
+        let registry = OutputRegistry([card, AirPlayProvider()])
+        var route: SoundRoute?
         do {
-            defer { terminal.show(status: nil) }
-            route = try SoundRoute(
-                to: arguments.speakers, device: arguments.options.audioDevice, playsAudio: arguments.options.playsAudio,
-                replacesLostCards: [nil, .local].contains(arguments.lostRoute), interruption: interruption
-            ) {
-                if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+            if arguments.options.playsAudio {
+                let names = arguments.speakers.isEmpty ? ["local"] : arguments.speakers.map(\.name)
+                route = try SoundRoute(to: names, in: registry, until: interruption) {
+                    if !arguments.isReallyQuiet { terminal.show(status: "\($0) …") }
+                }
             }
         } catch {
             if let status = interruption.status { return status }
@@ -50,8 +53,8 @@ package enum PlaySession {
         defer { keys?.stop() }
 
         let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
-        let calibration = RouteCalibration(route.output, outputs: route.outputs, profiles: profiles)
-        route.outputs.setSinkNews { mailbox.post(.sinkChanged) }
+        let calibration = RouteCalibration(route?.output, registry: registry, profiles: profiles)
+        registry.onIdentityChange { mailbox.post(.sinkChanged) }
         let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
         let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
         // Which screen there will be is known once the window is open; most people have one.
@@ -62,7 +65,7 @@ package enum PlaySession {
         options.showsCoverArt = false
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
-        let player = Player(parts: .film(audioOutput: route.output), options: options, events: events) {
+        let player = Player(parts: .film(audioOutput: route?.output), options: options, events: events) {
             mailbox.post(.player($0))
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
@@ -72,15 +75,16 @@ package enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route.output, outputs: route.outputs, routes: route.routes, calibration: calibration),
+                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer,
+                calibration: calibration),
             arguments: arguments, items: list.items, mailbox: mailbox)
-        director.tell(leftOut: list.failures, warnings: list.warnings + route.warnings + (notice.map { [$0] } ?? []))
+        director.tell(leftOut: list.failures, warnings: list.warnings + registry.notes + (notice.map { [$0] } ?? []))
         director.start()
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, whatever the status.
         let isDown = shutDown(player)
-        route.remember()
+        registry.remember()
         distributor.stop()
         terminal.leaveStatus()
         director.tellRest()

@@ -75,7 +75,7 @@ extension SessionDirector {
     private func tellOfFilm() {
         let state = stage.player.state
         let title = queue.current.title ?? state.title
-        stage.outputs.setTitle(title)
+        stage.registry.setTitle(title)
         if let screen = stage.screen {
             screen.setTitle(windowTitle(title))
             // Only a film with a picture needs a screen, and only then is it missed.

@@ -105,7 +105,7 @@ extension SessionDirector {
 
     /// `film – Talkie`; with the place where the sound goes when that is not this computer.
     func windowTitle(_ film: String) -> String {
-        guard let desk, stage.player.state.hasAudio, !desk.ids.isEmpty, desk.ids != ["local"] else {
+        guard let desk, stage.player.state.hasAudio, !desk.ids.isEmpty, desk.ids != [stage.home.id] else {
             return "\(film) – Talkie"
         }
         return "\(film) – \(desk.name) – Talkie"
@@ -159,7 +159,7 @@ extension SessionDirector {
         guard playing.isEmpty else { return }
         switch arguments.lostRoute ?? .wait {
         case .wait: break
-        case .local: if desk?.ids != ["local"] { desk?.fallBack() }
+        case .local: if desk?.ids != [stage.home.id] { desk?.fallBack() }
         case .pause: stage.player.pause()
         }
     }

@@ -23,8 +23,10 @@ final class SessionDirector: @unchecked Sendable {
         var distributor: EventDistributor
         var route: (any AudioOutput)?
         /// Makes the outputs of places that are chosen later, and the places that play at the start.
-        var outputs = RouteOutputs()
-        var routes: [OfferedRoute] = []
+        var registry = OutputRegistry([])
+        var routes: [OutputPlace] = []
+        /// What plays when everything else is lost.
+        var home = SoundCardProvider().thisComputer
         /// Where other evenings are kept.
         var stateFolder = StateFolder.standard()
         var calibration: RouteCalibration?
@@ -82,8 +84,8 @@ final class SessionDirector: @unchecked Sendable {
         settings = SessionSettings(arguments.options)
         desk = stage.player.outputs.map { group in
             RouteController(
-                player: stage.player, group: group, outputs: stage.outputs, routes: stage.routes,
-                device: arguments.options.audioDevice, calibration: stage.calibration
+                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home,
+                calibration: stage.calibration
             ) { mailbox.post(.route($0)) }
         }
     }
@@ -257,7 +259,7 @@ final class SessionDirector: @unchecked Sendable {
             guard let action = KeyBindings.action(for: key), !isRepeat || action.repeats else { return }
             perform(action)
         case .panel(let row, let part, let turned):
-            desk?.point(at: row, part, turned: turned)
+            desk?.point(at: row, RoutePicker.Part(part), turned: turned)
             showRoutePicker()
         case .besidePanel: closeRoutePicker()
         case .close: end(ExitStatus.done)

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import SyncRendering
 
 @testable import Calibration
 @testable import LocalOutput

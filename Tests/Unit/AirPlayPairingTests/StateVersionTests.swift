@@ -1,6 +1,7 @@
 import AirPlayWire
 import Foundation
 import MediaCore
+import Routing
 import Storage
 import Testing
 

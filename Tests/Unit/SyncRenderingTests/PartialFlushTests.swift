@@ -32,7 +32,8 @@ private final class FlushRig {
     func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: 48000) }
 
     func flush(from frame: Int64) {
-        renderer.requestFlush(fromSourceTime: time(frame)) { [results] result in results.withLock { $0.append(result) } }
+        renderer.requestFlush(fromSourceTime: time(frame)) { [results] result in results.withLock { $0.append(result) }
+        }
     }
 
     var result: PartialFlushResult? { results.withLock { $0.last } }

@@ -1,6 +1,8 @@
 import LocalOutput
 import MediaCore
 import Routing
+internal import SyncRendering
+internal import TalkieApp
 import Testing
 
 @testable import Calibration
@@ -21,7 +23,7 @@ import Testing
     }
 
     @Test func theSpeakerOfARunIsKnownByNameIdOrAddress() {
-        let speaker = CalibratedOutput(
+        let speaker = OutputIdentity(
             key: "02746C000001", name: "Kitchen", query: "kitchen", route: "buffered", address: "airplay://10.0.0.5")
         for text in ["KITCHEN", "02:74:6c:00:00:01", "02746C000001", "airplay://10.0.0.5", "airplay://10.0.0.5:7000"] {
             #expect(speaker.isMeant(by: text), "\(text)")

@@ -1,5 +1,6 @@
 import Foundation
 import Routing
+internal import SyncRendering
 import Testing
 
 @testable import AirPlay
@@ -18,7 +19,7 @@ import Testing
     }
 
     private func use(_ knowledge: SinkKnowledge, _ profiles: [LatencyProfile]) -> ProfileChoice.Use {
-        let speaker = CalibratedOutput.card(knowledge, device: "default")
+        let speaker = SoundCardProvider.identity(at: knowledge, device: "default")
         return ProfileChoice(
             for: [ProfileChoice.Member(speaker: speaker.key, route: speaker.route)], screen: "TV",
             mode: "60-Hz full-screen", among: profiles
@@ -88,7 +89,7 @@ import Testing
 
     @Test func whatIsMeasuredAnewIsKeptUnderTheSink() throws {
         try placeOldFiles()
-        let speaker = CalibratedOutput.card(.known(Self.sink("headset")), device: "default")
+        let speaker = SoundCardProvider.identity(at: .known(Self.sink("headset")), device: "default")
         #expect(speaker.name == "The headset")
         try store.keep([ProfileTests.profile(speaker.key, offset: 180, route: speaker.route)])
         #expect(use(.known(Self.sink("headset")), store.all().profiles).profile?.offset == 180)
@@ -97,7 +98,7 @@ import Testing
 
     @Test func theLedgerSaysThatNobodyKnowsTheSink() {
         let ledger = LatencyInquiry.ledger(
-            of: CalibratedOutput.card(.unknown("the sound server does not answer"), device: "default"), [])
+            of: SoundCardProvider.identity(at: .unknown("the sound server does not answer"), device: "default"), [])
         #expect(ledger.text.contains("nobody says which sink"))
     }
 

@@ -1,4 +1,5 @@
 import MediaCore
+internal import SyncRendering
 
 @testable import Calibration
 @testable import Profiles
@@ -42,7 +43,7 @@ struct SyntheticRoom {
         record = CalibrationRecord(
             run: "run-\(seed)",
             speakers: (0..<speakers).map {
-                CalibratedOutput(key: "A\($0)", name: "Room \($0)", query: "Room \($0)", route: "buffered")
+                OutputIdentity(key: "A\($0)", name: "Room \($0)", query: "Room \($0)", route: "buffered")
             },
             display: CalibrationRecord.Display(name: "TV", mode: mode, statedDelay: nil),
             events: plan.events.map { event in

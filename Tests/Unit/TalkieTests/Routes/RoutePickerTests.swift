@@ -1,4 +1,5 @@
 import LocalOutput
+internal import TalkieApp
 import Testing
 
 @testable import Routing

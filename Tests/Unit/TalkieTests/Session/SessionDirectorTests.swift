@@ -31,7 +31,7 @@ import Testing
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
-            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OfferedRoute] = [],
+            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OutputPlace] = [],
             showsStatus: Bool = false
         ) {
             var arguments = arguments
@@ -39,6 +39,7 @@ import Testing
             let events = EventLog(clock: MonotonicClock())
             distributor = EventDistributor(log: events)
             distributor.start()
+            let toys = ToyProvider(["card": card])
             player = Player(
                 parts: Player.Parts(
                     open: { [opened, isStickPulled] (address, _) throws(MediaError) in
@@ -60,7 +61,7 @@ import Testing
                     player: player, screen: nil,
                     terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
                     keys: nil, distributor: distributor, route: output,
-                    outputs: RouteOutputs(standIn: { [card] _ in card }), routes: routes,
+                    registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
                     stateFolder: StateFolder(path: folder.path)),
                 arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
@@ -288,9 +289,9 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func whereTheSoundWentIsKeptUnlessThatIsNotWanted() {
         let kept = Rig("long")
         #expect(kept.run(.terminalKey("q")) == 0)
-        let ended = Rig("short", routes: [.thisComputer()])
+        let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
         #expect(ended.run() == 0)
-        #expect(RouteHistory(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["local"]])
+        #expect(RouteHistory(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["toy:card"]])
         var arguments = PlayArguments(files: [])
         arguments.routeMemory = .never
         let unkept = Rig("long", arguments: arguments)

@@ -1,4 +1,3 @@
-import AirPlay
 import AirPlayWire
 import MediaCore
 import PTP
@@ -6,7 +5,7 @@ import TalkieApp
 import TalkieTestKit
 import Testing
 
-@testable import Routing
+@testable import AirPlay
 @testable import Storage
 
 @Suite struct SpeakerSelectionTests {
@@ -24,9 +23,7 @@ import Testing
     }
 
     private func chosen(_ selection: SpeakerSelection, _ names: String...) throws -> [ChosenSpeaker] {
-        try selection.places(names.map { try SpeakerChoice(parsing: $0) }).compactMap {
-            if case .speaker(let chosen) = $0 { chosen } else { nil }
-        }
+        try selection.choose(names).flatMap { $0 }
     }
 
     private func failure(_ selection: SpeakerSelection, _ name: String) throws -> TalkieError {
@@ -98,12 +95,8 @@ import Testing
             (.seconds(1), ScriptedNetwork.listing(.announced("Kitchen"))),
             (.seconds(3), ScriptedNetwork.listing(.announced("Kitchen"), .announced("Office", id: "02:00:00:00:00:02")))
         )
-        let choices = try ["Office", "local", "Kitchen", "020000000001", "local"].map {
-            try SpeakerChoice(parsing: $0)
-        }
-        let places = try selection(network).places(choices)
-        let names = places.map { if case .speaker(let chosen) = $0 { chosen.name } else { "card" } }
-        #expect(names == ["Office", "card", "Kitchen"])
+        let chosen = try selection(network).choose(["Office", "local", "Kitchen", "020000000001", "local"])
+        #expect(chosen.map { $0.map(\.name) } == [["Office"], [], ["Kitchen"], [], []])
         #expect(network.elapsed == .seconds(3))
     }
 

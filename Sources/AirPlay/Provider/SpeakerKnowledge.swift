@@ -1,4 +1,3 @@
-package import AirPlay
 internal import Glibc
 internal import MediaCore
 package import Storage

@@ -1,4 +1,3 @@
-package import AirPlay
 package import MediaCore
 internal import PTP
 

@@ -16,4 +16,12 @@ public enum SpeakerChoice: Sendable, Hashable {
             throw ValueError(error.message)
         }
     }
+
+    /// As the providers of outputs understand it.
+    package var name: String {
+        switch self {
+        case .local: "local"
+        case .named(let text): text
+        }
+    }
 }

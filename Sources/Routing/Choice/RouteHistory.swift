@@ -13,7 +13,7 @@ public struct RouteHistory: Sendable {
         public var hour: Int
         /// The film's length; nil for live streams.
         public var minutes: Int?
-        /// As `OfferedRoute.id` calls them.
+        /// As `OutputPlace.id` calls them.
         public var routes: [String]
 
         package init(folder: UInt64, hour: Int, minutes: Int?, routes: [String]) {
@@ -27,7 +27,7 @@ public struct RouteHistory: Sendable {
     private static let file = "route-habits"
     private static let kind = "route-habits"
     private static let version = 1
-    static let mostEvenings = 64
+    package static let mostEvenings = 64
     /// A stereo pair and three rooms; more would be a mistake in the file.
     private static let mostRoutes = 16
 

@@ -1,10 +1,11 @@
 import Foundation
+internal import Routing
 import Storage
 import Testing
 
 @testable import AirPlay
 
-@Suite struct RouteHabitsTests {
+@Suite struct RouteHistoryTests {
     private let path = FileManager.default.temporaryDirectory.appendingPathComponent("habits-\(UUID())").path
     private var habits: RouteHistory { RouteHistory(StateFolder(path: path)) }
     private let series = RouteHistory.folder(of: "/films/series/1.mkv")

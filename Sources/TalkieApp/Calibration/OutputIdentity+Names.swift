@@ -1,7 +1,7 @@
 internal import AirPlay
-package import Profiles
+internal import SyncRendering
 
-extension CalibratedOutput {
+extension OutputIdentity {
     /// Whether a person means it by a name, an id, an address or `local`.
     package func isMeant(by text: String) -> Bool {
         if [query, name, key].contains(where: { $0.lowercased() == text.lowercased() }) { return true }

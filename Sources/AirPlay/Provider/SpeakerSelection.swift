@@ -1,14 +1,7 @@
-package import AirPlay
 package import MediaCore
 
 /// Finds what a person named: on the network by name or id, at an address, or this computer's own card.
 package struct SpeakerSelection {
-    /// A place that sound goes to.
-    package enum Place: Sendable {
-        case card
-        case speaker(ChosenSpeaker)
-    }
-
     /// How long a speaker that was named is waited for: one that is being switched on, or a network that is slow.
     package static let patience: Duration = .seconds(8)
 
@@ -21,6 +14,21 @@ package struct SpeakerSelection {
     var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
     /// Told what is waited for, when that takes a while.
     package var notice: (String) -> Void = { _ in }
+
+    package init(
+        knowledge: SpeakerKnowledge, clock: any HostClock = MonotonicClock(),
+        browse: @escaping () throws(DiscoveryError) -> any SpeakerSource,
+        inquire: @escaping (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker,
+        clockPorts: @escaping (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) },
+        notice: @escaping (String) -> Void = { _ in }
+    ) {
+        self.knowledge = knowledge
+        self.clock = clock
+        self.browse = browse
+        self.inquire = inquire
+        self.clockPorts = clockPorts
+        self.notice = notice
+    }
 
     /// The real network.
     package static func live(_ knowledge: SpeakerKnowledge, interruption: Interruption) -> SpeakerSelection {
@@ -38,36 +46,31 @@ package struct SpeakerSelection {
             })
     }
 
-    /// The places in the order they were named, each once; both halves of a stereo pair in the place of the pair.
+    /// The speakers in the order they were named, each once: for every name one, or both halves of a stereo pair. None for `local`.
     ///
-    /// - Throws: 2 for a name that several have, 69 for what is not there or cannot be played to, 77 for what wants a
-    ///   PIN, a password or a right first.
-    package func places(_ choices: [SpeakerChoice]) throws(TalkieError) -> [Place] {
+    /// - Throws: `invalidArgument` for a name that several have, `unavailable` for what is not there or cannot be played to,
+    ///   `notPermitted` for what wants a PIN, a password or a right first.
+    package func choose(_ names: [String]) throws(TalkieError) -> [[ChosenSpeaker]] {
         let deadline = clock.now.advanced(by: Self.patience)
         let found: [[DiscoveredSpeaker]]
         var queries: [SpeakerQuery] = []
         do {
-            for choice in choices { queries.append(try choice.query) }
+            for name in names { queries.append(try SpeakerQuery(name)) }
             found = try speakers(queries, until: deadline)
         } catch {
             throw TalkieError(error)
         }
-        var places: [Place] = []
-        var hasCard = false
+        var chosen: [[ChosenSpeaker]] = []
         var seen: Set<DiscoveredSpeaker.Key> = []
         for (query, speakers) in zip(queries, found) {
-            if query == .local, !hasCard {
-                hasCard = true
-                places.append(.card)
-            }
+            var members: [ChosenSpeaker] = []
             for speaker in speakers where seen.insert(speaker.key).inserted {
-                places.append(
-                    .speaker(
-                        try ChosenSpeaker(
-                            speaker, query: query.description, knowledge: knowledge, clockPorts: clockPorts)))
+                members.append(
+                    try ChosenSpeaker(speaker, query: query.description, knowledge: knowledge, clockPorts: clockPorts))
             }
+            chosen.append(members)
         }
-        return places
+        return chosen
     }
 
     /// The receivers behind one name: one, or the halves of a stereo pair.
@@ -116,17 +119,6 @@ extension SpeakerQuery {
         switch self {
         case .local, .address: false
         case .id, .name: true
-        }
-    }
-}
-
-extension SpeakerChoice {
-    package var query: SpeakerQuery {
-        get throws(DiscoveryError) {
-            switch self {
-            case .local: .local
-            case .named(let text): try SpeakerQuery(text)
-            }
         }
     }
 }

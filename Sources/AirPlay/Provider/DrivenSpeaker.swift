@@ -1,4 +1,3 @@
-package import AirPlay
 package import PTP
 
 /// A speaker in use: what was chosen, and the output that drives it.

@@ -1,4 +1,3 @@
-package import AirPlay
 internal import MediaCore
 internal import Storage
 

@@ -1,0 +1,14 @@
+internal import AirPlay
+internal import LocalOutput
+public import Routing
+
+extension OutputRegistry {
+    /// Every kind of place that Talkie knows: this computer's sound cards, and AirPlay speakers.
+    ///
+    /// - Parameters:
+    ///   - device: ALSA's name for what “this computer” plays on; nil is the system's default.
+    ///   - replacesLostCards: false waits for a card that is lost instead of playing on another.
+    public convenience init(device: String? = nil, replacesLostCards: Bool = true) {
+        self.init([SoundCardProvider(device: device, replacesLostCards: replacesLostCards), AirPlayProvider()])
+    }
+}

@@ -1,0 +1,27 @@
+package import LocalOutput
+internal import Routing
+
+extension RoutePicker {
+    /// As the screen draws it.
+    package var panel: ScreenPanel {
+        ScreenPanel(
+            title: "Where the sound goes",
+            rows: rows.map { row in
+                ScreenPanel.Row(
+                    row.name, detail: row.pending ?? row.obstacle ?? "",
+                    mark: row.pending != nil ? .pending : row.isTicked ? .ticked : .empty,
+                    level: row.volume / 100, isDim: row.obstacle != nil)
+            }, current: index, hint: notice ?? Self.keys)
+    }
+}
+
+extension RoutePicker.Part {
+    init(_ part: ScreenPanel.Part) {
+        self =
+            switch part {
+            case .mark: .mark
+            case .text: .text
+            case .level(let share): .level(share)
+            }
+    }
+}

@@ -1,0 +1,95 @@
+import AirPlay
+import LocalOutput
+import MediaCore
+import Profiles
+import Routing
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+/// A new kind of speaker needs nothing but its provider.
+@Suite struct OutputRegistryTests {
+    private let attic = RecordingOutput()
+    private let shed = RecordingOutput()
+
+    private func toys(_ obstacle: String? = nil) -> ToyProvider {
+        ToyProvider(["attic": attic, "shed": shed], present: ["attic"], obstacle: obstacle)
+    }
+
+    @Test func aNameGoesToTheProviderThatAnswersToIt() throws {
+        let registry = OutputRegistry([SoundCardProvider(), toys(), AirPlayProvider()])
+        let places = try registry.places(named: ["toy:shed", "local", "toy:attic", "toy:shed"])
+        #expect(places.map(\.id) == ["toy:shed", "toy:attic", "local"])
+        let outputs = try registry.outputs(at: Array(places.prefix(2)) + [places[0]])
+        #expect(outputs.count == 2 && outputs[0] === shed && outputs[1] === attic)
+    }
+
+    @Test func aNameThatNobodyAnswersToIsSaid() throws {
+        let registry = OutputRegistry([SoundCardProvider(), toys()])
+        let error = try #require(throws: TalkieError.self) { try registry.places(named: ["Kitchen"]) }
+        #expect(error.code == .invalidArgument && error.message.contains("'Kitchen'"))
+        let gone = try #require(throws: TalkieError.self) { try registry.places(named: ["toy:cellar"]) }
+        #expect(gone.code == .unavailable)
+        let foreign = OutputPlace(provider: "other", id: "x", name: "X", kind: .speaker)
+        let unknown = try #require(throws: TalkieError.self) { try registry.outputs(at: foreign) }
+        #expect(unknown.code == .unavailable)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func itsPlacesAreOfferedBesideTheOthersAsTheyCome() async {
+        let toys = toys()
+        let known = SoundCardProvider().thisComputer
+        let detector = RouteDetector(OutputRegistry([toys]), known: [known])
+        for await offer in detector.offers where offer.places.map(\.id) == ["toy:attic"] { break }
+        toys.appear("shed")
+        for await offer in detector.offers where offer.hasSeveral { break }
+        #expect(detector.offer.places.map(\.id) == ["toy:attic", "toy:shed"])
+        detector.stop()
+        var rest = 0
+        for await _ in detector.offers { rest += 1 }
+        #expect(rest == 1, "the last offer, and then the end")
+    }
+
+    @Test func whatIsKnownIsOfferedUntilSomebodyHasLooked() {
+        let known = SoundCardProvider().thisComputer
+        let silent = SilentProvider()
+        let detector = RouteDetector(OutputRegistry([silent]), known: [known])
+        #expect(detector.offer.places == [known])
+        detector.stop()
+    }
+
+    @Test func calibrationsKnowItsOutputsAndMoveThem() throws {
+        let registry = OutputRegistry([SoundCardProvider(), toys()])
+        let identity = try #require(registry.identity(of: shed))
+        #expect(identity.key == "toy-shed")
+        #expect(registry.identity(of: RecordingOutput()) == nil)
+        var profile = LatencyProfile(
+            key: LatencyProfile.Key(speaker: identity.key, screen: "", mode: "", route: identity.route),
+            speakerName: "shed")
+        profile.offset = 40
+        let group = OutputGroup(members: [attic, shed], codecs: FloatCodecs())
+        let calibration = RouteCalibration(group, registry: registry, profiles: [profile])
+        let parts = calibration.apply()
+        #expect(parts.map(\.speaker.key) == ["toy-attic", "toy-shed"])
+        #expect(parts.map(\.use.correction) == [.zero, .milliseconds(-40)])
+    }
+
+    @Test func itsPlacesShowWhatPlays() {
+        let toys = toys()
+        OutputRegistry([SoundCardProvider(), toys]).setTitle("A film")
+        #expect(toys.title.withLock { $0 } == "A film")
+    }
+}
+
+/// Never has anything to say.
+private final class SilentProvider: OutputProvider {
+    let name = "silent"
+    func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
+        let over = Signal()
+        interruption.onRaise { over.raise() }
+        over.wait()
+    }
+    func answers(to name: String) -> Bool { false }
+    func find(_: [String], until: Interruption, notice: @escaping (String) -> Void) -> [OutputPlace] { [] }
+    func outputs(at place: OutputPlace) -> [any AudioOutput] { [] }
+    func identity(of output: any AudioOutput) -> OutputIdentity? { nil }
+}
