@@ -68,13 +68,15 @@ let package = Package(
         // The house, from the ground up: values, film, heart, outputs, what a player needs, the program
         module("MediaCore", ["CShim"]),
         module("Storage", ["MediaCore"]),
+        module("Sockets", ["MediaCore", "CSockets"]),
+        module("Discovery", ["Sockets", "MediaCore", "CAvahi"]),
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
         module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
-        module("PTP", ["MediaCore", "CSockets"]),
-        module("AirPlay", ["AirPlayWire", "PTP", "SyncRendering", "Storage", "MediaCore", "CAvahi", "CSockets"]),
+        module("PTP", ["Sockets", "MediaCore", "CSockets"]),
+        module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
         module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
         module("Playback", ["MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
@@ -94,7 +96,10 @@ let package = Package(
             ]),
         module(
             "VirtualSpeaker",
-            ["AirPlayWire", "PTP", "MediaCodecs", "LocalOutput", "SyncRendering", "MediaCore", "CSockets", "CAvahi"]),
+            [
+                "AirPlayWire", "PTP", "Discovery", "Sockets", "MediaCodecs", "LocalOutput", "SyncRendering",
+                "MediaCore",
+            ]),
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
@@ -115,36 +120,38 @@ let package = Package(
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
-        tests("PTPTests", in: "Unit", ["PTP", "MediaCore", "TalkieTestKit"]),
+        tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),
         tests(
             "AirPlayTests", in: "Unit",
-            ["AirPlay", "AirPlayWire", "PTP", "SyncRendering", "MediaCore", "TalkieTestKit"]),
-        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire"]),
-        tests("AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP"]),
+            ["AirPlay", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"]),
+        tests("AirPlayDiscoveryTests", in: "Unit", ["AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
+        tests("AirPlayPairingTests", in: "Unit", ["Routing", "AirPlay", "AirPlayWire", "PTP", "Sockets"]),
         .target(
-            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "MediaCore"],
+            name: "SpeakerTestSupport", dependencies: ["VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "MediaCore"],
             path: "Tests/Support/SpeakerTestSupport", swiftSettings: settings),
         .target(
             name: "RouteTestSupport",
             dependencies: [
-                "AirPlay", "VirtualSpeaker", "PTP", "LocalOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "AirPlay", "VirtualSpeaker", "PTP", "Sockets", "LocalOutput", "MediaFiles", "MediaCodecs",
+                "SyncRendering",
                 "MediaCore", "TalkieTestKit",
             ],
             path: "Tests/Support/RouteTestSupport", swiftSettings: settings),
         tests(
             "VirtualSpeakerTests", in: "Unit",
-            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore"]),
+            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore"]),
         tests(
             "TalkieTests", in: "Unit",
             [
                 "TalkieApp", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay", "AirPlayWire",
-                "PTP",
+                "PTP", "Sockets",
                 "MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
             ]),
         tests(
             "TalkieCLITests", in: "Unit",
             [
                 "TalkieCLI", "TalkieApp", "Routing", "Playback", "Telemetry", "VirtualSpeaker", "AirPlayWire", "PTP",
+                "Sockets",
                 "MediaCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -160,22 +167,27 @@ let package = Package(
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore"]),
         tests(
             "DiscoveryTests", in: "Integration",
-            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaCore"]),
+            ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery", "Sockets", "MediaCore"]),
         tests(
             "AirPlayLabTests", in: "Integration",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "LocalOutput", "SyncRendering",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "LocalOutput",
+                "SyncRendering",
                 "MediaCodecs", "MediaCore",
             ]),
-        tests("SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "MediaCore"], exclude: ["pyatv-play.py"]),
+        tests(
+            "SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "Sockets", "MediaCore"],
+            exclude: ["pyatv-play.py"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [
-                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "MediaFiles", "MediaCodecs",
+                "RouteTestSupport", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Sockets", "MediaFiles",
+                "MediaCodecs",
                 "SyncRendering", "MediaCore", "TalkieTestKit",
             ]),
         tests(
-            "FilmTests", in: "EndToEnd", ["TalkieCLI", "RouteTestSupport", "VirtualSpeaker", "PTP", "MediaCore"]),
+            "FilmTests", in: "EndToEnd",
+            ["TalkieCLI", "RouteTestSupport", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
@@ -195,7 +207,7 @@ let package = Package(
         fuzzing("RTSPFuzz", ["AirPlayWire"]),
         fuzzing("FramesFuzz", ["AirPlayWire"]),
         fuzzing("DatagramsFuzz", ["AirPlayWire"]),
-        fuzzing("PTPFuzz", ["PTP", "MediaCore"]),
+        fuzzing("PTPFuzz", ["PTP", "Sockets", "MediaCore"]),
         fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
     ]
 )

@@ -1,3 +1,6 @@
+internal import MediaCore
+package import Sockets
+
 /// Why a speaker cannot be used, or cannot be used any longer.
 public struct AirPlayError: Error, Hashable, CustomStringConvertible {
     /// An open set: later versions may add codes without breaking anyone.
@@ -44,4 +47,15 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
     }
 
     public var description: String { message }
+}
+
+extension AirPlayError {
+    /// A connection to a speaker that failed while it was used.
+    package init(_ error: SocketError) {
+        switch error.code {
+        case .timedOut: self.init(.timedOut, "The speaker did not answer in time.")
+        case .lost: self.init(.lost, "The connection to the speaker broke (\(error.message)).")
+        default: self.init(.unreachable, "The speaker cannot be reached (\(error.message)).")
+        }
+    }
 }

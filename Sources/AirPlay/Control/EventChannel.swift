@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 
 /// The connection on which a speaker tells its news. Each message is answered at once, on a thread of its own:
 /// some speakers wait for the answer before they go on, others hang up after 25 s without one.

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// Speakers that play one sound together: one group name, and a list of addresses that each of them is told whenever
 /// one comes or goes. Any thread.

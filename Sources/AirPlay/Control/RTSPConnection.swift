@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 
 /// The request channel to one speaker: one request in flight, each with a deadline, encrypted once there are keys.
 ///
@@ -54,7 +55,7 @@ final class RTSPConnection {
         } catch {
             // Part of it may be out: the speaker would read the next request as its rest.
             isBroken = true
-            throw error
+            throw AirPlayError(error)
         }
         return try answer(to: sequence, deadline: deadline)
     }
@@ -78,7 +79,7 @@ final class RTSPConnection {
                 count = try socket.receive(into: &buffer, deadline: deadline)
             } catch {
                 if error.code != .timedOut { isBroken = true }
-                throw error
+                throw AirPlayError(error)
             }
             guard count > 0 else {
                 isBroken = true

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// The UDP ports at which speakers reach this computer, besides those of PTP: requests for lost packets, and questions
 /// about the time. A few and always the same, so that a firewall can be told.
@@ -9,14 +10,14 @@ public enum SenderPorts {
     public static let range: ClosedRange<UInt16> = 62319...62350
 
     /// A socket on the first free port of the range; on any other when all are taken.
-    static func open(on address: IPv4Address) throws(PTPError) -> PTPSocket {
+    static func open(on address: IPv4Address) throws(PTPError) -> DatagramSocket {
         for port in range {
             do {
-                return try PTPSocket(address: address, port: port)
+                return try PTPPorts.open(address, port)
             } catch {
                 guard error.code == .portsBusy else { throw error }
             }
         }
-        return try PTPSocket(address: address, port: 0)
+        return try PTPPorts.open(address, 0)
     }
 }

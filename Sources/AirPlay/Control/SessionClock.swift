@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// The clock that a session's speaker plays by: the one that it is served, and by whom, or its own.
 enum SessionClock: Sendable {

@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 // A speaker, or this computer, that changes its address in mid-film.
 extension SessionCore {

@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 extension SessionCore {
     /// Sets the loudness; speakers that refuse it are left as they are.

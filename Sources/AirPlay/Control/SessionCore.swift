@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// The state of one session, and the requests that change it. Lives on the control thread.
 final class SessionCore {
@@ -30,7 +31,7 @@ final class SessionCore {
     private var url = ""
     private let sessionNumber = UInt32.random(in: 1 ... .max)
     private var events: EventChannel?
-    private var controlSocket: PTPSocket?
+    private var controlSocket: DatagramSocket?
     private var timing: TimingResponder?
     var ptp: PTPInstance?
     private(set) var stream: StreamSetup? {
@@ -100,9 +101,9 @@ final class SessionCore {
     /// Connects, pairs, and sets the session up as far as it goes without a stream.
     func connect(yieldingTo busy: StatusFlags) throws(AirPlayError) -> ReceiverInfo {
         guard connection == nil else { throw AirPlayError(.outOfOrder, "The session is connected already.") }
-        let address = try TCPSocket.resolve(configuration.address.host)
-        let socket = try TCPSocket.connect(
-            to: address, port: configuration.address.port,
+        let address = try TCPSocket.speaker(named: configuration.address.host)
+        let socket = try TCPSocket.speaker(
+            at: address, port: configuration.address.port,
             deadline: .now.advanced(by: configuration.connectPatience))
         socket.setPersistence(.requests)
         let connection = RTSPConnection(socket: socket, identity: configuration.identity)
@@ -143,8 +144,8 @@ final class SessionCore {
         let configuration = configuration
         let remote = first.socket.remote
         let pairing = SessionPairing(configuration: configuration) { () throws(AirPlayError) in
-            let socket = try TCPSocket.connect(
-                to: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectPatience)
+            let socket = try TCPSocket.speaker(
+                at: remote, port: configuration.address.port, deadline: .now.advanced(by: configuration.connectPatience)
             )
             socket.setPersistence(.requests)
             return RTSPConnection(socket: socket, identity: configuration.identity)
@@ -188,7 +189,7 @@ final class SessionCore {
         let deadline = HostInstant.now.advanced(by: Deadline.events)
         var socket: TCPSocket?
         while socket == nil {
-            socket = try? TCPSocket.connect(to: remote, port: port, deadline: deadline)
+            socket = try? TCPSocket.speaker(at: remote, port: port, deadline: deadline)
             if socket != nil || .now >= deadline { break }
             HostInstant.now.advanced(by: Deadline.eventsPause).sleep()
         }
@@ -231,8 +232,8 @@ final class SessionCore {
             _ = try tellPeers(connection).accepted("share our clock")
         }
         if configuration.route == .buffered {
-            let socket = try TCPSocket.connect(
-                to: remote, port: setup.dataPort, deadline: .now.advanced(by: configuration.connectPatience))
+            let socket = try TCPSocket.speaker(
+                at: remote, port: setup.dataPort, deadline: .now.advanced(by: configuration.connectPatience))
             socket.setPersistence(.sound)
             let shared = shared
             shared.setWriter(
@@ -244,7 +245,7 @@ final class SessionCore {
                 throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
             }
             // Nothing comes in here.
-            let data = try datagramSocket { () throws(PTPError) in try PTPSocket(address: local, port: 0) }
+            let data = try datagramSocket { () throws(PTPError) in try PTPPorts.open(local, 0) }
             let ends = RealtimeSender.Ends(
                 control: control, data: data, remote: remote, dataPort: setup.dataPort,
                 controlPort: controlPort)
@@ -261,7 +262,7 @@ final class SessionCore {
         return setup
     }
 
-    private func datagramSocket(_ open: () throws(PTPError) -> PTPSocket) throws(AirPlayError) -> PTPSocket {
+    private func datagramSocket(_ open: () throws(PTPError) -> DatagramSocket) throws(AirPlayError) -> DatagramSocket {
         do { return try open() } catch { throw AirPlayError(.unreachable, error.message) }
     }
 

@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 
 /// Comes to a secret with a speaker for one session: with stored keys, its password, or the keys everybody gets.
 struct SessionPairing {

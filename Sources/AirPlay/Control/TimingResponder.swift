@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Tells one speaker the time in the manner of NTP. Must run before the session's
@@ -19,7 +20,7 @@ final class TimingResponder: Sendable {
 
     /// What is told: this computer's monotonic clock, bent where another speaker insists on a clock of its own.
     let served: ServedTimeline
-    private let socket: PTPSocket
+    private let socket: DatagramSocket
     private let exchange = Lock(Exchange())
     private let news = PollableSignal()
     private let isClosing = Atomic<Bool>(false)

@@ -1,3 +1,5 @@
+public import Sockets
+
 /// One receiver on the network, joined from all its announcements. A value: later news make another one.
 public struct DiscoveredSpeaker: Hashable, Sendable {
     /// nil for a receiver that does not say who it is; it can be played to, but nothing about it can be remembered.
@@ -6,13 +8,13 @@ public struct DiscoveredSpeaker: Hashable, Sendable {
     public let name: String
     public let traits: SpeakerTraits
     /// Where it takes AirPlay 2, best first; empty when it announces AirPlay 1 only.
-    public let endpoints: [SpeakerEndpoint]
+    public let endpoints: [NetworkEndpoint]
     /// Where it takes AirPlay 1 (RAOP), best first.
-    public let raopEndpoints: [SpeakerEndpoint]
+    public let raopEndpoints: [NetworkEndpoint]
 
     public init(
-        id: SpeakerID?, name: String, traits: SpeakerTraits, endpoints: [SpeakerEndpoint],
-        raopEndpoints: [SpeakerEndpoint] = []
+        id: SpeakerID?, name: String, traits: SpeakerTraits, endpoints: [NetworkEndpoint],
+        raopEndpoints: [NetworkEndpoint] = []
     ) {
         self.id = id
         self.name = name
@@ -29,7 +31,7 @@ public struct DiscoveredSpeaker: Hashable, Sendable {
 
     public var key: Key { Key(id: id, name: name) }
     /// The address to try first.
-    public var endpoint: SpeakerEndpoint? { endpoints.first ?? raopEndpoints.first }
+    public var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
 }
 
 /// What happened to one speaker between two moments.

@@ -1,4 +1,6 @@
+public import Discovery
 public import MediaCore
+public import Sockets
 
 /// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
@@ -17,7 +19,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Where discovery found a speaker.
-    public init(_ endpoint: SpeakerEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
+    public init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
 
     /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
     public init?(url: String) {
@@ -68,8 +70,8 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address itself when no name has to be looked up.
-    public var endpoint: SpeakerEndpoint? {
-        NetworkAddress(host).map { SpeakerEndpoint($0, port: port) }
+    public var endpoint: NetworkEndpoint? {
+        NetworkAddress(host).map { NetworkEndpoint($0, port: port) }
     }
 
     public var description: String {

@@ -1,4 +1,5 @@
 internal import AirPlayWire
+public import Discovery
 public import MediaCore
 
 /// Looks for speakers through the system's avahi-daemon while the program runs.
@@ -30,7 +31,7 @@ public final class SpeakerBrowser: SpeakerSource {
     }
 
     private let board = SnapshotBoard()
-    private let watch: AvahiWatch
+    private let watch: ServiceWatch
 
     /// Begins to look.
     ///
@@ -39,7 +40,7 @@ public final class SpeakerBrowser: SpeakerSource {
 
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
-        watch = try AvahiWatch { watch, news in listener.hear(news, from: watch) }
+        watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, news in listener.hear(news, from: watch) }
         watch.start()
     }
 
@@ -89,7 +90,7 @@ public final class SpeakerBrowser: SpeakerSource {
             self.directory = directory
         }
 
-        func hear(_ news: AvahiWatch.News, from watch: AvahiWatch) {
+        func hear(_ news: ServiceWatch.News, from watch: ServiceWatch) {
             switch news {
             case .connected:
                 directory.clear()
@@ -98,10 +99,10 @@ public final class SpeakerBrowser: SpeakerSource {
                 holdDeadline = HostInstant.now.advanced(by: .seconds(3))
                 board.post { $0.availability = .available }
                 if isHolding { watch.schedule(milliseconds: 3000) }
-            case .disconnected(let sentence):
+            case .disconnected(let reason):
                 directory.clear()
                 board.post {
-                    $0.availability = .unavailable(DiscoveryError(.daemonMissing, sentence))
+                    $0.availability = .unavailable(Self.missing(because: reason))
                     $0.isSettled = false
                 }
             case .found(let name):
@@ -113,7 +114,9 @@ public final class SpeakerBrowser: SpeakerSource {
                 case .known, .refused: break
                 }
                 soon(watch)
-            case .resolved(let name, let endpoint, let record):
+            case .resolved(let name, let endpoint, let strings):
+                // What makes no sense stays without an address.
+                guard let record = try? TXTRecord(strings: strings) else { return }
                 directory.resolved(name, at: endpoint, record: record)
                 soon(watch)
             case .lost(let name):
@@ -127,14 +130,21 @@ public final class SpeakerBrowser: SpeakerSource {
             }
         }
 
+        private static func missing(because reason: String) -> DiscoveryError {
+            DiscoveryError(
+                .daemonMissing,
+                "Speakers cannot be looked for because \(reason); install and start it (apt install avahi-daemon; systemctl start avahi-daemon), or name the speaker by its address: airplay://HOST."
+            )
+        }
+
         /// News come in bursts; a snapshot for each would cost the square of their number.
-        private func soon(_ watch: AvahiWatch) {
+        private func soon(_ watch: ServiceWatch) {
             if !isHolding || isSettled { watch.schedule(milliseconds: 20) }
         }
 
-        private var isSettled: Bool { listed >= ServiceName.Kind.allCases.count && directory.pending == 0 }
+        private var isSettled: Bool { listed >= ServiceName.Kind.ofSpeakers.count && directory.pending == 0 }
 
-        private func publish(_ watch: AvahiWatch) {
+        private func publish(_ watch: ServiceWatch) {
             guard case .available = board.snapshot.availability else { return }
             if isHolding, !isSettled, HostInstant.now < holdDeadline {
                 watch.schedule(milliseconds: 200)

@@ -1,5 +1,7 @@
 package import AirPlayWire
+package import Discovery
 internal import MediaCore
+package import Sockets
 
 /// Everything announced on the network, joined into speakers. No I/O: news in, a list out.
 ///
@@ -19,7 +21,7 @@ public struct SpeakerDirectory: Sendable {
     private struct Resolution: Hashable, Sendable {
         /// Order of news: of several announcements of one service the last one counts.
         var news: UInt64
-        var endpoint: SpeakerEndpoint
+        var endpoint: NetworkEndpoint
         var id: SpeakerID?
         var traits: SpeakerTraits
     }
@@ -36,7 +38,7 @@ public struct SpeakerDirectory: Sendable {
     /// With room for fewer announcements, for tests of what happens then.
     package init(serviceLimit: Int) { limit = serviceLimit }
 
-    public enum Admission: Hashable, Sendable {
+    package enum Admission: Hashable, Sendable {
         case known
         case admitted
         /// There was room only in the place of this one, the oldest whose address was still unknown.
@@ -45,7 +47,7 @@ public struct SpeakerDirectory: Sendable {
     }
 
     /// A service appeared; its address is not known yet.
-    public mutating func found(_ name: ServiceName) -> Admission {
+    package mutating func found(_ name: ServiceName) -> Admission {
         if services[name] != nil { return .known }
         var evicted: ServiceName?
         if services.count >= limit {
@@ -63,7 +65,7 @@ public struct SpeakerDirectory: Sendable {
     }
 
     /// A service's address and description became known, or new ones did. Ignored when it was not `found`.
-    package mutating func resolved(_ name: ServiceName, at endpoint: SpeakerEndpoint, record: TXTRecord) {
+    package mutating func resolved(_ name: ServiceName, at endpoint: NetworkEndpoint, record: TXTRecord) {
         guard var service = services[name], endpoint.address.isUnicast, endpoint.port != 0 else { return }
         counter += 1
         var traits = SpeakerTraits(record)
@@ -77,7 +79,7 @@ public struct SpeakerDirectory: Sendable {
     }
 
     /// A service said goodbye or was not heard of for too long.
-    public mutating func lost(_ name: ServiceName) {
+    package mutating func lost(_ name: ServiceName) {
         guard let service = services.removeValue(forKey: name) else { return }
         if service.resolution == nil { unresolvedCount -= 1 }
     }
@@ -142,7 +144,7 @@ public struct SpeakerDirectory: Sendable {
         }
 
         /// Each endpoint once, the one to try first in front.
-        private static func endpoints(_ resolutions: [Resolution]) -> [SpeakerEndpoint] {
+        private static func endpoints(_ resolutions: [Resolution]) -> [NetworkEndpoint] {
             Set(resolutions.map(\.endpoint)).sorted { left, right in
                 let ranks = (left.address.rank, right.address.rank)
                 if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }

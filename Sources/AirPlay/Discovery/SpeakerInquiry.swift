@@ -1,6 +1,7 @@
 internal import AirPlayWire
 public import MediaCore
 internal import PTP
+internal import Sockets
 
 /// Asks the receiver at an address who it is, where nobody announces it.
 public enum SpeakerInquiry {
@@ -18,11 +19,11 @@ public enum SpeakerInquiry {
         _ address: SpeakerAddress, as identity: SenderIdentity, until deadline: HostInstant,
         pauses: (HostInstant) -> Bool
     ) throws(AirPlayError) -> DiscoveredSpeaker {
-        let host = try TCPSocket.resolve(address.host)
+        let host = try TCPSocket.speaker(named: address.host)
         while true {
             do throws(AirPlayError) {
                 let limit = min(deadline, HostInstant.now.advanced(by: connectLimit))
-                let socket = try TCPSocket.connect(to: host, port: address.port, deadline: limit)
+                let socket = try TCPSocket.speaker(at: host, port: address.port, deadline: limit)
                 return try ask(socket, address, identity)
             } catch {
                 let next = HostInstant.now.advanced(by: pause)
@@ -38,7 +39,7 @@ public enum SpeakerInquiry {
     ) throws(AirPlayError) -> DiscoveredSpeaker {
         let connection = RTSPConnection(socket: socket, identity: identity)
         let reply = try connection.exchange("GET", "/info", timeout: answerLimit)
-        let endpoint = NetworkAddress(socket.remote.description).map { SpeakerEndpoint($0, port: address.port) }
+        let endpoint = NetworkAddress(socket.remote.description).map { NetworkEndpoint($0, port: address.port) }
         let endpoints = endpoint.map { [$0] } ?? []
         // 404 is what receivers answer that know AirPlay 1 only.
         if reply.status == 404 || reply.status == 501 {

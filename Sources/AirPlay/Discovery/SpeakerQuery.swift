@@ -1,3 +1,4 @@
+public import Discovery
 public import MediaCore
 
 /// How a person names a speaker on the command line: by name, by id, by address, or `local`.

@@ -1,3 +1,4 @@
+public import Discovery
 public import MediaCore
 
 /// Where snapshots of the network come from: a browser, or a list that a test turns by hand.

@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 package import Storage
 
 /// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
@@ -97,9 +98,9 @@ public struct SpeakerPairing: Sendable {
     }
 
     private func connect(_ address: SpeakerAddress) throws(AirPlayError) -> RTSPConnection {
-        let host = try TCPSocket.resolve(address.host)
-        let socket = try TCPSocket.connect(
-            to: host, port: address.port, deadline: HostInstant.now.advanced(by: .seconds(3)))
+        let host = try TCPSocket.speaker(named: address.host)
+        let socket = try TCPSocket.speaker(
+            at: host, port: address.port, deadline: HostInstant.now.advanced(by: .seconds(3)))
         return RTSPConnection(socket: socket, identity: identity.sender(name: senderName))
     }
 

@@ -1,5 +1,6 @@
 package import MediaCore
 internal import PTP
+package import Sockets
 
 /// A speaker that a person named, found, and how it will be driven.
 package struct ChosenSpeaker: Sendable {

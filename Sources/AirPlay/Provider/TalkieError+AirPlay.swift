@@ -1,3 +1,4 @@
+package import Discovery
 internal import MediaCore
 internal import Storage
 

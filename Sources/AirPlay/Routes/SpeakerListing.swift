@@ -1,5 +1,6 @@
 internal import AirPlayWire
 public import MediaCore
+public import Sockets
 
 /// One line of `talkie speakers`: an entry, what it can do, and how it would be driven.
 public struct SpeakerListing: Hashable, Sendable {

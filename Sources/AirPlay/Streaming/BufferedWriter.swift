@@ -1,5 +1,6 @@
 internal import AirPlayWire
 internal import MediaCore
+internal import Sockets
 internal import Synchronization
 
 /// Sends the packets of a buffered stream as fast as the speaker reads them, on a thread of its own.

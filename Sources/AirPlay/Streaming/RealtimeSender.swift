@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Sends a realtime stream (type 96): packets a short while before they are heard, sync packets, and once more what
@@ -27,8 +28,8 @@ final class RealtimeSender: StreamWriter {
 
     /// Both ends of the stream.
     struct Ends: Sendable {
-        var control: PTPSocket
-        var data: PTPSocket
+        var control: DatagramSocket
+        var data: DatagramSocket
         var remote: IPv4Address
         var dataPort: UInt16
         var controlPort: UInt16
@@ -177,7 +178,7 @@ final class RealtimeSender: StreamWriter {
         }
     }
 
-    private func send(_ bytes: [UInt8], through socket: PTPSocket, to port: UInt16) {
+    private func send(_ bytes: [UInt8], through socket: DatagramSocket, to port: UInt16) {
         socket.send(bytes, to: ends.remote, port: port)
         sent.add(Int64(bytes.count), ordering: .relaxed)
     }

@@ -28,6 +28,9 @@ public final class PollableSignal: Sendable {
     /// Wakes the waiter, or lets its next wait return at once.
     public func raise() { cshim_event_raise(descriptor) }
 
+    /// Takes the raises back. Until then whoever polls `descriptor` finds it readable: any number of threads.
+    package func clear() { cshim_event_clear(descriptor) }
+
     /// Waits until raised, until `other` can be read, or until the moment passes.
     ///
     /// - Parameters:

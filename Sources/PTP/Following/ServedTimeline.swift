@@ -1,4 +1,5 @@
 package import MediaCore
+package import Sockets
 
 /// The time that this computer serves to speakers: its monotonic clock, as a rule.
 ///

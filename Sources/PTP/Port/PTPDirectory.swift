@@ -1,4 +1,5 @@
 package import MediaCore
+package import Sockets
 
 /// The PTP instances of this process, one for each local address, shared by all speakers reached from it. All serve
 /// one time, and follow at most one foreign master: speakers that play together are made with one directory.

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Sockets
 
 /// The follower's half of the thread's work.
 extension PTPEngine {
@@ -12,7 +13,7 @@ extension PTPEngine {
 
     /// Hands what a speaker said as a master to whoever listens to it; the first word makes a listener.
     func observe(
-        _ datagram: PTPSocket.Datagram, _ round: inout PTPRound, _ body: (inout MasterObserver) -> Void
+        _ datagram: DatagramSocket.Datagram, _ round: inout PTPRound, _ body: (inout MasterObserver) -> Void
     ) {
         let source = datagram.source
         let session = shared.withLock { shared in shared.peers.first { $0.address == source }?.session }

@@ -1,6 +1,7 @@
 internal import CSockets
 internal import Glibc
 internal import MediaCore
+internal import Sockets
 internal import Synchronization
 
 /// The work of a PTP instance: two sockets, one thread.
@@ -21,38 +22,29 @@ final class PTPEngine: Sendable {
     static let syncsPerAnnounce = 8
 
     let shared = Lock(Shared())
-    private let event: PTPSocket
-    private let general: PTPSocket
+    private let event: DatagramSocket
+    private let general: DatagramSocket
     private let eventPort: UInt16
     private let generalPort: UInt16
     let identity: ClockIdentity
     let served: ServedTimeline
     /// Everything here is told and measured by it.
     var clock: any HostClock { served.clock }
-    private let wakeDescriptor: Int32
+    private let news = PollableSignal()
     private let stopping = Atomic<Bool>(false)
 
     init(
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, eventPort: UInt16, generalPort: UInt16
     ) throws(PTPError) {
-        event = try PTPSocket(address: address, port: eventPort)
-        general = try PTPSocket(address: address, port: generalPort)
+        event = try PTPPorts.open(address, eventPort)
+        general = try PTPPorts.open(address, generalPort)
         self.eventPort = eventPort
         self.generalPort = generalPort
         self.identity = identity
         self.served = served
-        wakeDescriptor = csock_open_event_counter()
-        guard wakeDescriptor >= 0 else {
-            throw PTPError(.unavailable, "The system refuses an event counter (error \(errno)); close some programs.")
-        }
     }
 
-    deinit { close(wakeDescriptor) }
-
-    func wake() {
-        var one: UInt64 = 1
-        write(wakeDescriptor, &one, 8)
-    }
+    func wake() { news.raise() }
 
     func requestStop() {
         stopping.store(true, ordering: .releasing)
@@ -85,7 +77,7 @@ final class PTPEngine: Sendable {
 
     private func wait(until deadline: HostInstant) {
         var descriptors = (
-            pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: news.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: general.descriptor, events: Int16(POLLIN), revents: 0)
         )
@@ -94,8 +86,7 @@ final class PTPEngine: Sendable {
             $0.withMemoryRebound(to: pollfd.self, capacity: 3) { _ = csock_poll($0, 3, rest) }
         }
         if descriptors.0.revents != 0 {
-            var count: UInt64 = 0
-            read(wakeDescriptor, &count, 8)
+            news.clear()
         }
     }
 
@@ -175,7 +166,7 @@ final class PTPEngine: Sendable {
     }
 
     /// Answers a speaker that is served. Strangers get nothing: whoever is served has been introduced.
-    private func handle(_ datagram: PTPSocket.Datagram, _ buffer: [UInt8], _ round: inout PTPRound) {
+    private func handle(_ datagram: DatagramSocket.Datagram, _ buffer: [UInt8], _ round: inout PTPRound) {
         guard let message = PTPMessage(buffer[..<datagram.count]), message.header.source.clock != identity,
             shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } })
         else { return }

@@ -1,4 +1,5 @@
 internal import MediaCore
+package import Sockets
 
 /// This computer's part in PTP on one of its addresses: the grandmaster that serves time to speakers, and the follower
 /// of a speaker that insists on serving it.

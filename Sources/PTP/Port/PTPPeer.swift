@@ -1,4 +1,5 @@
 package import MediaCore
+package import Sockets
 
 /// What is known about one speaker that our time is sent to, or whose time is followed.
 package struct PTPPeer: Sendable {

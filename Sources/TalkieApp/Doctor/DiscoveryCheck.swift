@@ -1,5 +1,6 @@
 internal import AirPlay
 internal import MediaCore
+internal import Sockets
 
 /// Can speakers be found in the network? Avahi does that, and is spoken to over D-Bus.
 enum DiscoveryCheck {

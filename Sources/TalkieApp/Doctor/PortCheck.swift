@@ -2,6 +2,7 @@ internal import AirPlay
 internal import Glibc
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// May this program keep time with speakers? PTP lives on two privileged ports (IEEE 1588-2008, Annex D.2).
 enum PortCheck {

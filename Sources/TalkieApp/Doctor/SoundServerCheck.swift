@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Sockets
 
 /// Does a sound server answer, so that other programs can be heard beside the film?
 enum SoundServerCheck {

@@ -1,6 +1,7 @@
 internal import AirPlay
 package import MediaCore
 internal import Routing
+internal import Sockets
 internal import Storage
 
 /// `talkie pair`: gets a speaker and this computer acquainted, or forgets what was kept for it.

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import Discovery
 package import MediaCore
 internal import Profiles
 internal import Routing

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// One sender's connection and the thread that serves it.
@@ -10,16 +11,16 @@ final class ControlConnection: Sendable {
     /// How often the quirks and the clock of silence are looked at.
     private static let beat: Duration = .milliseconds(100)
 
-    private let stream: TCPStream
+    private let stream: TCPSocket
     private let core: SpeakerCore
     private let server: ControlServer
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let endReason = Lock<String?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
 
-    init(stream: TCPStream, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
+    init(stream: TCPSocket, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
         (self.stream, self.core, self.server) = (stream, core, server)
-        wakeup = try Wakeup()
+        wakeup = PollableSignal()
     }
 
     func start() {
@@ -36,14 +37,14 @@ final class ControlConnection: Sendable {
     func join() { thread.withLock { $0 }?.join() }
 
     private func run() {
-        let from = stream.peer.description
+        let from = stream.remote.description
         core.record.note(.connected(from: from))
-        let stage = SpeakerStage(core: core, sender: stream.peer) { [self] in server.acquire(self) }
+        let stage = SpeakerStage(core: core, sender: stream.remote) { [self] in server.acquire(self) }
         let reason = serve(stage)
         let breaking = core.isDead
         if breaking { stream.breakOff() }
         stage.end(breaking: breaking)
-        if !breaking { stream.shutdown() }
+        if !breaking { stream.interrupt() }
         core.record.note(.disconnected(from: from, reason: reason))
         server.finished(self, thread: thread.withLock { $0 })
     }
@@ -64,7 +65,7 @@ final class ControlConnection: Sendable {
                 reading: [wakeup.descriptor, stream.descriptor], until: now.advanced(by: Self.beat))
             if let reason = endReason.withLock({ $0 }) { return reason }
             if let reason = strike(stage) { return reason }
-            switch stream.receive(into: &buffer, limit: buffer.count) {
+            switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .ended: return "the sender closed the connection"
             case .nothing:
                 if HostInstant.now - lastHeard > Self.idleLimit { return "the sender fell silent" }
@@ -74,7 +75,7 @@ final class ControlConnection: Sendable {
                 for step in conversation.receive(buffer[..<count]) {
                     switch step {
                     case .send(let bytes):
-                        guard stream.send(bytes, until: .now.advanced(by: Self.sendLimit)) else {
+                        guard stream.sendWhole(bytes, until: .now.advanced(by: Self.sendLimit)) else {
                             return "the sender takes no replies"
                         }
                     case .wait(let duration):

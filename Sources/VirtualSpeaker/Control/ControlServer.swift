@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Listens for senders, gives each a thread, and lets one of them have the speaker.
@@ -15,7 +16,7 @@ final class ControlServer: Sendable {
 
     private let core: SpeakerCore
     private let listener: TCPListener
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let state = Lock(State())
     private let thread = Lock<WorkerThread?>(nil)
@@ -24,8 +25,8 @@ final class ControlServer: Sendable {
 
     init(core: SpeakerCore) throws(SpeakerError) {
         self.core = core
-        listener = try TCPListener(address: core.configuration.address, port: core.configuration.port)
-        wakeup = try Wakeup()
+        listener = try SpeakerError.listening(address: core.configuration.address, port: core.configuration.port)
+        wakeup = PollableSignal()
         let worker = WorkerThread.start(name: "speaker-accept") { [self] in run() }
         thread.withLock { $0 = worker }
     }
@@ -56,7 +57,7 @@ final class ControlServer: Sendable {
         }
     }
 
-    private func admit(_ stream: TCPStream) {
+    private func admit(_ stream: TCPSocket) {
         guard !core.isDead, state.withLock({ $0.connections.count }) < Self.connectionLimit,
             let connection = try? ControlConnection(stream: stream, core: core, server: self)
         else { return }

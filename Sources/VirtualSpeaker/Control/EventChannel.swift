@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// The channel on which the speaker asks and the sender answers. The sender connects to it.
@@ -19,7 +20,7 @@ final class EventChannel: Sendable {
     /// From when on it listens; nil never.
     private let opens: HostInstant?
     private let secret: SecretBytes
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     private let connected = Atomic<Bool>(false)
@@ -32,9 +33,9 @@ final class EventChannel: Sendable {
     init(
         address: IPv4Address, sender: IPv4Address, secret: SecretBytes, greeting: PropertyList, quirks: SpeakerQuirks
     ) throws(SpeakerError) {
-        listener = try TCPListener(address: address, listens: false)
+        listener = try SpeakerError.listening(address: address, listens: false)
         opens = quirks.hasNoEvents ? nil : .now.advanced(by: quirks.eventsAfter)
-        wakeup = try Wakeup()
+        wakeup = PollableSignal()
         self.sender = sender
         self.secret = secret
         outgoing.withLock { $0 = [["type": "updateInfo", "value": greeting]] }
@@ -85,13 +86,13 @@ final class EventChannel: Sendable {
                     body: body.binary())
                 sequence += 1
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
-                guard stream.send(sealer.seal(request.encoded()), until: deadline) else { return }
+                guard stream.sendWhole(sealer.seal(request.encoded()), until: deadline) else { return }
                 waiting = true
                 unanswered.withLock { $0 = .now }
             }
             _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: nil)
             wakeup.clear()
-            switch stream.receive(into: &buffer, limit: buffer.count) {
+            switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .nothing: continue
             case .ended: return
             case .bytes(let count):
@@ -110,13 +111,13 @@ final class EventChannel: Sendable {
                 "POST", "/command",
                 headers: ["CSeq": "\(sequence)", "Content-Type": "application/x-apple-binary-plist"],
                 body: body.binary())
-            _ = stream.send(sealer.seal(request.encoded()), until: .now.advanced(by: .milliseconds(100)))
+            _ = stream.sendWhole(sealer.seal(request.encoded()), until: .now.advanced(by: .milliseconds(100)))
         }
     }
 
     private func takeNext() -> PropertyList? { outgoing.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
-    private func accept() -> TCPStream? {
+    private func accept() -> TCPSocket? {
         while !stopping.load(ordering: .acquiring), opens.map({ $0 > .now }) ?? true {
             _ = Poller.wait(reading: [wakeup.descriptor], until: opens)
             wakeup.clear()
@@ -125,7 +126,7 @@ final class EventChannel: Sendable {
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
             wakeup.clear()
-            if let stream = listener.accept(), stream.peer == sender { return stream }
+            if let stream = listener.accept(), stream.remote == sender { return stream }
         }
         return nil
     }

@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// What one connection has said and what follows from it: requests in, replies out, no sockets.
 ///

@@ -2,6 +2,7 @@ internal import AirPlayWire
 internal import Glibc
 internal import MediaCore
 internal import PTP
+internal import Sockets
 
 /// The sockets, clocks and sound of one connection's session. Its connection's thread alone uses it.
 final class SpeakerStage: SessionBackend {

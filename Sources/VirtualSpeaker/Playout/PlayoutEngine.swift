@@ -1,4 +1,5 @@
 internal import AirPlayWire
+internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 internal import Synchronization
@@ -67,7 +68,7 @@ final class PlayoutEngine: Sendable {
     private let thread = Lock<WorkerThread?>(nil)
     private let firstSound = Lock<HostInstant?>(nil)
     /// Raised when a buffered stream may bring more.
-    let room: Wakeup
+    let room: PollableSignal
 
     init(
         setup: Setup, clock: any SenderClock, gain: Float, codecs: (any AudioCodecs)?, record: SpeakerRecord
@@ -76,7 +77,7 @@ final class PlayoutEngine: Sendable {
         self.clock = clock
         self.codecs = codecs
         self.record = record
-        room = try Wakeup()
+        room = PollableSignal()
         decodeAhead = setup.kind == .buffered ? Self.bufferedDecodeAhead : Self.realtimeDecodeAhead
         placeAhead = setup.kind == .buffered ? Self.bufferedPlaceAhead : Self.realtimePlaceAhead
         state = Lock(

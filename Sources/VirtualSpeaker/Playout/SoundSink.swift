@@ -1,3 +1,4 @@
+internal import LocalOutput
 internal import MediaCore
 
 /// Where a virtual device's frames go. The playout thread alone calls it; none of its methods waits.

@@ -1,3 +1,4 @@
+internal import LocalOutput
 internal import MediaCore
 
 /// A sound card made of arithmetic: frame n leaves it exactly n / rate after its origin, on this computer's clock or on

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LocalOutput
 internal import MediaCore
 
 /// A recording of what a speaker sounded: 16-bit stereo, with a JSON file beside it that says when each second began.

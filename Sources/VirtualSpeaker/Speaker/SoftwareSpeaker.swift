@@ -1,4 +1,5 @@
 internal import AirPlayWire
+internal import Discovery
 internal import MediaCodecs
 internal import MediaCore
 internal import PTP
@@ -15,7 +16,7 @@ package final class SoftwareSpeaker: Sendable {
     package let record: SpeakerRecord
     private let core: SpeakerCore
     private let server: ControlServer
-    private let announcement: Announcement?
+    private let announcement: ServiceAnnouncement?
 
     /// Begins to listen.
     ///
@@ -33,9 +34,10 @@ package final class SoftwareSpeaker: Sendable {
         server = try ControlServer(core: core)
         announcement =
             configuration.isAnnounced
-            ? Announcement(
-                name: configuration.name, host: core.identity.hostName, address: configuration.address,
-                port: server.port, strings: SpeakerDescription(core).strings, record: record) : nil
+            ? ServiceAnnouncement(
+                ServiceName.Kind(rawValue: "_airplay._tcp"), name: configuration.name, host: core.identity.hostName,
+                address: configuration.address, port: server.port, strings: SpeakerDescription(core).strings,
+                failed: { [record] in record.note(.notAnnounced(reason: $0)) }) : nil
     }
 
     deinit { stop() }

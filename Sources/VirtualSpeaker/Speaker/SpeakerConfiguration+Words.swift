@@ -1,6 +1,7 @@
 package import AirPlayWire
 internal import MediaCore
-package import PTP
+internal import PTP
+package import Sockets
 
 /// A configuration as a person writes it.
 extension SpeakerConfiguration {

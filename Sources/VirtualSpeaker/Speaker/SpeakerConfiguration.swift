@@ -1,6 +1,7 @@
 package import AirPlayWire
 package import MediaCore
-package import PTP
+internal import PTP
+package import Sockets
 
 /// How a speaker in software presents itself and behaves.
 package struct SpeakerConfiguration: Sendable {

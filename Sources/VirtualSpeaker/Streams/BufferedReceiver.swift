@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Takes a buffered stream from its one TCP connection, as fast as it comes and only as much as fits.
@@ -14,7 +15,7 @@ final class BufferedReceiver: Sendable {
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
     private let sender: IPv4Address
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let breaking = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -25,8 +26,8 @@ final class BufferedReceiver: Sendable {
         address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, quirks: SpeakerQuirks,
         record: SpeakerRecord
     ) throws(SpeakerError) {
-        listener = try TCPListener(address: address)
-        wakeup = try Wakeup()
+        listener = try SpeakerError.listening(address: address)
+        wakeup = PollableSignal()
         (self.sender, self.key, self.engine, self.quirks, self.record) = (sender, key, engine, quirks, record)
         let worker = WorkerThread.start(name: "speaker-data") { [self] in run() }
         thread.withLock { $0 = worker }
@@ -57,7 +58,7 @@ final class BufferedReceiver: Sendable {
                 continue
             }
             _ = Poller.wait(reading: [wakeup.descriptor, stream.descriptor], until: pauses.next)
-            switch stream.receive(into: &buffer, limit: free) {
+            switch stream.receiveNow(into: &buffer, limit: free) {
             case .nothing: continue
             case .ended: return
             case .bytes(let count):
@@ -79,10 +80,10 @@ final class BufferedReceiver: Sendable {
     }
 
     /// Waits for the sender's connection; strangers are shown the door.
-    private func accept() -> TCPStream? {
+    private func accept() -> TCPSocket? {
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
-            if let stream = listener.accept(), stream.peer == sender { return stream }
+            if let stream = listener.accept(), stream.remote == sender { return stream }
         }
         return nil
     }

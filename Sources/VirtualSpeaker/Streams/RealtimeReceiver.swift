@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Takes a realtime stream from its two UDP ports and asks for what is missing.
@@ -12,15 +13,15 @@ final class RealtimeReceiver: Sendable {
     /// How often missing packets are looked for.
     private static let beat: Duration = .milliseconds(20)
 
-    private let data: UDPSocket
-    private let control: UDPSocket
+    private let data: DatagramSocket
+    private let control: DatagramSocket
     private let unpacker: RealtimeUnpacker
     private let engine: PlayoutEngine
     private let sender: IPv4Address
     private let clock: any SenderClock
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -31,9 +32,9 @@ final class RealtimeReceiver: Sendable {
         address: IPv4Address, sender: IPv4Address, key: SecretBytes, engine: PlayoutEngine, clock: any SenderClock,
         quirks: SpeakerQuirks, record: SpeakerRecord
     ) throws(SpeakerError) {
-        data = try UDPSocket(address: address)
-        control = try UDPSocket(address: address)
-        wakeup = try Wakeup()
+        data = try SpeakerError.datagrams(at: address)
+        control = try SpeakerError.datagrams(at: address)
+        wakeup = PollableSignal()
         unpacker = RealtimeUnpacker(key: key)
         (self.engine, self.sender, self.clock) = (engine, sender, clock)
         (self.quirks, self.record) = (quirks, record)
@@ -62,17 +63,17 @@ final class RealtimeReceiver: Sendable {
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, data.descriptor, control.descriptor], until: next)
             while let datagram = data.receive(into: &buffer) {
-                guard datagram.from == sender else { continue }
+                guard datagram.source == sender else { continue }
                 keep(buffer[..<datagram.count], &progress)
             }
             while let datagram = control.receive(into: &buffer) {
-                guard datagram.from == sender, let message = RealtimeControl(buffer[..<datagram.count]) else {
+                guard datagram.source == sender, let message = RealtimeControl(buffer[..<datagram.count]) else {
                     continue
                 }
                 switch message {
                 case .resent(let packet): keep(packet[...], &progress)
                 case .sync(let position, let instant, let clock, let isFirst):
-                    progress.syncPort = datagram.port
+                    progress.syncPort = datagram.sourcePort
                     guard isFirst || HostInstant.now - progress.started > Self.leftovers else { continue }
                     engine.setAnchor(PlayoutAnchor(position: position, instant: instant, clock: clock))
                 }

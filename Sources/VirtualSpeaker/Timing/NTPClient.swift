@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Asks a sender for its time in the manner of NTP and keeps the offset of the quickest of the last answers.
@@ -21,12 +22,12 @@ final class NTPClient: SenderClock, Sendable {
     }
 
     private let answers = Lock<[Answer]>([])
-    private let socket: UDPSocket
+    private let socket: DatagramSocket
     private let sender: IPv4Address
     private let port: UInt16
     private let oscillator: Oscillator
     private let record: SpeakerRecord
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     private let believingFrom: HostInstant
@@ -39,8 +40,8 @@ final class NTPClient: SenderClock, Sendable {
         address: IPv4Address, sender: IPv4Address, port: UInt16, oscillator: Oscillator, quirks: SpeakerQuirks,
         record: SpeakerRecord
     ) throws(SpeakerError) {
-        socket = try UDPSocket(address: address)
-        wakeup = try Wakeup()
+        socket = try SpeakerError.datagrams(at: address)
+        wakeup = PollableSignal()
         self.sender = sender
         self.port = port
         self.oscillator = oscillator
@@ -82,7 +83,7 @@ final class NTPClient: SenderClock, Sendable {
             _ = Poller.wait(reading: [wakeup.descriptor, socket.descriptor], until: next)
             while let datagram = socket.receive(into: &buffer) {
                 let arrival = HostInstant.now
-                guard datagram.from == sender, datagram.port == port, arrival >= believingFrom,
+                guard datagram.source == sender, datagram.sourcePort == port, arrival >= believingFrom,
                     let answer = TimingExchange.answer(buffer[..<datagram.count])
                 else { continue }
                 keep(answer, arrival: oscillator.speakerInstant(at: arrival).nanoseconds)

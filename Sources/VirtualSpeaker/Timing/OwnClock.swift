@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// The clock of a speaker that insists on being grandmaster: it follows nobody, announces itself, sends Sync and
@@ -24,7 +25,7 @@ final class OwnClock: SenderClock, Sendable {
     private let manner: SpeakerQuirks.OwnClockManner
     private let record: SpeakerRecord
     private let identity: UInt64
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let began = HostInstant.now
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -46,7 +47,7 @@ final class OwnClock: SenderClock, Sendable {
         self.manner = manner
         self.identity = identity
         self.record = record
-        wakeup = try Wakeup()
+        wakeup = PollableSignal()
         record.note(.clock(locked: true, offset: .zero, grandmaster: identity))
         let worker = WorkerThread.start(name: "speaker-ptp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import Synchronization
 
 /// Learns a sender's time from its Announce and Follow_Up messages and asks nothing, as nqptp does.
@@ -21,7 +22,7 @@ final class PTPFollower: SenderClock, Sendable {
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
     private let identity: UInt64
-    private let wakeup: Wakeup
+    private let wakeup: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
     /// Follow_Up messages before this moment are not believed ("late clock").
@@ -40,7 +41,7 @@ final class PTPFollower: SenderClock, Sendable {
         self.quirks = quirks
         self.identity = identity
         self.record = record
-        wakeup = try Wakeup()
+        wakeup = PollableSignal()
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
         // Here and not on the thread: it may start later than the sender's next Announce comes, a second before the
         // one after that.
@@ -139,14 +140,14 @@ final class PTPFollower: SenderClock, Sendable {
 
 /// The two ports of the speaker's address, held for as long as the speaker lives.
 final class PTPSockets: Sendable {
-    let event: PTPSocket
-    let general: PTPSocket
+    let event: DatagramSocket
+    let general: DatagramSocket
     let eventPort: UInt16
     let generalPort: UInt16
 
     init(address: IPv4Address, eventPort: UInt16, generalPort: UInt16) throws(PTPError) {
-        event = try PTPSocket(address: address, port: eventPort)
-        general = try PTPSocket(address: address, port: generalPort)
+        event = try PTPPorts.open(address, eventPort)
+        general = try PTPPorts.open(address, generalPort)
         self.eventPort = eventPort
         self.generalPort = generalPort
     }

@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import PTP
+import Sockets
 import Testing
 import VirtualSpeaker
 

@@ -2,6 +2,7 @@ import AirPlay
 import AirPlayWire
 import MediaCore
 import PTP
+import Sockets
 import SyncRendering
 import Testing
 import VirtualSpeaker
@@ -19,7 +20,7 @@ private final class Announced: SpeakerSource {
     func announce(_ id: SpeakerID, at receiver: SoftwareSpeaker, group: String) {
         var traits = SpeakerTraits()
         traits.group.group = group
-        let endpoint = SpeakerEndpoint(NetworkAddress("\(receiver.configuration.address)")!, port: receiver.port)
+        let endpoint = NetworkEndpoint(NetworkAddress("\(receiver.configuration.address)")!, port: receiver.port)
         state.withLock {
             $0.speakers = [DiscoveredSpeaker(id: id, name: "Talkie", traits: traits, endpoints: [endpoint])]
         }

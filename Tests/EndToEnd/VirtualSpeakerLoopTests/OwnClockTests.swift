@@ -3,6 +3,7 @@ import AirPlayWire
 import MediaCodecs
 import MediaCore
 import PTP
+import Sockets
 import SyncRendering
 import TalkieTestKit
 import Testing

@@ -1,5 +1,6 @@
 import MediaCore
 import PTP
+internal import Sockets
 
 /// Any datagram is a message or nothing; a time that it carries is a moment or nothing. Whatever a master says, and
 /// whenever, its line stays bounded and so does our own time.

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import MediaCore
 import PTP
+import Sockets
 import Testing
 import VirtualSpeaker
 

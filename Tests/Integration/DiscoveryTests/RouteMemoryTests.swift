@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import MediaCore
 import PTP
+import Sockets
 import Testing
 import VirtualSpeaker
 

@@ -1,6 +1,8 @@
 import AirPlay
+import Discovery
 import MediaCore
 import PTP
+import Sockets
 import Testing
 
 @testable import VirtualSpeaker
@@ -9,10 +11,11 @@ extension SpeakerBrowserTests {
     @Test func aSpeakerInSoftwareIsFoundUnderAnAddressOfItsOwn() throws {
         let browser = try SpeakerBrowser()
         let record = SpeakerRecord()
-        let announcement = try #require(
-            Announcement(
-                name: "Rehearsal", host: "talkie-rehearsal", address: IPv4Address("10.99.0.7")!, port: 7123,
-                strings: ["deviceid=02:00:00:00:00:07", "model=TalkieSpeaker", "flags=0x4"], record: record))
+        let made = ServiceAnnouncement(
+            .airPlay, name: "Rehearsal", host: "talkie-rehearsal", address: IPv4Address("10.99.0.7")!, port: 7123,
+            strings: ["deviceid=02:00:00:00:00:07", "model=TalkieSpeaker", "flags=0x4"],
+            failed: { record.note(.notAnnounced(reason: $0)) })
+        let announcement = try #require(made)
         let found = browser.wait(until: .now.advanced(by: .seconds(15))) { snapshot in
             snapshot.speakers.contains { $0.name == "Rehearsal" && !$0.endpoints.isEmpty }
         }

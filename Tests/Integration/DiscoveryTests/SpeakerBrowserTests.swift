@@ -1,7 +1,9 @@
 import AirPlay
 import AirPlayWire
+import Discovery
 import Foundation
 import MediaCore
+import Sockets
 import Testing
 
 @Suite struct DiscoveryPreconditions {

@@ -1,6 +1,7 @@
 import AirPlay
 import Glibc
 import PTP
+internal import Sockets
 import SyncRendering
 import VirtualSpeaker
 

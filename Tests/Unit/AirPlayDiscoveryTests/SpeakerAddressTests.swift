@@ -1,5 +1,7 @@
 import AirPlay
+import Discovery
 import MediaCore
+import Sockets
 import Testing
 
 @Suite struct SpeakerNamingTests {
@@ -60,7 +62,7 @@ import Testing
     private func listing(_ strings: [String], name: String) throws -> SpeakerListing {
         let speaker = DiscoveredSpeaker(
             id: SpeakerID("020000000001"), name: name, traits: try KnownSpeakers.traits(strings),
-            endpoints: [SpeakerEndpoint(NetworkAddress("10.0.0.5")!, port: 7000)])
+            endpoints: [NetworkEndpoint(NetworkAddress("10.0.0.5")!, port: 7000)])
         return SpeakerListing(
             entry: SpeakerEntry.entries(of: [speaker])[0], decision: .decide(for: speaker), isPaired: false)
     }

@@ -1,6 +1,8 @@
 import AirPlay
 import AirPlayWire
+import Discovery
 import MediaCore
+import Sockets
 import Testing
 
 @Suite struct SpeakerDirectoryTests {
@@ -20,7 +22,7 @@ import Testing
         _ strings: [String]
     ) throws {
         _ = directory.found(name)
-        let endpoint = SpeakerEndpoint(try #require(NetworkAddress(address)), port: port)
+        let endpoint = NetworkEndpoint(try #require(NetworkAddress(address)), port: port)
         directory.resolved(name, at: endpoint, record: try record(strings))
     }
 
@@ -131,7 +133,7 @@ import Testing
         return DiscoveredSpeaker(
             id: SpeakerID("0200000000" + String(repeating: "0", count: 2 - digits.count) + digits), name: name,
             traits: try KnownSpeakers.traits(strings),
-            endpoints: [SpeakerEndpoint(NetworkAddress("10.0.0.\(id)")!, port: 7000)])
+            endpoints: [NetworkEndpoint(NetworkAddress("10.0.0.\(id)")!, port: 7000)])
     }
 
     @Test func aPairIsOneEntryNamedByItsGroup() throws {

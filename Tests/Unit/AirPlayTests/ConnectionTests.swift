@@ -2,6 +2,7 @@ import AirPlayWire
 import Glibc
 import MediaCore
 import PTP
+import Sockets
 import Testing
 
 @testable import AirPlay
@@ -145,7 +146,7 @@ import Testing
     @Test func nobodyThereIsSaidInOneSentence() throws {
         let port = try LoopbackServer().port
         let error = #expect(throws: AirPlayError.self) {
-            try TCPSocket.connect(to: .init("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(1)))
+            try TCPSocket.speaker(at: .init("127.0.0.1")!, port: port, deadline: .now.advanced(by: .seconds(1)))
         }
         #expect(error?.code == .unreachable)
     }

@@ -1,4 +1,5 @@
 import MediaCore
+import Sockets
 import SyncRendering
 import TalkieTestKit
 import Testing

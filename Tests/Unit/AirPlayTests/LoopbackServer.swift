@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import PTP
+import Sockets
 import Testing
 
 @testable import AirPlay

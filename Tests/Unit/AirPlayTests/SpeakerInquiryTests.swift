@@ -1,6 +1,7 @@
 import AirPlayWire
 import MediaCore
 import PTP
+import Sockets
 import Testing
 
 @testable import AirPlay

@@ -1,4 +1,5 @@
 import MediaCore
+import Sockets
 import Testing
 
 @testable import PTP
@@ -6,20 +7,20 @@ import Testing
 /// A speaker's place in a test: two sockets on another loopback address with the same ports.
 private struct Listener {
     let address: IPv4Address
-    let event: PTPSocket
-    let general: PTPSocket
+    let event: DatagramSocket
+    let general: DatagramSocket
     let ports: (event: UInt16, general: UInt16)
 
     init(_ address: IPv4Address, ports: (event: UInt16, general: UInt16)) throws {
         self.address = address
         self.ports = ports
-        event = try PTPSocket(address: address, port: ports.event)
-        general = try PTPSocket(address: address, port: ports.general)
+        event = try PTPPorts.open(address, ports.event)
+        general = try PTPPorts.open(address, ports.general)
     }
 
     /// The next message for which `select` gives a value; nil after two seconds.
     func next<Result>(
-        on socket: PTPSocket, _ select: (PTPMessage, PTPSocket.Datagram) -> Result?
+        on socket: DatagramSocket, _ select: (PTPMessage, DatagramSocket.Datagram) -> Result?
     ) -> Result? {
         var buffer = [UInt8](repeating: 0, count: 2048)
         let deadline = HostInstant.now.advanced(by: .seconds(2))

@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import Sockets
 import Testing
 
 @testable import PTP

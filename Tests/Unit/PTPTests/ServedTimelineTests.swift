@@ -1,4 +1,5 @@
 import MediaCore
+import Sockets
 import TalkieTestKit
 import Testing
 

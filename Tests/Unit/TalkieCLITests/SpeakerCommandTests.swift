@@ -1,6 +1,7 @@
 import AirPlayWire
 import ArgumentParser
 import PTP
+import Sockets
 import Testing
 import VirtualSpeaker
 

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import PTP
+import Sockets
 import Testing
 
 @testable import VirtualSpeaker
@@ -11,7 +12,7 @@ struct PTPFollowerTests {
         let base = UInt16(20_000 + getpid() % 3000 * 4)
         let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
         let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
-        let voice = try PTPSocket(address: sender, port: ports.general)
+        let voice = try PTPPorts.open(sender, ports.general)
         let sockets = try PTPSockets(address: speaker, eventPort: ports.event, generalPort: ports.general)
         let master = ClockIdentity(rawValue: 0x1122_33FF_FE44_5566)
         var writer = PTPMessageWriter(identity: master)

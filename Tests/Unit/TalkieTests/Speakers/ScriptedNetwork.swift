@@ -1,6 +1,8 @@
 import AirPlay
 import AirPlayWire
+import Discovery
 import MediaCore
+import Sockets
 import TalkieTestKit
 
 /// A network whose speakers come and go at moments that a test wrote down; waiting turns the clock.
@@ -69,6 +71,6 @@ extension DiscoveredSpeaker {
         let record = try! TXTRecord(strings: strings.map { Array($0.utf8) })
         return DiscoveredSpeaker(
             id: SpeakerID(id), name: name, traits: SpeakerTraits(record),
-            endpoints: [SpeakerEndpoint(NetworkAddress(address)!, port: 7000)])
+            endpoints: [NetworkEndpoint(NetworkAddress(address)!, port: 7000)])
     }
 }

@@ -1,7 +1,9 @@
 import AirPlay
 import AirPlayWire
+import Discovery
 import Foundation
 import MediaCore
+import Sockets
 import TalkieTestKit
 import Testing
 
@@ -129,7 +131,7 @@ import Testing
         _ = directory.found(service)
         let strings = ["deviceid=02:00:00:00:00:01", "features=0x405C4A00,0x5A340", "model=\(evil)", "gpn=\(evil)"]
         directory.resolved(
-            service, at: SpeakerEndpoint(NetworkAddress("10.0.0.5")!, port: 7000),
+            service, at: NetworkEndpoint(NetworkAddress("10.0.0.5")!, port: 7000),
             record: try TXTRecord(strings: strings.map { Array($0.utf8) }))
         var snapshot = ScriptedNetwork.listing()
         snapshot.speakers = directory.speakers

@@ -1,6 +1,7 @@
 import AirPlayWire
 import MediaCore
 import PTP
+import Sockets
 import TalkieApp
 import TalkieTestKit
 import Testing
@@ -126,7 +127,7 @@ import Testing
     @Test func aSpeakerThatOnlyKnowsAirPlay1IsNotSupportedYet() throws {
         let old = DiscoveredSpeaker(
             id: SpeakerID("020000000001"), name: "Old", traits: SpeakerTraits(), endpoints: [],
-            raopEndpoints: [SpeakerEndpoint(NetworkAddress("10.0.0.5")!, port: 5000)])
+            raopEndpoints: [NetworkEndpoint(NetworkAddress("10.0.0.5")!, port: 5000)])
         let failure = try failure(selection(ScriptedNetwork((.zero, ScriptedNetwork.listing(old)))), "Old")
         #expect(failure.exitStatus == 69)
         #expect(failure.message.contains("this speaker needs AirPlay 1, which is not supported yet"))

@@ -1,10 +1,9 @@
 internal import Glibc
-internal import PTP
 
 /// The IPv4 addresses of this computer's interfaces that are up.
-enum LocalAddresses {
+package enum LocalAddresses {
     /// The loopback address first: it conflicts with every other holder there or on the wildcard.
-    static func all() -> [IPv4Address] {
+    package static func all() -> [IPv4Address] {
         let loopback = IPv4Address(rawValue: 0x7F00_0001)
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return [loopback] }

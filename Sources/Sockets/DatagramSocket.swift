@@ -2,20 +2,19 @@ internal import CSockets
 internal import Glibc
 package import MediaCore
 
-/// One UDP socket, bound to one local address, with the kernel's receive times: a PTP instance's, and those of
-/// realtime streams.
+/// One UDP socket, bound to one local address, with the kernel's receive times.
 ///
 /// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
 /// computer with the same ports, and a second socket on ours would steal datagrams without a word.
-package final class PTPSocket: Sendable {
+package final class DatagramSocket: Sendable {
     package let descriptor: Int32
     /// Ours; the one asked for, or what the system chose for 0.
     package let port: UInt16
 
-    package init(address: IPv4Address, port: UInt16) throws(PTPError) {
+    package init(address: IPv4Address, port: UInt16) throws(SocketError) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
-            throw PTPError(.unavailable, "The system refuses a socket (error \(errno)); close some programs.")
+            throw SocketError(.unavailable, errno: errno)
         }
         var on: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -31,7 +30,7 @@ package final class PTPSocket: Sendable {
         guard code == 0 else {
             let cause = errno
             close(socket)
-            throw Self.refusal(cause, address: address, port: port)
+            throw SocketError(binding: cause)
         }
         descriptor = socket
         var own = sockaddr_in()
@@ -43,22 +42,6 @@ package final class PTPSocket: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    private static func refusal(_ cause: Int32, address: IPv4Address, port: UInt16) -> PTPError {
-        switch cause {
-        case EACCES, EPERM:
-            PTPError(
-                .notPermitted,
-                "Timing speakers needs UDP port \(port); grant it with"
-                    + " `sudo setcap cap_net_bind_service,cap_sys_nice+ep` on the program's file.")
-        case EADDRINUSE:
-            PTPError(
-                .portsBusy,
-                "Another program holds UDP port \(port) on \(address); `ss -ulpn sport = :\(port)` names it: stop it.")
-        default:
-            PTPError(.unavailable, "UDP port \(port) on \(address) cannot be bound (error \(cause)).")
-        }
-    }
 
     /// Sends without waiting; a datagram that does not fit is lost like any other.
     package func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {

@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// Finds out whether anybody listens at a local socket (unix(7)).
-enum UnixSocket {
+package enum UnixSocket {
     /// Connects and hangs up. A path that does not fit into an address answers nobody.
-    static func answers(at path: String) -> Bool {
+    package static func answers(at path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)

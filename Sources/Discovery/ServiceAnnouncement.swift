@@ -1,17 +1,16 @@
 internal import CAvahi
 internal import Glibc
-internal import MediaCore
-internal import PTP
+package import Sockets
 
-/// Tells the network by mDNS that the speaker is there, where an avahi-daemon runs; without one nothing happens and
-/// the speaker is reached by its address.
+/// Tells the network by mDNS that a service is there, where an avahi-daemon runs; without one nothing happens and
+/// it is reached by its address.
 ///
-/// The speaker gets a host name of its own that leads to its own address, so that it may be another than the
+/// The service gets a host name of its own that leads to its own address, so that it may be another than the
 /// computer's. A loopback address is told to this computer only.
 ///
 /// `@unchecked Sendable`: after `init` the thread of `avahi_threaded_poll` alone touches the state, in callbacks;
 /// `stop` ends that thread first.
-final class Announcement: @unchecked Sendable {
+package final class ServiceAnnouncement: @unchecked Sendable {
     private let poll: OpaquePointer
     private var client: OpaquePointer?
     private var group: OpaquePointer?
@@ -20,22 +19,28 @@ final class Announcement: @unchecked Sendable {
     private let address: IPv4Address
     private let port: UInt16
     private let strings: [String]
-    private let record: SpeakerRecord
+    private let kind: ServiceName.Kind
+    private let failed: @Sendable (String) -> Void
     private var attempts = 0
 
-    /// Nil when there is no daemon; why is in the record.
-    init?(
-        name: String, host: String, address: IPv4Address, port: UInt16, strings: [String], record: SpeakerRecord
+    /// Nil when there is no daemon.
+    ///
+    /// - Parameters:
+    ///   - host: the first label of the host name.
+    ///   - failed: told why nobody hears of the service; on any thread.
+    package init?(
+        _ kind: ServiceName.Kind, name: String, host: String, address: IPv4Address, port: UInt16, strings: [String],
+        failed: @escaping @Sendable (String) -> Void
     ) {
         guard let poll = avahi_threaded_poll_new() else { return nil }
         self.poll = poll
         (self.name, self.host, self.address, self.port) = (name, host, address, port)
-        (self.strings, self.record) = (strings, record)
+        (self.kind, self.strings, self.failed) = (kind, strings, failed)
         var code: Int32 = 0
         client = avahi_client_new(
             avahi_threaded_poll_get(poll), AvahiClientFlags(0),
             { @Sendable client, state, owner in
-                Unmanaged<Announcement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
+                Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().clientChanged(client, state)
             }, Unmanaged.passUnretained(self).toOpaque(), &code)
         guard client != nil, avahi_threaded_poll_start(poll) == 0 else {
             note(code)
@@ -45,7 +50,7 @@ final class Announcement: @unchecked Sendable {
     }
 
     /// Takes the announcement back; waits for avahi's thread.
-    func stop() {
+    package func stop() {
         guard client != nil else { return }
         avahi_threaded_poll_stop(poll)
         release()
@@ -59,7 +64,7 @@ final class Announcement: @unchecked Sendable {
 
     private func note(_ code: Int32) {
         let reason = avahi_strerror(code).map { String(cString: $0) } ?? "unknown"
-        record.note(.notAnnounced(reason: reason))
+        failed(reason)
     }
 
     private func clientChanged(_ client: OpaquePointer?, _ state: AvahiClientState) {
@@ -78,7 +83,7 @@ final class Announcement: @unchecked Sendable {
             group = avahi_entry_group_new(
                 client,
                 { @Sendable _, state, owner in
-                    Unmanaged<Announcement>.fromOpaque(owner!).takeUnretainedValue().groupChanged(state)
+                    Unmanaged<ServiceAnnouncement>.fromOpaque(owner!).takeUnretainedValue().groupChanged(state)
                 }, Unmanaged.passUnretained(self).toOpaque())
         }
         guard let group else { return note(avahi_client_errno(client)) }
@@ -98,7 +103,7 @@ final class Announcement: @unchecked Sendable {
             group, interface, family, AvahiPublishFlags(AVAHI_PUBLISH_NO_REVERSE.rawValue), hostName, &own)
         if code >= 0 {
             code = avahi_entry_group_add_service_strlst(
-                group, interface, family, AvahiPublishFlags(0), label, "_airplay._tcp", nil, hostName, port, list)
+                group, interface, family, AvahiPublishFlags(0), label, kind.rawValue, nil, hostName, port, list)
         }
         if code >= 0 { code = avahi_entry_group_commit(group) }
         if code == AVAHI_ERR_COLLISION { retry() } else if code < 0 { note(code) }

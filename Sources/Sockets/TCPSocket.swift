@@ -1,17 +1,16 @@
 internal import CSockets
 internal import Glibc
-internal import MediaCore
-internal import PTP
+package import MediaCore
 
 /// A TCP connection whose every wait has an end.
 ///
 /// One thread sends and one receives at a time; `interrupt` may be called from any thread and makes both return.
-final class TCPSocket: Sendable {
-    let descriptor: Int32
-    let local: IPv4Address
-    let remote: IPv4Address
+package final class TCPSocket: Sendable {
+    package let descriptor: Int32
+    package let local: IPv4Address
+    package let remote: IPv4Address
 
-    private init(descriptor: Int32, local: IPv4Address, remote: IPv4Address) {
+    init(descriptor: Int32, local: IPv4Address, remote: IPv4Address) {
         self.descriptor = descriptor
         self.local = local
         self.remote = remote
@@ -20,26 +19,26 @@ final class TCPSocket: Sendable {
     deinit { close(descriptor) }
 
     /// Finds the IPv4 address of a host. May block for as long as the system's resolver does.
-    static func resolve(_ host: String) throws(AirPlayError) -> IPv4Address {
+    package static func resolve(_ host: String) throws(SocketError) -> IPv4Address {
         if let address = IPv4Address(host) { return address }
         var hints = addrinfo()
         hints.ai_family = AF_INET
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, nil, &hints, &list) == 0, let found = list, let address = found.pointee.ai_addr else {
-            throw AirPlayError(.unreachable, "There is no host named \(host); check the name, or give an address.")
+            throw SocketError(.noSuchHost, "there is no host named \(host)")
         }
         defer { freeaddrinfo(list) }
         return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPv4Address($0.pointee) }
     }
 
-    static func connect(
+    package static func connect(
         to address: IPv4Address, port: UInt16, deadline: HostInstant
-    ) throws(AirPlayError) -> TCPSocket {
+    ) throws(SocketError) -> TCPSocket {
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = Glibc.socket(AF_INET, kind, 0)
         guard descriptor >= 0 else {
-            throw AirPlayError(.unreachable, "The system refuses a socket (error \(errno)); close some programs.")
+            throw SocketError(.unavailable, errno: errno)
         }
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
@@ -53,16 +52,14 @@ final class TCPSocket: Sendable {
         if cause == EINPROGRESS {
             guard wait(descriptor, for: POLLOUT, deadline: deadline) else {
                 close(descriptor)
-                throw AirPlayError(
-                    .unreachable, "The speaker at \(address):\(port) does not answer; is it on and on this network?")
+                throw SocketError(.timedOut, "no answer")
             }
             var size = socklen_t(MemoryLayout<Int32>.size)
             getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &cause, &size)
         }
         guard cause == 0 else {
             close(descriptor)
-            throw AirPlayError(
-                .unreachable, "The speaker at \(address):\(port) refuses a connection (\(text(of: cause))).")
+            throw SocketError(.refused, errno: cause)
         }
         var own = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -73,7 +70,7 @@ final class TCPSocket: Sendable {
     }
 
     /// The local address from which a host is reached now; nil when there is no way to it. Sends nothing.
-    static func localAddress(toward remote: IPv4Address) -> IPv4Address? {
+    package static func localAddress(toward remote: IPv4Address) -> IPv4Address? {
         withDatagramSocket { descriptor in
             // The port is of no interest: connecting a UDP socket only chooses the way (udp(7)).
             var target = remote.socketAddress(port: 9)
@@ -92,7 +89,7 @@ final class TCPSocket: Sendable {
     }
 
     /// Whether an address is one of this computer's now.
-    static func isOwn(_ address: IPv4Address) -> Bool {
+    package static func isOwn(_ address: IPv4Address) -> Bool {
         withDatagramSocket { descriptor in
             var own = address.socketAddress(port: 0)
             let code = withUnsafePointer(to: &own) {
@@ -111,10 +108,6 @@ final class TCPSocket: Sendable {
         return body(descriptor)
     }
 
-    private static func text(of cause: Int32) -> String {
-        strerror(cause).map { String(cString: $0) } ?? "error \(cause)"
-    }
-
     /// Waits until the socket is ready or broken; false when the deadline passed first.
     private static func wait(_ descriptor: Int32, for events: Int32, deadline: HostInstant?) -> Bool {
         while true {
@@ -128,7 +121,7 @@ final class TCPSocket: Sendable {
     }
 
     /// What came of an attempt to move bytes.
-    enum Transfer: Equatable {
+    package enum Transfer: Equatable {
         case moved(Int)
         /// Nothing moves at present.
         case blocked
@@ -137,7 +130,7 @@ final class TCPSocket: Sendable {
     }
 
     /// Sends what fits now.
-    func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             if count >= 0 { return .moved(count) }
@@ -147,72 +140,94 @@ final class TCPSocket: Sendable {
     }
 
     /// Waits until something can be sent; false when the deadline passed first. Nil waits until `interrupt`.
-    func waitUntilWritable(deadline: HostInstant?) -> Bool {
+    package func waitUntilWritable(deadline: HostInstant?) -> Bool {
         Self.wait(descriptor, for: POLLOUT, deadline: deadline)
     }
 
     /// Sends everything. After an error part of it may have been sent.
-    func sendAll(_ bytes: [UInt8], deadline: HostInstant) throws(AirPlayError) {
+    package func sendAll(_ bytes: [UInt8], deadline: HostInstant) throws(SocketError) {
         var sent = 0
         while sent < bytes.count {
             switch bytes.withUnsafeBytes({ send(UnsafeRawBufferPointer(rebasing: $0[sent...])) }) {
             case .moved(let count): sent += count
-            case .ended: throw AirPlayError(.lost, "The speaker has closed the connection.")
+            case .ended: throw SocketError(.lost, "the other side has closed the connection")
             case .blocked:
                 guard waitUntilWritable(deadline: deadline) else {
-                    throw AirPlayError(.timedOut, "The speaker takes no requests.")
+                    throw SocketError(.timedOut, "the other side takes nothing")
                 }
             }
         }
     }
 
+    /// Sends everything, waiting for a slow reader until the deadline; false when that was in vain.
+    package func sendWhole(_ bytes: [UInt8], until deadline: HostInstant) -> Bool {
+        do { try sendAll(bytes, deadline: deadline) } catch { return false }
+        return true
+    }
+
     /// Receives at least one byte into the buffer; 0 when the other side has closed. Nil waits until `interrupt`.
-    func receive(into buffer: inout [UInt8], deadline: HostInstant?) throws(AirPlayError) -> Int {
+    package func receive(into buffer: inout [UInt8], deadline: HostInstant?) throws(SocketError) -> Int {
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count >= 0 { return count }
             guard errno == EAGAIN || errno == EINTR else {
-                throw AirPlayError(.lost, "The connection to the speaker broke (\(Self.text(of: errno))).")
+                throw SocketError(.lost, errno: errno)
             }
             guard Self.wait(descriptor, for: POLLIN, deadline: deadline) else {
-                throw AirPlayError(.timedOut, "The speaker did not answer in time.")
+                throw SocketError(.timedOut, "nothing came in time")
             }
         }
     }
 
+    /// What came of a look at what has arrived.
+    package enum Received { case bytes(Int), nothing, ended }
+
+    /// Reads what is there, at most `limit` bytes. Never waits.
+    package func receiveNow(into buffer: inout [UInt8], limit: Int) -> Received {
+        let count = recv(descriptor, &buffer, min(limit, buffer.count), Int32(MSG_DONTWAIT))
+        if count > 0 { return .bytes(count) }
+        if count < 0, errno == EAGAIN || errno == EINTR { return .nothing }
+        return .ended
+    }
+
+    /// The connection dies without a goodbye: the other side sees a reset once this is released.
+    package func breakOff() {
+        var choice = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Bytes sent that the other side has not acknowledged.
-    var unacknowledgedBytes: Int { max(0, Int(csock_unacknowledged_bytes(descriptor))) }
+    package var unacknowledgedBytes: Int { max(0, Int(csock_unacknowledged_bytes(descriptor))) }
 
     /// The shortest way there and back that the kernel has seen in the last minutes, processes not included; nil
     /// when it does not say.
-    var shortestRoundTrip: Duration? {
+    package var shortestRoundTrip: Duration? {
         let microseconds = csock_shortest_round_trip_us(descriptor)
         return microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
     /// Asks for a send buffer of this many bytes.
-    func setSendBuffer(_ bytes: Int32) {
+    package func setSendBuffer(_ bytes: Int32) {
         var bytes = bytes
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// How the kernel repeats itself while the network is away. Its own pauses double up to two minutes (RFC 6298,
-    /// section 5.5), so that a request made during an outage of 20 s would reach the speaker up to 13 s after it.
-    struct Persistence {
+    /// section 5.5), so that what is sent during an outage of 20 s would arrive up to 13 s after it.
+    package struct Persistence {
         /// Bounds the pauses, from Linux 6.15 on; earlier kernels go on doubling. `TCP_RTO_MAX_MS`, linux/tcp.h.
-        var longestPause: Duration
-        /// Ends the connection when nothing has been acknowledged for so long, also while the speaker reads nothing
+        package var longestPause: Duration
+        /// Ends the connection when nothing has been acknowledged for so long, also while the other side reads nothing
         /// (`TCP_USER_TIMEOUT`, tcp(7)); nil leaves it at 15 repetitions (tcp_retries2).
-        var patience: Duration?
+        package var patience: Duration?
 
-        /// Requests: the next one is understood a second after the network is back. The session itself gives up
-        /// before the patience ends.
-        static let requests = Persistence(longestPause: .seconds(1), patience: .seconds(40))
-        /// Sound, which a paused speaker need not read for hours: 15 repetitions take 39 s with these pauses.
-        static let sound = Persistence(longestPause: .seconds(3), patience: nil)
+        package init(longestPause: Duration, patience: Duration?) {
+            self.longestPause = longestPause
+            self.patience = patience
+        }
     }
 
-    func setPersistence(_ persistence: Persistence) {
+    package func setPersistence(_ persistence: Persistence) {
         let longestPauseOption: Int32 = 44
         var milliseconds = Int32(clamping: persistence.longestPause.wholeNanoseconds / 1_000_000)
         let size = socklen_t(MemoryLayout<Int32>.size)
@@ -224,5 +239,5 @@ final class TCPSocket: Sendable {
     }
 
     /// Ends both directions; every wait on this socket returns. Any thread.
-    func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

@@ -1,21 +1,22 @@
-internal import AirPlayWire
 internal import CAvahi
 internal import Glibc
 internal import MediaCore
+package import Sockets
 
-/// Browses both kinds of service through the system's avahi-daemon, for as long as it exists, and tells what it hears.
+/// Browses kinds of service through the system's avahi-daemon, for as long as it exists, and tells what it hears.
 ///
 /// `@unchecked Sendable`: after `start`, the thread of `avahi_threaded_poll` alone touches the state, in callbacks;
 /// `stop` ends that thread first.
-final class AvahiWatch: @unchecked Sendable {
+package final class ServiceWatch: @unchecked Sendable {
     /// What is told, on avahi's thread.
-    enum News: Sendable {
+    package enum News: Sendable {
         /// A daemon answers; everything known of an earlier one is void.
         case connected
-        /// There is no daemon; a sentence why. It is waited for.
+        /// There is no daemon: why, as a part of a sentence. It is waited for.
         case disconnected(String)
         case found(ServiceName)
-        case resolved(ServiceName, SpeakerEndpoint, TXTRecord)
+        /// Its address, and the strings of its description.
+        case resolved(ServiceName, NetworkEndpoint, [[UInt8]])
         case lost(ServiceName)
         /// One kind of service has been listed as far as the daemon knows at present.
         case listed
@@ -26,20 +27,21 @@ final class AvahiWatch: @unchecked Sendable {
     /// One pending or standing question for a service's address and description. It stays open for as long as the
     /// service exists, because that is how changes of the description are heard.
     private final class Question {
-        unowned let watch: AvahiWatch
+        unowned let watch: ServiceWatch
         let name: ServiceName
         /// nil between a failure and the next attempt.
         var resolver: OpaquePointer?
         var failures = 0
         var nextAttempt = 0
 
-        init(watch: AvahiWatch, name: ServiceName) {
+        init(watch: ServiceWatch, name: ServiceName) {
             self.watch = watch
             self.name = name
         }
     }
 
-    private let tell: @Sendable (AvahiWatch, News) -> Void
+    private let kinds: [ServiceName.Kind]
+    private let tell: @Sendable (ServiceWatch, News) -> Void
     private let poll: OpaquePointer
     private var client: OpaquePointer?
     private var isBrowsing = false
@@ -50,44 +52,49 @@ final class AvahiWatch: @unchecked Sendable {
     private var isDueScheduled = false
     private var ticks = 0
 
-    /// - Parameter tell: called on avahi's thread; must not block.
-    init(tell: @escaping @Sendable (AvahiWatch, News) -> Void) throws(DiscoveryError) {
+    /// - Parameters:
+    ///   - kinds: what is looked for.
+    ///   - tell: called on avahi's thread; must not block.
+    package init(_ kinds: [ServiceName.Kind], tell: @escaping @Sendable (ServiceWatch, News) -> Void)
+        throws(DiscoveryError)
+    {
         guard let poll = avahi_threaded_poll_new() else {
-            throw DiscoveryError(.daemonMissing, "Speakers cannot be looked for: the system gives no memory.")
+            throw DiscoveryError(.daemonMissing, "the system gives no memory")
         }
         self.poll = poll
+        self.kinds = kinds
         self.tell = tell
     }
 
     /// Begins; connecting happens on avahi's thread, so that a daemon that hangs does not hang the caller.
-    func start() {
+    package func start() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         rebuildTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<AvahiWatch>.fromOpaque(raw!).takeUnretainedValue().rebuild() }, me)
+            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().rebuild() }, me)
         retryTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<AvahiWatch>.fromOpaque(raw!).takeUnretainedValue().retry() }, me)
+            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().retry() }, me)
         dueTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<AvahiWatch>.fromOpaque(raw!).takeUnretainedValue().due() }, me)
+            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().due() }, me)
         arm(rebuildTimer, milliseconds: 0)
         avahi_threaded_poll_start(poll)
     }
 
     /// Ends; nothing is told afterwards. Never on avahi's own thread.
-    func stop() {
+    package func stop() {
         avahi_threaded_poll_stop(poll)
         closeClient()
         avahi_threaded_poll_free(poll)
     }
 
     /// Has `due` told soon; several calls before that make one. Only on avahi's thread.
-    func schedule(milliseconds: Int) {
+    package func schedule(milliseconds: Int) {
         if isDueScheduled { return }
         isDueScheduled = true
         arm(dueTimer, milliseconds: milliseconds)
     }
 
     /// Stops asking for a service that no room was found for. Only on avahi's thread.
-    func drop(_ name: ServiceName) {
+    package func drop(_ name: ServiceName) {
         guard let question = questions.removeValue(forKey: name), let resolver = question.resolver else { return }
         avahi_service_resolver_free(resolver)
     }
@@ -102,11 +109,11 @@ final class AvahiWatch: @unchecked Sendable {
         client = avahi_client_new(
             avahi_threaded_poll_get(poll), AVAHI_CLIENT_NO_FAIL,
             { @Sendable client, state, raw in
-                Unmanaged<AvahiWatch>.fromOpaque(raw!).takeUnretainedValue().changed(client, to: state)
+                Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().changed(client, to: state)
             }, me, &code)
         guard client == nil else { return }
         // No bus at all, so there is nothing that would tell of a daemon's return.
-        tell(self, .disconnected(Self.remedy(code)))
+        tell(self, .disconnected(Self.reason(code)))
         arm(rebuildTimer, milliseconds: 2000)
     }
 
@@ -126,21 +133,19 @@ final class AvahiWatch: @unchecked Sendable {
             // The last two concern the name of this computer; others can be listened to all the same.
             if !isBrowsing { browse() }
         case AVAHI_CLIENT_CONNECTING:
-            tell(self, .disconnected(Self.remedy(Int32(AVAHI_ERR_NO_DAEMON))))
+            tell(self, .disconnected(Self.reason(Int32(AVAHI_ERR_NO_DAEMON))))
         default:
-            tell(self, .disconnected(Self.remedy(avahi_client_errno(client))))
+            tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
             // Not here: the caller still uses the client.
             arm(rebuildTimer, milliseconds: 200)
         }
     }
 
-    private static func remedy(_ code: Int32) -> String {
-        let reason =
+    private static func reason(_ code: Int32) -> String {
+        return
             code == AVAHI_ERR_NO_DAEMON || code == AVAHI_ERR_DISCONNECTED
             ? "avahi-daemon is not running"
             : "avahi-daemon cannot be reached (\(String(cString: avahi_strerror(code))))"
-        return
-            "Speakers cannot be looked for because \(reason); install and start it (apt install avahi-daemon; systemctl start avahi-daemon), or name the speaker by its address: airplay://HOST."
     }
 
     // MARK: Browsing
@@ -149,16 +154,16 @@ final class AvahiWatch: @unchecked Sendable {
         isBrowsing = true
         tell(self, .connected)
         let me = Unmanaged.passUnretained(self).toOpaque()
-        for kind in ServiceName.Kind.allCases {
+        for kind in kinds {
             let browser = avahi_service_browser_new(
                 client, AvahiIfIndex(AVAHI_IF_UNSPEC), AvahiProtocol(AVAHI_PROTO_UNSPEC), kind.rawValue, nil,
                 AvahiLookupFlags(rawValue: 0),
                 { @Sendable _, interface, family, event, name, type, domain, _, raw in
-                    Unmanaged<AvahiWatch>.fromOpaque(raw!).takeUnretainedValue()
+                    Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue()
                         .browsed(event, interface, family, name, type, domain)
                 }, me)
             if browser == nil {
-                tell(self, .disconnected(Self.remedy(avahi_client_errno(client))))
+                tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
                 arm(rebuildTimer, milliseconds: 2000)
                 return
             }
@@ -171,7 +176,9 @@ final class AvahiWatch: @unchecked Sendable {
     ) {
         switch event {
         case AVAHI_BROWSER_NEW, AVAHI_BROWSER_REMOVE:
-            guard let name, let type, let domain, let kind = ServiceName.Kind(rawValue: String(cString: type)) else {
+            guard let name, let type, let domain,
+                let kind = kinds.first(where: { $0.rawValue == String(cString: type) })
+            else {
                 return
             }
             let service = ServiceName(
@@ -186,7 +193,7 @@ final class AvahiWatch: @unchecked Sendable {
         case AVAHI_BROWSER_ALL_FOR_NOW:
             tell(self, .listed)
         case AVAHI_BROWSER_FAILURE:
-            tell(self, .disconnected(Self.remedy(avahi_client_errno(client))))
+            tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
             arm(rebuildTimer, milliseconds: 2000)
         default:
             break
@@ -196,7 +203,7 @@ final class AvahiWatch: @unchecked Sendable {
     // MARK: Resolving
 
     /// Asks for a service's address and description. Only on avahi's thread.
-    func resolve(_ name: ServiceName) {
+    package func resolve(_ name: ServiceName) {
         guard client != nil, questions[name] == nil else { return }
         let question = Question(watch: self, name: name)
         questions[name] = question
@@ -232,7 +239,7 @@ final class AvahiWatch: @unchecked Sendable {
         guard let found = Self.address(address.pointee, interface: interface), let record = Self.record(record) else {
             return
         }
-        tell(self, .resolved(question.name, SpeakerEndpoint(found, port: port), record))
+        tell(self, .resolved(question.name, NetworkEndpoint(found, port: port), record))
     }
 
     /// After a failure: again in 2, 4, 8 … 64 s, for as long as the service is announced.
@@ -261,19 +268,22 @@ final class AvahiWatch: @unchecked Sendable {
         }
     }
 
-    /// nil for a description beyond `TXTRecord.limit`; the service then stays without an address.
-    private static func record(_ list: UnsafeMutablePointer<AvahiStringList>?) -> TXTRecord? {
+    /// Longer than any that is of use: descriptions of services are some hundred bytes (RFC 6763, section 6.2).
+    private static let descriptionLimit = 64 << 10
+
+    /// nil for a description beyond `descriptionLimit`; the service then stays without an address.
+    private static func record(_ list: UnsafeMutablePointer<AvahiStringList>?) -> [[UInt8]]? {
         var strings: [[UInt8]] = []
         var total = 0
         var item = list
         while let current = item {
             let size = avahi_string_list_get_size(current)
             total += size + 1
-            guard total <= TXTRecord.limit else { return nil }
+            guard total <= descriptionLimit else { return nil }
             strings.append(Array(UnsafeBufferPointer(start: avahi_string_list_get_text(current), count: size)))
             item = avahi_string_list_get_next(current)
         }
-        return try? TXTRecord(strings: strings)
+        return strings
     }
 
     // MARK: Timers

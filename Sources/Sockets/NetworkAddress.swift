@@ -48,9 +48,9 @@ public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
         return isIPv4 ? bytes[0] < 224 : bytes[0] != 0xFF
     }
 
-    /// Which of several to try first, lowest first: IPv4, because PTP and every receiver speak it; link-local IPv6 when
+    /// Which of several to try first, lowest first: IPv4, because every receiver speaks it; link-local IPv6 when
     /// nothing else is left; this computer's own loopback last, because it is announced only by services of its own.
-    var rank: Int {
+    package var rank: Int {
         if isLoopback { return isIPv4 ? 4 : 5 }
         if isIPv4 { return isLinkLocal ? 1 : 0 }
         return isLinkLocal ? 3 : 2
@@ -73,7 +73,7 @@ public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// An address with a TCP port.
-public struct SpeakerEndpoint: Hashable, Sendable, CustomStringConvertible {
+public struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
     public var address: NetworkAddress
     public var port: UInt16
 

@@ -1,0 +1,26 @@
+/// One announcement as the network names it: the same service heard on two interfaces is two of these.
+package struct ServiceName: Hashable, Sendable {
+    /// A kind of service: `_airplay._tcp` (RFC 6763, section 7).
+    package struct Kind: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
+    }
+
+    package enum Family: Hashable, Sendable { case v4, v6 }
+
+    package let kind: Kind
+    /// At most 63 bytes (RFC 6763, section 4.1.1), any of them.
+    package let instance: String
+    package let domain: String
+    package let interface: Int32
+    /// Over which of the two mDNS groups it was heard.
+    package let family: Family
+
+    package init(kind: Kind, instance: String, domain: String = "local", interface: Int32, family: Family) {
+        self.kind = kind
+        self.instance = instance
+        self.domain = domain
+        self.interface = interface
+        self.family = family
+    }
+}
