@@ -97,15 +97,16 @@ extension SpeakerLabTests {
                 #expect(
                     heard < seconds + 0.06 && heard > (Bounds.isTight ? seconds - 0.06 : 1), "\(hertz) Hz")
             }
+            // A receiver that stumbles leaves a hole within an item; the order stays.
+            let order = stretches.reduce(into: [Int]()) { if $0.last != $1.hertz { $0.append($1.hertz) } }
+            #expect(order == [500, 1000, 2000], "\(stretches)")
             guard stretches.count == 3 else {
                 #expect(!Bounds.isTight, "\(stretches)")
                 return
             }
-            for (before, after) in zip(stretches, stretches.dropFirst()) {
-                let error = recording.jointError(before, after)
-                print("\(receiver): \(before.hertz) to \(after.hertz) Hz, joint error \(error) samples")
-                if Bounds.isTight { #expect(abs(error) < 1.5) }
-            }
+            let errors = zip(stretches, stretches.dropFirst()).map { recording.jointError($0, $1) }
+            print("\(receiver): joint errors \(errors) samples")
+            #expect(errors.contains { abs($0) < 1.5 } && (!Bounds.isTight || errors.allSatisfy { abs($0) < 1.5 }))
         }
     }
 }

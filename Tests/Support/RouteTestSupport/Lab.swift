@@ -47,6 +47,9 @@ struct Lab {
         return folder
     }()
 
+    /// With these, the lab's program and whatever starts it speak of this process's lab.
+    static var environment: [String: String] { settings(of: getpid()) }
+
     /// What makes the lab of one test process differ from every other.
     private static func settings(of process: Int32) -> [String: String] {
         // The third number of an address; the lab that a person starts has 10.78.0.
@@ -66,7 +69,7 @@ struct Lab {
             }
             _ = try? run(program.path, ["down"], settings(of: process))
         }
-        atexit { _ = try? Lab.run(Lab.program.path, ["down"], Lab.settings(of: getpid())) }
+        atexit { _ = try? Lab.run(Lab.program.path, ["down"], Lab.environment) }
     }()
 
     /// How far a receiver lets its sound drift before it adds or drops frames (Tools/lab).
@@ -121,7 +124,7 @@ struct Lab {
     }
 
     func run(_ command: String, _ arguments: [String]) throws -> String {
-        try Self.run(Self.program.path, [command] + arguments, Self.settings(of: getpid()))
+        try Self.run(Self.program.path, [command] + arguments, Self.environment)
     }
 
     private static func run(
@@ -157,7 +160,7 @@ struct Lab {
             file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).wav")
             process.executableURL = Lab.program
             process.arguments = ["record", String(speaker), file.path, String(seconds)]
-            process.environment = ProcessInfo.processInfo.environment.merging(Lab.settings(of: getpid())) { $1 }
+            process.environment = ProcessInfo.processInfo.environment.merging(Lab.environment) { $1 }
             let errors = Pipe()
             process.standardError = errors
             process.standardInput = FileHandle.nullDevice
@@ -184,6 +187,17 @@ struct Lab {
 
         /// What the recorder and a receiver's sound server hold.
         private static let tail = Duration.milliseconds(500)
+    }
+
+    /// How many bytes a speaker's cable has carried to it, as the kernel counts.
+    func bytesCarried(to speaker: Int) throws -> Int {
+        // Named as Tools/lab/speakers.py names it.
+        let cable = "\(Self.environment["TALKIE_LAB_BRIDGE", default: ""].prefix(11))-s\(speaker)"
+        let text = try String(contentsOfFile: "/sys/class/net/\(cable)/statistics/tx_bytes", encoding: .utf8)
+        guard let count = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw Unavailable(description: "\(cable) does not count")
+        }
+        return count
     }
 
     /// When each beep of a recording was heard, on CLOCK_MONOTONIC.

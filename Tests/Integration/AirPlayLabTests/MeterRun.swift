@@ -1,0 +1,1 @@
+../../EndToEnd/FilmTests/MeterRun.swift
