@@ -1,5 +1,5 @@
 internal import Glibc
-internal import MediaCore
+public import MediaCore
 internal import Synchronization
 
 /// A web server on this machine with one bad manner per address, for tests of what reads from the network.
@@ -17,9 +17,13 @@ public final class TinyWebServer: @unchecked Sendable {
     public let port: UInt16
     private let isStopping = Atomic<Bool>(false)
     private let requestCount = Atomic<Int>(0)
+    private let arrival = Signal()
 
     /// Requests answered so far.
     public var requests: Int { requestCount.load(ordering: .relaxed) }
+
+    /// Waits for the next request that nobody has waited for yet; false when the moment passes without one.
+    public func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
 
     public init(serving folder: String) throws {
         self.folder = folder
@@ -67,6 +71,7 @@ public final class TinyWebServer: @unchecked Sendable {
             request.append(byte)
         }
         requestCount.add(1, ordering: .relaxed)
+        arrival.raise()
         let lines = String(decoding: request, as: UTF8.self).split(separator: "\r\n").map(String.init)
         let words = (lines.first ?? "").split(separator: " ").map(String.init)
         guard words.count >= 2 else { return }

@@ -160,7 +160,7 @@ import Testing
                 code.withLock { $0 = error.code }
             }
         }
-        while server.requests == 0 { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
+        try #require(server.waitForRequest(until: .now.advanced(by: .seconds(20))))
         let start = HostInstant.now
         cancellation.cancel()
         worker.join()

@@ -14,7 +14,7 @@ import Testing
         SyntheticFilm(duration: MediaTime(value: seconds, timescale: 1), sampleRate: sampleRate)
     }
 
-    /// Minutes of film: five here, two hours in `make soak`, which builds with optimisation.
+    /// Minutes of film: five, or as many as are asked for.
     static let minutes = Int64(ProcessInfo.processInfo.environment["TALKIE_VIRTUAL_MINUTES"] ?? "") ?? 5
 
     @Test func aFilmOnACardThatDriftsKeepsEverySampleAndPictureAtItsInstant() throws {

@@ -10,6 +10,8 @@ final class ToyProvider: OutputProvider {
     private let present: Lock<[String]>
     private let changed = Signal()
     let title = Lock("")
+    /// The rooms whose outputs somebody wanted, in this order.
+    let wanted = Lock<[String]>([])
 
     init(_ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil) {
         self.rooms = rooms
@@ -51,6 +53,7 @@ final class ToyProvider: OutputProvider {
     }
 
     func outputs(at place: OutputPlace) throws(TalkieError) -> [any AudioOutput] {
+        wanted.withLock { $0.append(place.name) }
         guard let output = rooms[place.name] else { throw TalkieError(.unavailable, "no toy is there") }
         return [output]
     }
