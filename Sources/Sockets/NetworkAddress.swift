@@ -1,21 +1,21 @@
 internal import Glibc
 
 /// An IPv4 or IPv6 address, with the interface that a link-local one belongs to.
-public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
+package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     /// 4 or 16 bytes in network order.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// Interface index of a link-local IPv6 address (RFC 4007, section 6); otherwise 0.
-    public let scope: UInt32
+    package let scope: UInt32
 
     /// nil unless there are 4 or 16 bytes. `scope` is dropped where it means nothing.
-    public init?(bytes: [UInt8], scope: UInt32 = 0) {
+    package init?(bytes: [UInt8], scope: UInt32 = 0) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
         self.scope = Self.isLinkLocal(bytes) && bytes.count == 16 ? scope : 0
     }
 
     /// Reads `10.0.0.1`, `fd00::1` or `fe80::1%eth0`; never asks a name server.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = parts.first.map(String.init) else { return nil }
@@ -33,17 +33,19 @@ public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes: bytes, scope: scope)
     }
 
-    public var isIPv4: Bool { bytes.count == 4 }
-    public var isLoopback: Bool { isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1 }
+    package var isIPv4: Bool { bytes.count == 4 }
+    package var isLoopback: Bool {
+        isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+    }
     /// 169.254/16 (RFC 3927) or fe80::/10 (RFC 4291, section 2.5.6).
-    public var isLinkLocal: Bool { Self.isLinkLocal(bytes) }
+    package var isLinkLocal: Bool { Self.isLinkLocal(bytes) }
 
     private static func isLinkLocal(_ bytes: [UInt8]) -> Bool {
         bytes.count == 4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
     }
 
     /// Whether a connection to it can exist: neither "any" (all zeros) nor multicast (224/4, ff00::/8).
-    public var isUnicast: Bool {
+    package var isUnicast: Bool {
         if bytes.allSatisfy({ $0 == 0 }) { return false }
         return isIPv4 ? bytes[0] < 224 : bytes[0] != 0xFF
     }
@@ -57,7 +59,7 @@ public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address as text; a link-local IPv6 one with its interface's name, or number when that is gone.
-    public var description: String {
+    package var description: String {
         // INET6_ADDRSTRLEN, 46 bytes, is enough for both kinds.
         var text = [CChar](repeating: 0, count: 46)
         inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
@@ -73,14 +75,14 @@ public struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// An address with a TCP port.
-public struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
-    public var address: NetworkAddress
-    public var port: UInt16
+package struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
+    package var address: NetworkAddress
+    package var port: UInt16
 
-    public init(_ address: NetworkAddress, port: UInt16) {
+    package init(_ address: NetworkAddress, port: UInt16) {
         self.address = address
         self.port = port
     }
 
-    public var description: String { address.isIPv4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
+    package var description: String { address.isIPv4 ? "\(address):\(port)" : "[\(address)]:\(port)" }
 }

@@ -1,24 +1,24 @@
 internal import MediaCodecs
-public import MediaCore
+package import MediaCore
 internal import MediaFiles
 internal import SyncRendering
 
 /// A film's pictures as a test sees them: when each is shown and how bright it is.
-public struct SeenPictures: Sendable {
-    public struct Seen: Sendable {
-        public var start: MediaTime
-        public var duration: MediaTime
+package struct SeenPictures: Sendable {
+    package struct Seen: Sendable {
+        package var start: MediaTime
+        package var duration: MediaTime
         /// Mean of the luma samples, scaled to 0…255; nil where the format is not 8-bit planar.
-        public var brightness: Double?
-        public var size: PixelSize
+        package var brightness: Double?
+        package var size: PixelSize
     }
-    public var pictures: [Seen] = []
-    public var damagedPackets = 0
+    package var pictures: [Seen] = []
+    package var damagedPackets = 0
 
-    public init() {}
+    package init() {}
 
     /// Film times at which it turns from dark to bright.
-    public var flashes: [MediaTime] {
+    package var flashes: [MediaTime] {
         var times: [MediaTime] = []
         var wasBright = false
         for picture in pictures {
@@ -30,7 +30,7 @@ public struct SeenPictures: Sendable {
     }
 
     /// Decodes what `source` gives, from where it stands to its end or to `limit` pictures.
-    public static func decode(
+    package static func decode(
         _ source: any SampleSource, showingFrom time: MediaTime? = nil, limit: Int = .max
     ) throws -> SeenPictures {
         guard let format = source.track.videoFormat else { return SeenPictures() }
@@ -74,21 +74,21 @@ public struct SeenPictures: Sendable {
 }
 
 /// A film's sound as a test hears it: one channel, from one film time on, without holes.
-public struct HeardSound: Sendable {
-    public var start: MediaTime = .zero
-    public var sampleRate = 48000
+package struct HeardSound: Sendable {
+    package var start: MediaTime = .zero
+    package var sampleRate = 48000
     /// The first channel.
-    public var samples: [Float] = []
+    package var samples: [Float] = []
     /// Film times at which a block did not follow on from the one before.
-    public var jumps: [MediaTime] = []
-    public var damagedPackets = 0
+    package var jumps: [MediaTime] = []
+    package var damagedPackets = 0
 
-    public init() {}
+    package init() {}
 
-    public var end: MediaTime { start + MediaTime(value: Int64(samples.count), timescale: Int32(sampleRate)) }
+    package var end: MediaTime { start + MediaTime(value: Int64(samples.count), timescale: Int32(sampleRate)) }
 
     /// Film times of the middles of all beeps, in seconds, by where their energy lies.
-    public var beeps: [Double] {
+    package var beeps: [Double] {
         var middles: [Double] = []
         var (weight, moment, quiet) = (0.0, 0.0, Int.max)
         let pause = sampleRate / 20
@@ -111,7 +111,7 @@ public struct HeardSound: Sendable {
     }
 
     /// Decodes what `source` gives, from where it stands to its end or to `limit`.
-    public static func decode(
+    package static func decode(
         _ source: any SampleSource, layout: ChannelLayout = .stereo, sampleRate: Int = 48000, speed: Double = 1,
         until limit: MediaTime? = nil
     ) throws -> HeardSound {

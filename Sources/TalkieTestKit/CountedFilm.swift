@@ -1,5 +1,5 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// A film whose pictures and samples tell which film and which of its pictures and frames they are: plain floats that every
@@ -7,21 +7,21 @@ internal import Synchronization
 /// be compared exactly.
 ///
 /// `@unchecked Sendable`: everything is set before it is handed out.
-public final class CountedFilm: MediaSource, @unchecked Sendable {
-    public let summary: MediaSummary
-    public let number: Int
-    public let frame: MediaTime
-    public let pictures: Int
-    public let soundFrames: Int
-    public let sampleRate: Int
+package final class CountedFilm: MediaSource, @unchecked Sendable {
+    package let summary: MediaSummary
+    package let number: Int
+    package let frame: MediaTime
+    package let pictures: Int
+    package let soundFrames: Int
+    package let sampleRate: Int
     /// Sources that were made and are still in use.
-    public let open = Lock(0)
+    package let open = Lock(0)
 
     /// - Parameters:
     ///   - number: 1…7.
     ///   - soundFrames: at most 2²⁰; 0 is a film without sound, as 0 pictures is one without pictures.
     ///   - statesLength: whether the container says how long the film and its tracks last.
-    public init(
+    package init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
         soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
         isLive: Bool = false
@@ -52,11 +52,11 @@ public final class CountedFilm: MediaSource, @unchecked Sendable {
     }
 
     /// Film time just after the later of its tracks.
-    public var length: MediaTime {
+    package var length: MediaTime {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
 
-    public func source(for track: Track) throws(MediaError) -> any SampleSource { CountedTrack(self, track) }
+    package func source(for track: Track) throws(MediaError) -> any SampleSource { CountedTrack(self, track) }
 }
 
 /// Reads one track of a `CountedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync
@@ -130,16 +130,16 @@ final class CountedTrack: SampleSource {
 }
 
 /// Decodes the pictures of `CountedFilm`; like a decoder that reorders it holds one back until the next comes in.
-public final class CountedPictureDecoder: PictureDecoder {
+package final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    public var effort = DecodingEffort.full
-    public let damagedPackets = 0
+    package var effort = DecodingEffort.full
+    package let damagedPackets = 0
 
-    public init() {}
+    package init() {}
 
-    public func send(_ buffer: SampleBuffer) {
+    package func send(_ buffer: SampleBuffer) {
         guard case .encodedVideo(_, let batch) = buffer.payload, let packet = batch.packets.first,
             let time = packet.presentationTime
         else { return }
@@ -149,14 +149,14 @@ public final class CountedPictureDecoder: PictureDecoder {
         held = SampleBuffer(
             payload: .picture(NumberedPicture(Int(number))), presentationTime: time, duration: packet.duration)
     }
-    public func finish() {
+    package func finish() {
         if let held { ready.append(held) }
         held = nil
     }
-    public func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
-    public func flush() {
+    package func receive() -> SampleBuffer? { ready.isEmpty ? nil : ready.removeFirst() }
+    package func flush() {
         (held, discardsBefore) = (nil, nil)
         ready.removeAll()
     }
-    public func discardPictures(before time: MediaTime) { discardsBefore = time }
+    package func discardPictures(before time: MediaTime) { discardsBefore = time }
 }

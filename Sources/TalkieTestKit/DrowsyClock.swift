@@ -1,17 +1,17 @@
-public import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// The machine's own clock, with suspensions that a test commands: to those who read it, the boot clock has gone on.
-public final class DrowsyClock: HostClock {
+package final class DrowsyClock: HostClock {
     private let asleep = Atomic<Int64>(0)
 
-    public init() {}
+    package init() {}
 
-    public var now: HostInstant { .now }
-    public var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
+    package var now: HostInstant { .now }
+    package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
     /// The machine has been asleep for so long until now.
-    public func suspend(for duration: Duration) {
+    package func suspend(for duration: Duration) {
         asleep.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
     }
 }

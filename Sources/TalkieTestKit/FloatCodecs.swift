@@ -1,37 +1,37 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// Codecs that change nothing: packets hold the floats themselves (`pcm_f32le`), and an encoder cuts sound into packets of
 /// 352 frames, as AirPlay's lossless streams have. What comes out can be compared with what went in, sample by sample.
-public struct FloatCodecs: AudioCodecs {
-    public static let framesPerPacket = 352
+package struct FloatCodecs: AudioCodecs {
+    package static let framesPerPacket = 352
 
-    public init() {}
+    package init() {}
 
-    public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+    package func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
     { FloatConverter(format: output) }
 
-    public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+    package func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
         FloatEncoder(format: input)
     }
 
     /// The format of such packets.
-    public static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
+    package static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
         AudioFormat(parameters: CodecParameters(codec: name), sampleRate: sampleRate, layout: .stereo)
     }
 
     /// A value that tells which sound and which frame it is: exact in a float's 24 bits for 8 sounds of a million frames.
-    public static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
+    package static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
 
     /// The sound and the frame that a value stands for; nil for silence.
-    public static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
+    package static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
         let number = Int64((value * 8_388_608).rounded())
         return number == 0 ? nil : (Int(number >> 20), number & 0xF_FFFF)
     }
 
     /// A stretch of one sound on the timeline, in packets of so many frames.
-    public static func buffer(
+    package static func buffer(
         _ sound: Int, frames range: Range<Int64>, format: AudioFormat, packet: Int64 = 1000
     ) -> SampleBuffer {
         let rate = Int32(format.sampleRate)
@@ -54,7 +54,7 @@ public struct FloatCodecs: AudioCodecs {
     }
 
     /// The samples of a packet, left channel only.
-    public static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
+    package static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
         batch.withBytes(of: packet) { bytes in
             stride(from: 0, to: bytes.count, by: 8).map { bytes.loadUnaligned(fromByteOffset: $0, as: Float.self) }
         }

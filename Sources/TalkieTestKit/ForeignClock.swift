@@ -1,41 +1,41 @@
-public import MediaCore
+package import MediaCore
 
 /// A clock across a network, made of numbers: its rate, the way to it, and how ways differ. Every run is the same.
-public struct ForeignClock: Sendable {
+package struct ForeignClock: Sendable {
     /// Against this computer's clock; positive: it gains.
-    public var partsPerMillion = 0.0
+    package var partsPerMillion = 0.0
     /// Its time minus ours, at the origin of ours.
-    public var offset: Int64 = 31_556_952_000_000_000
+    package var offset: Int64 = 31_556_952_000_000_000
     /// The shortest way, each direction.
-    public var way: Duration = .microseconds(800)
+    package var way: Duration = .microseconds(800)
     /// Ways are longer by up to this, evenly, and one in twelve by ten times as much.
-    public var jitter: Duration = .microseconds(300)
+    package var jitter: Duration = .microseconds(300)
     /// The share of its words that were gone for a while before it read its clock: they seem too quick.
-    public var interruptions = 0.0
-    public var interruption: Duration = .milliseconds(1)
+    package var interruptions = 0.0
+    package var interruption: Duration = .milliseconds(1)
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
-    public init(partsPerMillion: Double = 0) { self.partsPerMillion = partsPerMillion }
+    package init(partsPerMillion: Double = 0) { self.partsPerMillion = partsPerMillion }
 
     /// One word of the clock, and a question with its answer.
-    public struct Exchange: Sendable {
+    package struct Exchange: Sendable {
         /// When its word left, on its clock, and came, on ours.
-        public var left: PTPInstant
-        public var came: HostInstant
+        package var left: PTPInstant
+        package var came: HostInstant
         /// When the question left, on our clock, and came, on its; and when the answer was here.
-        public var asked: HostInstant
-        public var heard: PTPInstant
-        public var answered: HostInstant
+        package var asked: HostInstant
+        package var heard: PTPInstant
+        package var answered: HostInstant
     }
 
     /// Its time at a moment of ours, without any way.
-    public func time(at host: HostInstant) -> PTPInstant {
+    package func time(at host: HostInstant) -> PTPInstant {
         let gained = Int64((Double(host.nanoseconds) * partsPerMillion * 1e-6).rounded())
         return PTPInstant(nanoseconds: host.nanoseconds &+ offset &+ gained)
     }
 
     /// The clock speaks at a moment of ours, and is asked as soon as its word is here.
-    public mutating func exchange(at host: HostInstant) -> Exchange {
+    package mutating func exchange(at host: HostInstant) -> Exchange {
         let came = host.advanced(by: oneWay())
         let there = came.advanced(by: oneWay())
         let isInterrupted = interruptions > 0 && draw() < interruptions

@@ -1,8 +1,8 @@
 internal import MediaCore
-public import SyncRendering
+internal import SyncRendering
 
 /// A queue that a test turns by hand, on the test's own clock: for closures that renderers and observers are given.
-public final class ManualQueue: MediaRequestQueue {
+package final class ManualQueue: MediaRequestQueue {
     private struct Item: Sendable {
         var due: HostInstant
         var work: @Sendable () -> Void
@@ -11,20 +11,20 @@ public final class ManualQueue: MediaRequestQueue {
     private let clock: ManualClock
     private let items = Lock<[Item]>([])
 
-    public init(clock: ManualClock) { self.clock = clock }
+    package init(clock: ManualClock) { self.clock = clock }
 
-    public func run(_ work: @escaping @Sendable () -> Void) { run(after: .zero, work) }
+    package func run(_ work: @escaping @Sendable () -> Void) { run(after: .zero, work) }
 
-    public func run(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
+    package func run(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
         items.withLock { $0.append(Item(due: clock.now.advanced(by: delay), work: work)) }
     }
 
     /// Work that waits, due or not.
-    public var count: Int { items.withLock { $0.count } }
+    package var count: Int { items.withLock { $0.count } }
 
     /// Does what is due now, also what that brings about, at most so many pieces; returns how many.
     @discardableResult
-    public func turn(atMost limit: Int = 100_000) -> Int {
+    package func turn(atMost limit: Int = 100_000) -> Int {
         var done = 0
         while done < limit, let item = takeDue() {
             item.work()

@@ -1,38 +1,38 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// An output that keeps what it is handed, up to a capacity, and plays it when the test says.
-public final class RecordingOutput: AudioOutput {
-    public struct State: Sendable {
-        public var samples: [Float] = []
-        public var starts: [MediaTime] = []
-        public var packets: [PacketBatch.Packet] = []
-        public var queuedFrames = 0
-        public var until: MediaTime?
-        public var deliveries: [AudioDelivery] = []
-        public var flushes = 0
-        public var isFinished = false
-        public var isClosed = false
-        public var gain: Float = 1
+package final class RecordingOutput: AudioOutput {
+    package struct State: Sendable {
+        package var samples: [Float] = []
+        package var starts: [MediaTime] = []
+        package var packets: [PacketBatch.Packet] = []
+        package var queuedFrames = 0
+        package var until: MediaTime?
+        package var deliveries: [AudioDelivery] = []
+        package var flushes = 0
+        package var isFinished = false
+        package var isClosed = false
+        package var gain: Float = 1
         /// Every loudness that was set; nil where the owner's was restored.
-        public var gains: [Float?] = []
+        package var gains: [Float?] = []
         /// What the owner left, 0…100.
-        public var ownVolume: Double?
-        public var refusal: OutputError?
+        package var ownVolume: Double?
+        package var refusal: OutputError?
         /// What it was lent last.
-        public var context: AudioOutputContext?
+        package var context: AudioOutputContext?
     }
 
-    public let name: String
-    public let kind = AudioRouteKind.virtual
-    public let latency = OutputLatency(startLead: .milliseconds(50))
-    public let desiredDepth: Duration
-    public let state = Lock(State())
+    package let name: String
+    package let kind = AudioRouteKind.virtual
+    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let desiredDepth: Duration
+    package let state = Lock(State())
     private let capacity: Int
     private let format: PCMFormat
     private let passThroughCodec: String?
 
-    public init(
+    package init(
         name: String = "recording", capacity: Int = 48_000, desiredDepth: Duration = .seconds(2),
         sampleRate: Int = 48_000,
         passThroughCodec: String? = nil
@@ -45,13 +45,13 @@ public final class RecordingOutput: AudioOutput {
     }
 
     /// What was queued is heard: makes room for as many frames.
-    public func play(frames: Int) { state.withLock { $0.queuedFrames = max(0, $0.queuedFrames - frames) } }
+    package func play(frames: Int) { state.withLock { $0.queuedFrames = max(0, $0.queuedFrames - frames) } }
 
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         !mustDecode && format.parameters.codec == passThroughCodec ? .passThrough(format) : .pcm(self.format)
     }
 
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let refusal = state.withLock { state -> OutputError? in
             guard state.refusal == nil else { return state.refusal }
             state.deliveries.append(delivery)
@@ -61,7 +61,7 @@ public final class RecordingOutput: AudioOutput {
         if let refusal { throw refusal }
     }
 
-    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+    package func accept(_ block: PCMBlock, from offset: Int) -> Int {
         state.withLock { state in
             let count = min(block.frames - offset, capacity - state.queuedFrames)
             guard count > 0 else { return 0 }
@@ -76,7 +76,7 @@ public final class RecordingOutput: AudioOutput {
         }
     }
 
-    public func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+    package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
         state.withLock { state in
             state.packets += batch.packets[offset...]
             state.until = batch.packets.last.flatMap { packet in packet.presentationTime.map { $0 + packet.duration } }
@@ -84,9 +84,9 @@ public final class RecordingOutput: AudioOutput {
         }
     }
 
-    public var acceptedUntil: MediaTime? { state.withLock { $0.until } }
-    public func finish() { state.withLock { $0.isFinished = true } }
-    public func flush() {
+    package var acceptedUntil: MediaTime? { state.withLock { $0.until } }
+    package func finish() { state.withLock { $0.isFinished = true } }
+    package func flush() {
         state.withLock {
             $0.flushes += 1
             $0.queuedFrames = 0
@@ -94,14 +94,14 @@ public final class RecordingOutput: AudioOutput {
             $0.isFinished = false
         }
     }
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
-    public func setGain(_ gain: Float) {
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func setGain(_ gain: Float) {
         state.withLock {
             $0.gain = gain
             $0.gains.append(gain)
         }
     }
-    public func restoreGain() { state.withLock { $0.gains.append(nil) } }
-    public var ownVolume: Double? { state.withLock { $0.ownVolume } }
-    public func close() { state.withLock { $0.isClosed = true } }
+    package func restoreGain() { state.withLock { $0.gains.append(nil) } }
+    package var ownVolume: Double? { state.withLock { $0.ownVolume } }
+    package func close() { state.withLock { $0.isClosed = true } }
 }

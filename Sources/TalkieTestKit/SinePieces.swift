@@ -1,67 +1,67 @@
 internal import Glibc
 internal import MediaCodecs
-public import MediaCore
+package import MediaCore
 internal import MediaFiles
 internal import SyncRendering
 
 /// One long tone, cut at arbitrary samples into files of different codecs and rates and put together again: whatever is lost,
 /// doubled or out of place at a joint shows as a step of its phase.
-public struct SinePieces {
+package struct SinePieces {
     /// A stretch of the tone as one file.
-    public struct Piece: Sendable {
-        public var codec: String
-        public var ending: String
-        public var rate: Int
-        public var frames: Int
-        public var channels: String
+    package struct Piece: Sendable {
+        package var codec: String
+        package var ending: String
+        package var rate: Int
+        package var frames: Int
+        package var channels: String
 
-        public init(_ codec: String, _ ending: String, rate: Int, frames: Int, channels: String = "stereo") {
+        package init(_ codec: String, _ ending: String, rate: Int, frames: Int, channels: String = "stereo") {
             (self.codec, self.ending, self.rate, self.frames, self.channels) = (codec, ending, rate, frames, channels)
         }
 
-        public static func aac(_ rate: Int, _ frames: Int) -> Piece {
+        package static func aac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("aac -b:a 256k -cutoff 18000", "m4a", rate: rate, frames: frames)
         }
-        public static func mp3(_ rate: Int, _ frames: Int) -> Piece {
+        package static func mp3(_ rate: Int, _ frames: Int) -> Piece {
             Piece("libmp3lame -b:a 320k", "mp3", rate: rate, frames: frames)
         }
-        public static func alac(_ rate: Int, _ frames: Int) -> Piece {
+        package static func alac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("alac -sample_fmt s32p", "m4a", rate: rate, frames: frames)
         }
-        public static func pcm(_ rate: Int, _ frames: Int, _ codec: String = "pcm_f32le") -> Piece {
+        package static func pcm(_ rate: Int, _ frames: Int, _ codec: String = "pcm_f32le") -> Piece {
             Piece(codec, "wav", rate: rate, frames: frames)
         }
-        public static func flac(_ rate: Int, _ frames: Int) -> Piece {
+        package static func flac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("flac", "flac", rate: rate, frames: frames)
         }
     }
 
     /// What came of a joint.
-    public struct Joint: Sendable {
+    package struct Joint: Sendable {
         /// The tone's phase behind the joint against that before it, in frames of the output; positive is late.
-        public var shift: Double
+        package var shift: Double
         /// How late the tone is behind the joint against where it belongs, in frames of the output.
-        public var lateness: Double
+        package var lateness: Double
         /// The largest distance from the tone within two milliseconds of the joint, against its amplitude.
-        public var click: Double
+        package var click: Double
     }
 
     /// Ten milliseconds of it are whole turns at every rate of outputs, so that its phase is measured exactly.
-    public static let frequency = 1000.0
-    public static let amplitude = 0.5
+    package static let frequency = 1000.0
+    package static let amplitude = 0.5
 
-    public let output: PCMFormat
+    package let output: PCMFormat
     /// The first channel of everything that came out.
-    public private(set) var samples: [Float] = []
+    package private(set) var samples: [Float] = []
     /// Film time of each joint, in frames of the output.
-    public private(set) var seams: [Double] = []
+    package private(set) var seams: [Double] = []
     /// Blocks that did not begin where the one before ended, by more than half a frame.
-    public private(set) var jumps = 0
+    package private(set) var jumps = 0
     /// How many frames there should be.
-    public private(set) var expected = 0.0
+    package private(set) var expected = 0.0
 
     /// Makes the files, reads them one after the other into one converter, and keeps what comes out.
-    public init(_ pieces: [Piece], to output: PCMFormat = PCMFormat(sampleRate: 48000, layout: .stereo)) throws {
+    package init(_ pieces: [Piece], to output: PCMFormat = PCMFormat(sampleRate: 48000, layout: .stereo)) throws {
         self.output = output
         let block = PCMBlock(format: output, capacity: 1000)
         var converter: (any PCMConverter)?
@@ -99,7 +99,7 @@ public struct SinePieces {
     }
 
     /// One stretch of the tone as a file, drawn by the `ffmpeg` program.
-    public static func file(_ piece: Piece, from start: MediaTime) throws -> String {
+    package static func file(_ piece: Piece, from start: MediaTime) throws -> String {
         let tone = "\(amplitude)*sin(2*PI*\(frequency)*(t+\(start.seconds)))"
         let length = Double(piece.frames) / Double(piece.rate) + 0.1
         // A channel is left as it is only where it need not be mixed.
@@ -112,7 +112,7 @@ public struct SinePieces {
     }
 
     /// The same packets at a later place on the film.
-    public static func moved(_ buffer: SampleBuffer, by offset: MediaTime) -> SampleBuffer {
+    package static func moved(_ buffer: SampleBuffer, by offset: MediaTime) -> SampleBuffer {
         buffer.presentationTime.map { buffer.moved(to: $0 + offset) } ?? buffer
     }
 
@@ -132,7 +132,7 @@ public struct SinePieces {
     }
 
     /// What became of each joint.
-    public var joints: [Joint] {
+    package var joints: [Joint] {
         let window = output.sampleRate / 100
         let guardBand = output.sampleRate / 500
         return seams.map { seam in

@@ -1,8 +1,8 @@
-public import MediaCore
+package import MediaCore
 
 /// A computer's clock as another computer's would be: it began elsewhere and runs a little fast or slow against the
 /// machine's. Time passes by itself.
-public struct SkewedClock: HostClock {
+package struct SkewedClock: HostClock {
     private let machineOrigin: HostInstant
     private let origin: HostInstant
     private let rate: Double
@@ -10,19 +10,19 @@ public struct SkewedClock: HostClock {
     /// - Parameters:
     ///   - partsPerMillion: positive: it gains on the machine's clock.
     ///   - offset: its time minus the machine's, now.
-    public init(partsPerMillion: Double, offset: Duration) {
+    package init(partsPerMillion: Double, offset: Duration) {
         machineOrigin = .now
         origin = machineOrigin.advanced(by: offset)
         rate = 1 + partsPerMillion * 1e-6
     }
 
-    public var now: HostInstant { instant(ofMachine: .now) }
+    package var now: HostInstant { instant(ofMachine: .now) }
 
-    public func instant(ofMachine instant: HostInstant) -> HostInstant {
+    package func instant(ofMachine instant: HostInstant) -> HostInstant {
         Self.along(instant, from: machineOrigin, to: origin, rate: rate)
     }
 
-    public func machineInstant(of instant: HostInstant) -> HostInstant {
+    package func machineInstant(of instant: HostInstant) -> HostInstant {
         Self.along(instant, from: origin, to: machineOrigin, rate: 1 / rate)
     }
 

@@ -1,14 +1,14 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 internal import Synchronization
 
 /// A film made of numbers: picture n carries n, sound frame n is a sample whose value tells n. A shift by one is seen.
 ///
 /// `@unchecked Sendable`: everything is set before it is handed out.
-public final class SyntheticFilm: MediaSource {
-    public let summary: MediaSummary
-    public let frame: MediaTime
-    public let sampleRate: Int
+package final class SyntheticFilm: MediaSource {
+    package let summary: MediaSummary
+    package let frame: MediaTime
+    package let sampleRate: Int
     let duration: MediaTime
     let audioStart: MediaTime
     /// Pictures from one sync picture to the next.
@@ -17,7 +17,7 @@ public final class SyntheticFilm: MediaSource {
     /// - Parameters:
     ///   - audioStart: film time of the first sound.
     ///   - syncInterval: pictures from one sync picture to the next.
-    public init(
+    package init(
         duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
         audioStart: MediaTime = .zero, syncInterval: Int64 = 24
     ) {
@@ -37,14 +37,14 @@ public final class SyntheticFilm: MediaSource {
             ], duration: duration)
     }
 
-    public func source(for track: Track) -> any SampleSource {
+    package func source(for track: Track) -> any SampleSource {
         track.kind == .audio ? SyntheticSound(film: self, track: track) : SyntheticPictures(film: self, track: track)
     }
 
     /// The sample value that stands for a sound frame; exact in 24 bits of float mantissa.
-    public static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
+    package static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
     /// The sound frame (modulo 2²³) that a sample value stands for; nil for silence.
-    public static func frame(ofValue value: Float) -> Int64? {
+    package static func frame(ofValue value: Float) -> Int64? {
         value == 0 ? nil : Int64((value * 8_388_608).rounded()) - 1
     }
 }
@@ -131,36 +131,36 @@ final class SyntheticPictures: SampleSource {
 }
 
 /// Decodes synthetic pictures to `NumberedPicture`.
-public final class SyntheticPictureDecoder: PictureDecoder {
+package final class SyntheticPictureDecoder: PictureDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
-    public var effort = DecodingEffort.full
-    public let damagedPackets = 0
+    package var effort = DecodingEffort.full
+    package let damagedPackets = 0
 
-    public init(frame: MediaTime) { self.frame = frame }
+    package init(frame: MediaTime) { self.frame = frame }
 
-    public func send(_ buffer: SampleBuffer) {
+    package func send(_ buffer: SampleBuffer) {
         guard let time = buffer.presentationTime else { return }
         if let limit = discardsBefore, time + frame <= limit { return }
         waiting.append(NumberedPicture.buffer(Int((time.seconds / frame.seconds).rounded()), every: frame))
     }
-    public func finish() {}
-    public func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
-    public func flush() {
+    package func finish() {}
+    package func receive() -> SampleBuffer? { waiting.isEmpty ? nil : waiting.removeFirst() }
+    package func flush() {
         waiting.removeAll()
         discardsBefore = nil
     }
-    public func discardPictures(before time: MediaTime) { discardsBefore = time }
+    package func discardPictures(before time: MediaTime) { discardsBefore = time }
 }
 
 /// Decodes synthetic sound: every sample tells its frame number.
-public struct SyntheticCodecs: AudioCodecs {
-    public init() {}
-    public func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+package struct SyntheticCodecs: AudioCodecs {
+    package init() {}
+    package func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
     { SyntheticConverter(speed: speed) }
-    public func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+    package func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
         throw MediaError(.unsupported, "synthetic sound cannot be encoded")
     }
 }

@@ -1,32 +1,32 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// An output that writes every frame it is handed to its place on a tape, which is the timeline in frames, and counts those
 /// that are there already or lie between two places. It takes so much ahead of the playhead, and gives back what is taken
 /// back in time.
 ///
 /// `@unchecked Sendable`: everything happens on the one thread of a test.
-public final class TapeOutput: PartialFlushing, @unchecked Sendable {
-    public let name = "tape"
-    public let kind = AudioRouteKind.virtual
-    public let latency = OutputLatency(startLead: .milliseconds(50))
-    public let desiredDepth: Duration
-    public let format: PCMFormat
+package final class TapeOutput: PartialFlushing, @unchecked Sendable {
+    package let name = "tape"
+    package let kind = AudioRouteKind.virtual
+    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let desiredDepth: Duration
+    package let format: PCMFormat
     /// The left channel, by frame of the timeline since it was flushed last.
-    public private(set) var tape: [Int64: Float] = [:]
+    package private(set) var tape: [Int64: Float] = [:]
     /// What was heard before each flush.
-    public private(set) var takes: [[Int64: Float]] = []
-    public private(set) var doubled = 0
+    package private(set) var takes: [[Int64: Float]] = []
+    package private(set) var doubled = 0
     /// The furthest that a frame lay from its place, in frames.
-    public private(set) var furthest = 0.0
-    public private(set) var partialFlushes = 0
+    package private(set) var furthest = 0.0
+    package private(set) var partialFlushes = 0
     /// How far ahead of the playhead sound can be taken back; nil: never.
-    public var recallLead: Duration? = .milliseconds(100)
+    package var recallLead: Duration? = .milliseconds(100)
     private var context: AudioOutputContext?
     private var verdict: PartialFlushVerdict?
-    public private(set) var acceptedUntil: MediaTime?
+    package private(set) var acceptedUntil: MediaTime?
 
-    public init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
+    package init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
         format = PCMFormat(sampleRate: sampleRate, layout: .stereo)
         self.desiredDepth = desiredDepth
     }
@@ -34,13 +34,13 @@ public final class TapeOutput: PartialFlushing, @unchecked Sendable {
     private var rate: Int32 { Int32(format.sampleRate) }
     private var playhead: MediaTime { context?.timebase.currentTime ?? .zero }
 
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(self.format) }
 
-    public func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         self.context = context
     }
 
-    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+    package func accept(_ block: PCMBlock, from offset: Int) -> Int {
         let limit = playhead.advanced(by: desiredDepth)
         let room = max(0, Int(clamping: (limit - block.start).rescaled(to: rate)) - offset)
         let count = min(block.frames - offset, room)
@@ -55,9 +55,9 @@ public final class TapeOutput: PartialFlushing, @unchecked Sendable {
         return count
     }
 
-    public func finish() {}
+    package func finish() {}
 
-    public func flush() {
+    package func flush() {
         let now = playhead.rescaled(to: rate)
         let heard = tape.filter { $0.key < now }
         if !heard.isEmpty { takes.append(heard) }
@@ -65,9 +65,9 @@ public final class TapeOutput: PartialFlushing, @unchecked Sendable {
         acceptedUntil = nil
     }
 
-    public var partialFlushLead: Duration { recallLead ?? .seconds(3600) }
+    package var partialFlushLead: Duration { recallLead ?? .seconds(3600) }
 
-    public func beginPartialFlush(from time: MediaTime) {
+    package func beginPartialFlush(from time: MediaTime) {
         guard let recallLead, (time - playhead).duration >= recallLead else {
             return verdict = .tooLate(leadNeeded: partialFlushLead)
         }
@@ -79,19 +79,19 @@ public final class TapeOutput: PartialFlushing, @unchecked Sendable {
         verdict = .flushed(keptUntil: end, severed: nil)
     }
 
-    public var partialFlushVerdict: PartialFlushVerdict? { verdict }
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
-    public func setGain(_ gain: Float) {}
-    public func close() {}
+    package var partialFlushVerdict: PartialFlushVerdict? { verdict }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+    package func setGain(_ gain: Float) {}
+    package func close() {}
 
     /// Which sound and frame lies at each place, from the first to the last; nil where the tape is blank or silent.
-    public var content: [(sound: Int, frame: Int64)?] {
+    package var content: [(sound: Int, frame: Int64)?] {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return [] }
         return (first...last).map { tape[$0].flatMap { FloatCodecs.meaning(of: $0) } }
     }
 
     /// Places between the first and the last frame that nothing was written to.
-    public var blanks: Int {
+    package var blanks: Int {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return 0 }
         return Int(last - first) + 1 - tape.count
     }

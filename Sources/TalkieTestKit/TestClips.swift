@@ -1,14 +1,14 @@
 internal import Glibc
 
 /// Films that tests need, drawn by the `ffmpeg` program the first time somebody asks for them and kept for the next.
-public enum TestClips {
+package enum TestClips {
     /// A film that could not be made: the program's own words.
-    public struct Failure: Error, CustomStringConvertible {
-        public var description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package var description: String
     }
 
     /// Where the clips lie: `TALKIE_TEST_CLIPS`, or a folder among the temporary files.
-    public static let folder: String = {
+    package static let folder: String = {
         let chosen = getenv("TALKIE_TEST_CLIPS").map { String(cString: $0) }
         let path = chosen ?? "/tmp/talkie-test-clips-\(getuid())"
         mkdir(path, 0o755)
@@ -23,7 +23,7 @@ public enum TestClips {
     ///   - codec: arguments that choose codecs and what else the container is told.
     ///   - input: arguments before the sound's input, such as `-itsoffset`.
     ///   - rate: pictures a second.
-    public static func flashAndBeep(
+    package static func flashAndBeep(
         _ name: String, _ codec: String, before input: String = "", rate: String = "25", seconds: Int = 4,
         sampleRate: Int = 48000, channels: String = "mono", size: String = "192x108"
     ) throws -> String {
@@ -37,7 +37,7 @@ public enum TestClips {
     }
 
     /// Runs `ffmpeg` with these arguments to write `name`, unless the same was done before. Returns the path.
-    public static func make(_ name: String, _ arguments: [String]) throws -> String {
+    package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = "\(folder)/\(fingerprint(arguments))-\(name)"
         if access(path, R_OK) == 0 { return path }
         // Written under a name of its own and then moved: two tests may ask at once.
@@ -48,7 +48,7 @@ public enum TestClips {
     }
 
     /// Writes the bytes of several files one after the other. Returns the path.
-    public static func join(_ parts: [String], to name: String) throws -> String {
+    package static func join(_ parts: [String], to name: String) throws -> String {
         let path = "\(folder)/\(fingerprint(parts))-\(name)"
         if access(path, R_OK) == 0 { return path }
         let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
@@ -58,7 +58,7 @@ public enum TestClips {
     }
 
     /// Everything in a file.
-    public static func bytes(of path: String) throws -> [UInt8] {
+    package static func bytes(of path: String) throws -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw Failure(description: "cannot read \(path)") }
         defer { fclose(file) }
         var all: [UInt8] = []
@@ -68,14 +68,14 @@ public enum TestClips {
     }
 
     /// Writes a file, over what was there.
-    public static func write(_ bytes: [UInt8], to path: String) throws {
+    package static func write(_ bytes: [UInt8], to path: String) throws {
         guard let file = fopen(path, "wb") else { throw Failure(description: "cannot write \(path)") }
         defer { fclose(file) }
         if fwrite(bytes, 1, bytes.count, file) != bytes.count { throw Failure(description: "cannot write \(path)") }
     }
 
     /// Splits at spaces; enough for codec options.
-    public static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+    package static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     private static func fingerprint(_ arguments: [String]) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -84,7 +84,7 @@ public enum TestClips {
     }
 
     /// Runs a program found on PATH and waits for it; throws what it wrote to standard error.
-    public static func run(_ program: String, _ arguments: [String]) throws {
+    package static func run(_ program: String, _ arguments: [String]) throws {
         var pipes: [Int32] = [0, 0]
         guard pipe(&pipes) == 0 else { throw Failure(description: "no pipe") }
         var actions = posix_spawn_file_actions_t()

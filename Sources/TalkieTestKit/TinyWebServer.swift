@@ -1,5 +1,5 @@
 internal import Glibc
-public import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// A web server on this machine with one bad manner per address, for tests of what reads from the network.
@@ -11,21 +11,21 @@ internal import Synchronization
 /// Anything else is 404.
 ///
 /// `@unchecked Sendable`: the listening socket is set once in `init`; all else is atomic or on the server's threads.
-public final class TinyWebServer: @unchecked Sendable {
+package final class TinyWebServer: @unchecked Sendable {
     private let listener: Int32
     private let folder: String
-    public let port: UInt16
+    package let port: UInt16
     private let isStopping = Atomic<Bool>(false)
     private let requestCount = Atomic<Int>(0)
     private let arrival = Signal()
 
     /// Requests answered so far.
-    public var requests: Int { requestCount.load(ordering: .relaxed) }
+    package var requests: Int { requestCount.load(ordering: .relaxed) }
 
     /// Waits for the next request that nobody has waited for yet; false when the moment passes without one.
-    public func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
+    package func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
 
-    public init(serving folder: String) throws {
+    package init(serving folder: String) throws {
         self.folder = folder
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         self.listener = listener
@@ -43,10 +43,10 @@ public final class TinyWebServer: @unchecked Sendable {
         _ = WorkerThread.start(name: "tiny web") { [self] in serve() }
     }
 
-    public func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
+    package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
     /// Takes no more connections; those that stall end with their clients.
-    public func stop() {
+    package func stop() {
         isStopping.store(true, ordering: .relaxed)
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)

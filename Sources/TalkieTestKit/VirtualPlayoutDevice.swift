@@ -1,40 +1,40 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// A sound card's queue in virtual time, with the vices of real ones, each with its own switch. It remembers which
 /// sample was heard when.
-public final class VirtualPlayoutDevice: PlayoutDevice {
+package final class VirtualPlayoutDevice: PlayoutDevice {
     /// Samples that were heard one after the other.
-    public struct Heard: Sendable {
+    package struct Heard: Sendable {
         /// When the first of them was heard.
-        public var start: HostInstant
+        package var start: HostInstant
         /// Host nanoseconds from one to the next.
-        public var nanosecondsPerFrame: Double
+        package var nanosecondsPerFrame: Double
         /// Interleaved.
-        public var samples: [Float] = []
+        package var samples: [Float] = []
         /// When a frame was heard.
-        public func instant(of index: Int) -> HostInstant {
+        package func instant(of index: Int) -> HostInstant {
             HostInstant(nanoseconds: start.nanoseconds + Int64((Double(index) * nanosecondsPerFrame).rounded()))
         }
     }
 
-    public let format: PCMFormat
-    public let capacity: Int
-    public var canRewind: Bool
+    package let format: PCMFormat
+    package let capacity: Int
+    package var canRewind: Bool
     /// How much faster than nominal the card runs, in parts per million. Takes effect at the next start.
-    public var ratePPM = 0.0
+    package var ratePPM = 0.0
     /// Between the queue's end and the ear.
-    public var latency: Duration
+    package var latency: Duration
     /// Readings of the delay are wrong by up to this, either way.
-    public var delayJitter: Duration = .zero
+    package var delayJitter: Duration = .zero
     /// Readings of the delay are wrong by this for the given time after a start.
-    public var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
+    package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
     /// What was heard, in order.
-    public private(set) var heard: [Heard] = []
+    package private(set) var heard: [Heard] = []
     /// Called for every frame that is heard, in order; `heard` then stays empty.
-    public var listener: ((UnsafeBufferPointer<Float>, HostInstant) -> Void)?
-    public var isGone = false
-    public private(set) var starts = 0
+    package var listener: ((UnsafeBufferPointer<Float>, HostInstant) -> Void)?
+    package var isGone = false
+    package private(set) var starts = 0
 
     private let clock: ManualClock
     private var state = PlayoutDeviceReading.State.prepared
@@ -46,7 +46,7 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
     private var stalledUntil: HostInstant?
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    public init(
+    package init(
         clock: ManualClock, format: PCMFormat, capacity: Duration = .milliseconds(200),
         latency: Duration = .milliseconds(5), canRewind: Bool = false
     ) {
@@ -61,7 +61,7 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
     private var queuedFrames: Int { writtenFrames - playedFrames }
 
     /// Plays what is due by now.
-    public func advance() {
+    package func advance() {
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
         let due = Int(elapsed / nanosecondsPerFrame)
@@ -102,7 +102,7 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
 
     // MARK: PlayoutDevice
 
-    public func look() -> PlayoutDeviceReading {
+    package func look() -> PlayoutDeviceReading {
         advance()
         if isGone { return PlayoutDeviceReading(state: .lost, free: 0, delay: 0, instant: clock.now) }
         var delay = Double(queuedFrames) + latency.inSeconds * Double(format.sampleRate)
@@ -119,7 +119,7 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
             state: state, free: capacity - queuedFrames, delay: Int(delay.rounded()), instant: clock.now)
     }
 
-    public func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {
+    package func write(_ samples: UnsafePointer<Float>, frames: Int) -> PlayoutDeviceResult {
         advance()
         if isGone { return .lost }
         if state == .underrun { return .underrun }
@@ -129,14 +129,14 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
         return .wrote(count)
     }
 
-    public func start() {
+    package func start() {
         guard state == .prepared else { return }
         state = .running
         startedAt = clock.now
         starts += 1
     }
 
-    public func rewind(_ frames: Int) -> Int {
+    package func rewind(_ frames: Int) -> Int {
         advance()
         guard canRewind, state == .running else { return 0 }
         let count = min(frames, queuedFrames)
@@ -145,12 +145,12 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
         return count
     }
 
-    public func discard() -> Bool {
+    package func discard() -> Bool {
         advance()
         return prepare()
     }
 
-    public func recover() -> Bool { prepare() }
+    package func recover() -> Bool { prepare() }
 
     private func prepare() -> Bool {
         guard !isGone else { return false }
@@ -161,7 +161,7 @@ public final class VirtualPlayoutDevice: PlayoutDevice {
     }
 
     /// The queue runs dry now, as when the machine was stopped for longer than it held.
-    public func runDry() {
+    package func runDry() {
         advance()
         if state == .running { state = .underrun }
     }

@@ -1,39 +1,39 @@
-public import MediaCore
-public import SyncRendering
+package import MediaCore
+package import SyncRendering
 
 /// A sound card in virtual time: the real playout code over a `VirtualPlayoutDevice`. Turned by hand with `run`.
-public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
+package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     // `@unchecked Sendable`: everything happens on the one thread of a test.
 
-    public let name: String
-    public let kind = AudioRouteKind.virtual
-    public var desiredDepth: Duration = .milliseconds(300)
+    package let name: String
+    package let kind = AudioRouteKind.virtual
+    package var desiredDepth: Duration = .milliseconds(300)
     /// Until then it says that it must learn a clock first, like a speaker across the network.
-    public var clockIsReady: HostInstant?
+    package var clockIsReady: HostInstant?
     /// Why it cannot be opened.
-    public var refusal: OutputError?
-    public private(set) var closings = 0
-    public let device: VirtualPlayoutDevice
-    public private(set) var pump: SoundCardPump?
-    public private(set) var playout: SoundCardPlayout?
+    package var refusal: OutputError?
+    package private(set) var closings = 0
+    package let device: VirtualPlayoutDevice
+    package private(set) var pump: SoundCardPump?
+    package private(set) var playout: SoundCardPlayout?
     /// The pump wakes later than it asked by up to this.
-    public var wakeJitter: Duration = .zero
-    public var edges = SoundCardPlayout.Edges()
-    public var depths = SoundCardPump.Depths()
+    package var wakeJitter: Duration = .zero
+    package var edges = SoundCardPlayout.Edges()
+    package var depths = SoundCardPump.Depths()
     /// Gives the feeder a chance to deliver; called before every step.
-    public var feeder: ((VirtualSoundCard) -> Void)?
+    package var feeder: ((VirtualSoundCard) -> Void)?
     /// Where devices come from when this one is lost, by name; the card's own is called as the card.
-    public var supply = DeviceFailover.Supply { _ in nil }
-    public private(set) var keeper: DeviceFailover?
+    package var supply = DeviceFailover.Supply { _ in nil }
+    package private(set) var keeper: DeviceFailover?
     /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
-    public var held: (() -> TimebaseSegment?)?
+    package var held: (() -> TimebaseSegment?)?
     /// As of a speaker that is away, and of one that has yet to learn the clock.
-    public var isAway = false
-    public var earliestStart: HostInstant?
+    package var isAway = false
+    package var earliestStart: HostInstant?
     /// What a start needs beyond the device's own queue.
-    public var extraLead: Duration = .zero
+    package var extraLead: Duration = .zero
     /// As of an output that counts frames on a circle.
-    public var longestRun: Duration?
+    package var longestRun: Duration?
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?
@@ -42,7 +42,7 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
     private static let history = Duration.milliseconds(300)
 
-    public init(clock: ManualClock, device: VirtualPlayoutDevice, name: String = "virtual card") {
+    package init(clock: ManualClock, device: VirtualPlayoutDevice, name: String = "virtual card") {
         self.clock = clock
         self.device = device
         self.name = name
@@ -50,7 +50,7 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     }
 
     /// Lets virtual time pass, waking the pump when it asked to be.
-    public func run(until end: HostInstant) {
+    package func run(until end: HostInstant) {
         while let keeper, wake <= end {
             clock.advance(to: wake)
             feeder?(self)
@@ -66,17 +66,17 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     }
 
     /// Lets some virtual time pass.
-    public func run(for duration: Duration) { run(until: clock.now.advanced(by: duration)) }
+    package func run(for duration: Duration) { run(until: clock.now.advanced(by: duration)) }
 
     /// The machine stands still for so long: nobody fills the queue.
-    public func stall(for duration: Duration) {
+    package func stall(for duration: Duration) {
         clock.advance(by: duration)
         wake = clock.now
     }
 
     // MARK: AudioOutput
 
-    public var latency: OutputLatency {
+    package var latency: OutputLatency {
         guard let pump else { return OutputLatency(startLead: depths.idle + depths.wakeUp + extraLead) }
         return OutputLatency(
             startLead: pump.startLead + extraLead, stopLead: pump.stopLead,
@@ -86,19 +86,19 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
             ])
     }
 
-    public var remoteTimeline: TimebaseSegment? { held?() }
-    public var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
+    package var remoteTimeline: TimebaseSegment? { held?() }
+    package var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
-    public var wait: OutputWait? {
+    package var wait: OutputWait? {
         if let ready = clockIsReady, ready > clock.now {
             return OutputWait(.clock, of: name, remaining: ready - clock.now)
         }
         return isReadyToStart ? nil : OutputWait(.ownDelay, of: name)
     }
 
-    public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .pcm(device.format) }
 
-    public func prepare(_ delivery: AudioDelivery, context other: AudioOutputContext) throws(OutputError) {
+    package func prepare(_ delivery: AudioDelivery, context other: AudioOutputContext) throws(OutputError) {
         if let refusal { throw refusal }
         guard delivery == .pcm(device.format) else {
             throw OutputError(.unsupportedFormat, "this virtual card takes decoded sound of its own format only")
@@ -126,31 +126,31 @@ public final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         wake = clock.now
     }
 
-    public func accept(_ block: PCMBlock, from offset: Int) -> Int {
+    package func accept(_ block: PCMBlock, from offset: Int) -> Int {
         guard let buffer else { return 0 }
         let taken = buffer.accept(block, from: offset)
         if taken < block.frames - offset { pump?.askForRoom() }
         return taken
     }
 
-    public func finish() { buffer?.finish() }
-    public var acceptedUntil: MediaTime? { buffer?.acceptedUntil }
-    public func flush() {
+    package func finish() { buffer?.finish() }
+    package var acceptedUntil: MediaTime? { buffer?.acceptedUntil }
+    package func flush() {
         buffer?.flush()
         wake = min(wake, clock.now)
     }
-    public var partialFlushLead: Duration { (pump?.delay ?? .zero) + SoundCardPump.partialFlushMargin }
-    public func beginPartialFlush(from time: MediaTime) {
+    package var partialFlushLead: Duration { (pump?.delay ?? .zero) + SoundCardPump.partialFlushMargin }
+    package func beginPartialFlush(from time: MediaTime) {
         buffer?.beginCut(at: time)
         wake = min(wake, clock.now)
     }
-    public var partialFlushVerdict: PartialFlushVerdict? {
+    package var partialFlushVerdict: PartialFlushVerdict? {
         guard let buffer else { return .flushed(keptUntil: nil, severed: nil) }
         return buffer.cutVerdict(lead: partialFlushLead)
     }
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
-    public func setGain(_ gain: Float) { pump?.setGain(gain) }
-    public func close() {
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
+    package func setGain(_ gain: Float) { pump?.setGain(gain) }
+    package func close() {
         if pump != nil { closings += 1 }
         _ = device.discard()
         pump = nil

@@ -1,5 +1,5 @@
 package import AirPlayWire
-public import MediaCore
+package import MediaCore
 package import PTP
 
 /// One sender's session with one speaker: requests in order on a control thread, sound on a thread of its own.
@@ -7,34 +7,34 @@ package import PTP
 /// `connect`, `startStream`, `play` and the other requests wait for the speaker's answer, each with a deadline;
 /// call them from a thread that may wait. `write` never waits. A session that was lost or ended stays so: make a new
 /// one.
-public final class AirPlaySession: Sendable {
+package final class AirPlaySession: Sendable {
     /// What a session needs to know beforehand.
-    public struct Configuration: Sendable {
-        public var address: SpeakerAddress
-        public var identity: SenderIdentity
+    package struct Configuration: Sendable {
+        package var address: SpeakerAddress
+        package var identity: SenderIdentity
         /// Keys from an earlier pairing by PIN; nil pairs for this session only.
         package var pairing: (identity: PairingIdentity, accessory: PairedAccessory)?
         /// Whom the speaker gets to know when its password makes it remember this computer.
         package var pairingIdentity: PairingIdentity?
         /// The speaker's password, when it has one.
-        public var password: String?
+        package var password: String?
         /// What is known about the speaker already; its own answer completes it.
-        public var traits = SpeakerTraits()
+        package var traits = SpeakerTraits()
         /// What kind of stream, and whose time it runs on.
-        public var route = Route.buffered
+        package var route = Route.buffered
         /// The speakers that play together with this one.
-        public var peers = PTPPeerGroup()
+        package var peers = PTPPeerGroup()
         /// Takes down what the sessions teach about the speaker.
-        public var lessons = SpeakerLessons()
+        package var lessons = SpeakerLessons()
         /// What is known about the speaker's way with clocks.
         package var readiness = PeerReadiness()
         /// Follower: the speaker is known to insist on serving time, and is left to it at once. Otherwise that is found
         /// out, which takes some seconds.
-        public var clockRole = ClockRole.grandmaster
+        package var clockRole = ClockRole.grandmaster
         /// Who it is on the network, when that is known.
-        public var id: SpeakerID?
+        package var id: SpeakerID?
         /// Where it is looked for by its id when it no longer answers; nil looks at its address only.
-        public var network: (any SpeakerSource)?
+        package var network: (any SpeakerSource)?
         /// Since its last answer: a speaker that leaves everything unanswered for longer is lost.
         ///
         /// A speaker that holds minutes of sound plays on while the network is gone. After 20 s without it TCP sends again
@@ -46,7 +46,7 @@ public final class AirPlaySession: Sendable {
         /// Who must answer at `/info`; nil takes whoever is there.
         package var expected: SpeakerID?
 
-        public init(address: SpeakerAddress, identity: SenderIdentity) {
+        package init(address: SpeakerAddress, identity: SenderIdentity) {
             self.address = address
             self.identity = identity
         }
@@ -61,7 +61,7 @@ public final class AirPlaySession: Sendable {
     }
 
     /// What came of an attempt to hand over sound.
-    public enum WriteResult: Sendable {
+    package enum WriteResult: Sendable {
         case accepted
         /// No room at present; `room` is called when there is some.
         case full
@@ -69,7 +69,7 @@ public final class AirPlaySession: Sendable {
         case closed
     }
 
-    public let configuration: Configuration
+    package let configuration: Configuration
     private let shared: SessionShared
     let control: ControlThread
 
@@ -95,7 +95,7 @@ public final class AirPlaySession: Sendable {
     package var news: AsyncStream<News> { shared.news }
 
     /// True once the session cannot go on.
-    public var isLost: Bool { shared.isLost }
+    package var isLost: Bool { shared.isLost }
 
     /// Connects, pairs and sets the session up. Waits up to a few seconds.
     ///
@@ -146,7 +146,7 @@ public final class AirPlaySession: Sendable {
     /// Queues one encoded packet. Never waits.
     ///
     /// - Parameter timestamp: where the packet's decoded sound begins.
-    public func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
+    package func write(_ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp) -> WriteResult {
         guard let writer = shared.writer, !writer.isOver else { return .closed }
         // Larger than any packet of sound: the stream could not carry it, and leaving it out harms nobody.
         guard packet.count <= BufferedPacketizer.payloadLimit else { return .accepted }
@@ -156,21 +156,21 @@ public final class AirPlaySession: Sendable {
     }
 
     /// The same for bytes in an array.
-    public func write(_ packet: [UInt8], timestamp: RTPTimestamp) -> WriteResult {
+    package func write(_ packet: [UInt8], timestamp: RTPTimestamp) -> WriteResult {
         packet.withUnsafeBytes { write($0, timestamp: timestamp) }
     }
 
     /// Packets of a realtime stream that were sent once more because the speaker had missed them.
-    public var resentPackets: Int { (shared.writer as? RealtimeSender)?.resentPackets ?? 0 }
+    package var resentPackets: Int { (shared.writer as? RealtimeSender)?.resentPackets ?? 0 }
 
     /// Bytes of sound given to the network since the stream began.
-    public var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
+    package var sentBytes: Int64 { shared.writer?.sentBytes ?? 0 }
 
     /// Packets accepted and not yet given to the network.
-    public var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
+    package var queuedPackets: Int { shared.writer?.store.waiting ?? 0 }
 
     /// The speaker insists on a clock of its own, which is followed. Never waits.
-    public var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
+    package var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
 
     /// What moments given to the speaker are written on; nil while that is not known. Never waits.
     var timeline: PTPTimeline? { shared.clock?.timeline }
@@ -185,41 +185,41 @@ public final class AirPlaySession: Sendable {
 
     /// How much later our time reaches the speaker than it was sent, as far as it is told to add that; zero when the
     /// speaker measures the path itself.
-    public var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
+    package var pathCorrection: Duration { shared.clock?.pathCorrection ?? .zero }
 
     /// Starts or moves the line of sound: the frame `position` is heard at `instant`.
     ///
     /// Send at least half a second of sound first: without any, one receiver ends.
     /// - Throws: `clockNotReady` when the speaker wants to be asked again, with a later instant.
-    public func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
+    package func play(_ position: RTPTimestamp, at instant: HostInstant) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in _ = try core.play(position, at: instant) }
     }
 
     /// Silences the speaker at once; it keeps what was sent, and forgets the line.
-    public func pause() throws(AirPlayError) {
+    package func pause() throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.pause() }
     }
 
     /// Drops everything that was written and not yet heard; a new `play` is needed. What is written next carries
     /// timestamps from `next` on.
-    public func flush(next: RTPTimestamp) throws(AirPlayError) {
+    package func flush(next: RTPTimestamp) throws(AirPlayError) {
         guard let store else { return }
         let position = store.removeAll(next: next)
         try control.perform { (core) throws(AirPlayError) in try core.flush(until: position) }
     }
 
     /// Loudness in dB: −144 is mute, −30…0 otherwise.
-    public func setVolume(decibels: Double) throws(AirPlayError) {
+    package func setVolume(decibels: Double) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.setVolume(decibels: decibels) }
     }
 
     /// The title to show; some speakers are silent until they have seen one.
-    public func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
+    package func setTitle(_ title: String, at timestamp: RTPTimestamp) throws(AirPlayError) {
         try control.perform { (core) throws(AirPlayError) in try core.setMetadata(title: title, at: timestamp) }
     }
 
     /// Silences the speaker, gives it back and closes every connection; waits up to a second or so.
-    public func end() {
+    package func end() {
         configuration.peers.remove(self)
         control.post { $0.end() }
         control.close()

@@ -4,7 +4,7 @@ internal import Sockets
 
 /// Speakers that play one sound together: one group name, and a list of addresses that each of them is told whenever
 /// one comes or goes. Any thread.
-public final class PTPPeerGroup: Sendable {
+package final class PTPPeerGroup: Sendable {
     /// An upper-case UUID.
     package let identifier = UniqueName.uuid()
 
@@ -20,7 +20,7 @@ public final class PTPPeerGroup: Sendable {
 
     private let members = Lock<[Member]>([])
 
-    public init() {}
+    package init() {}
 
     /// Everybody's address, in the same order for everybody.
     var addresses: [IPv4Address] {

@@ -4,20 +4,20 @@ package import PTP
 ///
 /// The PTP clock, the device id, the MAC-shaped address and the remote-control id are all the same bytes, so that a
 /// receiver that compares them never finds two senders in one.
-public struct SenderIdentity: Hashable, Sendable {
+package struct SenderIdentity: Hashable, Sendable {
     package let clock: ClockIdentity
     /// What speakers show as the sender.
-    public let name: String
+    package let name: String
 
     /// - Parameter rawValue: kept for the life of the installation; 0 is not an identity.
-    public init(rawValue: UInt64, name: String) {
+    package init(rawValue: UInt64, name: String) {
         clock = ClockIdentity(rawValue: rawValue == 0 ? 1 : rawValue)
         self.name = name
     }
 
     /// A new identity. The locally administered bit is set and the group bit clear (IEEE 802, section 8.2), so that
     /// the address never collides with a real one.
-    public static func random(name: String) -> SenderIdentity {
+    package static func random(name: String) -> SenderIdentity {
         let random = UInt64.random(in: 0 ... .max)
         return SenderIdentity(rawValue: (random & ~(0x03 << 56)) | (0x02 << 56), name: name)
     }
@@ -34,7 +34,7 @@ public struct SenderIdentity: Hashable, Sendable {
     /// `A1:B2:…`, six bytes.
     var macAddress: String { bytes.prefix(6).joined(separator: ":") }
     /// Sixteen upper-case digits.
-    public var remoteControlID: String { bytes.joined() }
+    package var remoteControlID: String { bytes.joined() }
 }
 
 /// Names that must not be met twice.

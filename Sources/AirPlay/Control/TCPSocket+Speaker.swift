@@ -12,7 +12,8 @@ extension TCPSocket {
         }
     }
 
-    static func speaker(at address: IPv4Address, port: UInt16, deadline: HostInstant) throws(AirPlayError) -> TCPSocket {
+    static func speaker(at address: IPv4Address, port: UInt16, deadline: HostInstant) throws(AirPlayError) -> TCPSocket
+    {
         do {
             return try connect(to: address, port: port, deadline: deadline)
         } catch {

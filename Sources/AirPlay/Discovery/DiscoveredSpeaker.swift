@@ -1,18 +1,18 @@
-public import Sockets
+package import Sockets
 
 /// One receiver on the network, joined from all its announcements. A value: later news make another one.
-public struct DiscoveredSpeaker: Hashable, Sendable {
+package struct DiscoveredSpeaker: Hashable, Sendable {
     /// nil for a receiver that does not say who it is; it can be played to, but nothing about it can be remembered.
-    public let id: SpeakerID?
+    package let id: SpeakerID?
     /// The name its owner gave it, fit to print.
-    public let name: String
-    public let traits: SpeakerTraits
+    package let name: String
+    package let traits: SpeakerTraits
     /// Where it takes AirPlay 2, best first; empty when it announces AirPlay 1 only.
-    public let endpoints: [NetworkEndpoint]
+    package let endpoints: [NetworkEndpoint]
     /// Where it takes AirPlay 1 (RAOP), best first.
-    public let raopEndpoints: [NetworkEndpoint]
+    package let raopEndpoints: [NetworkEndpoint]
 
-    public init(
+    package init(
         id: SpeakerID?, name: String, traits: SpeakerTraits, endpoints: [NetworkEndpoint],
         raopEndpoints: [NetworkEndpoint] = []
     ) {
@@ -24,24 +24,24 @@ public struct DiscoveredSpeaker: Hashable, Sendable {
     }
 
     /// What stays the same while a speaker changes. Two receivers that claim one id are told apart by name.
-    public struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         let id: SpeakerID?
         let name: String
     }
 
-    public var key: Key { Key(id: id, name: name) }
+    package var key: Key { Key(id: id, name: name) }
     /// The address to try first.
-    public var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
+    package var endpoint: NetworkEndpoint? { endpoints.first ?? raopEndpoints.first }
 }
 
 /// What happened to one speaker between two moments.
-public enum SpeakerChange: Hashable, Sendable {
+package enum SpeakerChange: Hashable, Sendable {
     case appeared(DiscoveredSpeaker)
     case changed(DiscoveredSpeaker)
     case vanished(DiscoveredSpeaker)
 
     /// What turns one list into another, in the order of the lists; the vanished come first.
-    public static func between(_ old: [DiscoveredSpeaker], _ new: [DiscoveredSpeaker]) -> [SpeakerChange] {
+    package static func between(_ old: [DiscoveredSpeaker], _ new: [DiscoveredSpeaker]) -> [SpeakerChange] {
         let before = Dictionary(old.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(new.map(\.key))
         let gone = old.filter { !after.contains($0.key) }.map { SpeakerChange.vanished($0) }

@@ -1,10 +1,10 @@
 /// A version such as `366.0` or `354.54.6`: numbers compared one after the other, a missing one counting as 0.
-public struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
-    public let numbers: [UInt32]
+package struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
+    package let numbers: [UInt32]
 
     /// Reads what stands before the first character that belongs to no version (`18.2 (22K)` is 18.2); nil when that
     /// is no number.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var numbers: [UInt32] = []
         // Versions have four numbers at most; what a stranger adds does not change which is newer.
         for part in text.split(separator: ".", omittingEmptySubsequences: false).prefix(8) {
@@ -17,12 +17,12 @@ public struct DottedVersion: Sendable, Comparable, CustomStringConvertible {
         self.numbers = numbers
     }
 
-    public var major: UInt32 { numbers[0] }
-    public var description: String { numbers.map(String.init).joined(separator: ".") }
+    package var major: UInt32 { numbers[0] }
+    package var description: String { numbers.map(String.init).joined(separator: ".") }
 
-    public static func == (left: DottedVersion, right: DottedVersion) -> Bool { !(left < right) && !(right < left) }
+    package static func == (left: DottedVersion, right: DottedVersion) -> Bool { !(left < right) && !(right < left) }
 
-    public static func < (left: DottedVersion, right: DottedVersion) -> Bool {
+    package static func < (left: DottedVersion, right: DottedVersion) -> Bool {
         for index in 0..<max(left.numbers.count, right.numbers.count) {
             let (one, other) = (left.number(index), right.number(index))
             if one != other { return one < other }

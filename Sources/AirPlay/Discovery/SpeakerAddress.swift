@@ -1,6 +1,6 @@
-public import Discovery
-public import MediaCore
-public import Sockets
+package import Discovery
+internal import MediaCore
+package import Sockets
 
 /// A speaker named by where it is, `airplay://HOST[:PORT]`, which works without mDNS.
 public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Where discovery found a speaker.
-    public init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
+    package init(_ endpoint: NetworkEndpoint) { self.init(host: endpoint.address.description, port: endpoint.port) }
 
     /// Reads `airplay://HOST` or `airplay://HOST:PORT`; nil for anything else.
     public init?(url: String) {
@@ -31,7 +31,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     public static func isAddress(_ text: String) -> Bool { text.prefix(scheme.count).lowercased() == scheme }
 
     /// - Throws: `DiscoveryError.badAddress` with what is wrong.
-    public init(_ text: String) throws(DiscoveryError) {
+    package init(_ text: String) throws(DiscoveryError) {
         guard Self.isAddress(text) else {
             throw Self.bad(text, "it does not begin with \(Self.scheme)")
         }
@@ -70,7 +70,7 @@ public struct SpeakerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address itself when no name has to be looked up.
-    public var endpoint: NetworkEndpoint? {
+    package var endpoint: NetworkEndpoint? {
         NetworkAddress(host).map { NetworkEndpoint($0, port: port) }
     }
 

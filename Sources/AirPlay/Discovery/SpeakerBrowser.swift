@@ -1,6 +1,6 @@
 internal import AirPlayWire
-public import Discovery
-public import MediaCore
+package import Discovery
+package import MediaCore
 
 /// Looks for speakers through the system's avahi-daemon while the program runs.
 ///
@@ -8,26 +8,26 @@ public import MediaCore
 /// list stays as it was and `availability` says what to do; when it returns the list is made anew.
 ///
 /// Threads: methods may be called from any thread. The news come from avahi's own thread.
-public final class SpeakerBrowser: SpeakerSource {
-    public enum Availability: Hashable, Sendable {
+package final class SpeakerBrowser: SpeakerSource {
+    package enum Availability: Hashable, Sendable {
         case starting
         case available
         case unavailable(DiscoveryError)
     }
 
-    public struct Snapshot: Hashable, Sendable {
-        public var availability = Availability.starting
-        public var speakers: [DiscoveredSpeaker] = []
+    package struct Snapshot: Hashable, Sendable {
+        package var availability = Availability.starting
+        package var speakers: [DiscoveredSpeaker] = []
         /// Announcements that were ignored because the network holds more than this keeps.
-        public var refusals = 0
+        package var refusals = 0
         /// Whether the daemon has told all it knew when it was asked, and every address of it is known. Speakers
         /// that were asleep may still follow.
-        public var isSettled = false
+        package var isSettled = false
 
-        public init() {}
+        package init() {}
 
         /// What a person chooses from.
-        public var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
+        package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
     private let board = SnapshotBoard()
@@ -36,7 +36,7 @@ public final class SpeakerBrowser: SpeakerSource {
     /// Begins to look.
     ///
     /// - Throws: `DiscoveryError` only when the system gives no memory or thread; a missing daemon is `availability`.
-    public convenience init() throws(DiscoveryError) { try self.init(serviceLimit: SpeakerDirectory.serviceLimit) }
+    package convenience init() throws(DiscoveryError) { try self.init(serviceLimit: SpeakerDirectory.serviceLimit) }
 
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
@@ -50,14 +50,14 @@ public final class SpeakerBrowser: SpeakerSource {
     }
 
     /// What is known now.
-    public var snapshot: Snapshot { board.snapshot }
+    package var snapshot: Snapshot { board.snapshot }
 
     /// Every later state, the present one first. Whoever reads slowly misses states, never the last one. Ends with
     /// the browser.
-    public func updates() -> AsyncStream<Snapshot> { board.updates() }
+    package func updates() -> AsyncStream<Snapshot> { board.updates() }
 
     /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
-    public func wait(
+    package func wait(
         until deadline: HostInstant, _ condition: (Snapshot) -> Bool
     ) -> (snapshot: Snapshot, satisfied: Bool) { board.wait(until: deadline, condition) }
 
@@ -67,12 +67,12 @@ public final class SpeakerBrowser: SpeakerSource {
     /// Without a daemon it gives up after 2 s, because nothing will come.
     ///
     /// - Throws: `DiscoveryError` with a sentence: not found, several of that name, or no daemon.
-    public func find(_ query: SpeakerQuery, until deadline: HostInstant) throws(DiscoveryError) -> SpeakerEntry {
+    package func find(_ query: SpeakerQuery, until deadline: HostInstant) throws(DiscoveryError) -> SpeakerEntry {
         try SpeakerSearch(self).find([query], until: deadline)[0]
     }
 
     /// Lets everybody who waits go, with what is known; nothing new is told afterwards. Any thread.
-    public func interrupt() { board.finish() }
+    package func interrupt() { board.finish() }
 
     /// Turns news into snapshots.
     ///

@@ -7,10 +7,10 @@ package import Sockets
 ///
 /// The network is a stranger: whatever it announces, this holds at most `serviceLimit` announcements of bounded size
 /// and lists at most `speakerLimit` speakers.
-public struct SpeakerDirectory: Sendable {
+package struct SpeakerDirectory: Sendable {
     /// avahi-daemon grants a client 1024 objects (`objects-per-client-max`), and each announcement costs one.
-    public static let serviceLimit = 960
-    public static let speakerLimit = 256
+    package static let serviceLimit = 960
+    package static let speakerLimit = 256
 
     private struct Service: Sendable {
         /// Order of appearance.
@@ -31,9 +31,9 @@ public struct SpeakerDirectory: Sendable {
     private var unresolvedCount = 0
     private let limit: Int
     /// Announcements that found no room, since the beginning.
-    public private(set) var refusals = 0
+    package private(set) var refusals = 0
 
-    public init() { self.init(serviceLimit: Self.serviceLimit) }
+    package init() { self.init(serviceLimit: Self.serviceLimit) }
 
     /// With room for fewer announcements, for tests of what happens then.
     package init(serviceLimit: Int) { limit = serviceLimit }
@@ -85,17 +85,17 @@ public struct SpeakerDirectory: Sendable {
     }
 
     /// Forgets every service: the one who told of them is gone.
-    public mutating func clear() {
+    package mutating func clear() {
         services = [:]
         unresolvedCount = 0
     }
 
     /// Services whose address is not known yet.
-    public var pending: Int { unresolvedCount }
-    public var count: Int { services.count }
+    package var pending: Int { unresolvedCount }
+    package var count: Int { services.count }
 
     /// The speakers, by name and then by id; those found first when there are more than `speakerLimit`.
-    public var speakers: [DiscoveredSpeaker] {
+    package var speakers: [DiscoveredSpeaker] {
         var gathered: [DiscoveredSpeaker.Key: Gathering] = [:]
         var firstKeys: [SpeakerID: DiscoveredSpeaker.Key] = [:]
         let known = services.filter { $0.value.resolution != nil }.sorted { $0.value.age < $1.value.age }

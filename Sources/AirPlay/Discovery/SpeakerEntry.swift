@@ -1,26 +1,26 @@
 /// What a person chooses from a list: one speaker, or a stereo pair that is played to as one.
-public struct SpeakerEntry: Hashable, Sendable {
-    public enum Kind: String, Hashable, Sendable {
+package struct SpeakerEntry: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
         case single
         /// Two receivers that share a stereo pair's id; both get the same stereo stream, and each picks its channel.
         case stereoPair = "stereo pair"
     }
 
-    public let kind: Kind
-    public let name: String
+    package let kind: Kind
+    package let name: String
     /// One speaker, or the members of a pair ordered by id. A pair of which only one member is on the network has one.
-    public let members: [DiscoveredSpeaker]
+    package let members: [DiscoveredSpeaker]
     /// Speakers that are not listed because this one feeds them: the default output of an Apple TV.
-    public let hidden: [DiscoveredSpeaker]
+    package let hidden: [DiscoveredSpeaker]
 
     /// The member whose traits speak for the entry.
-    public var leader: DiscoveredSpeaker { members.first { $0.traits.group.isLeader == true } ?? members[0] }
+    package var leader: DiscoveredSpeaker { members.first { $0.traits.group.isLeader == true } ?? members[0] }
     /// Whether every member that is known to exist is on the network.
-    public var isComplete: Bool { kind == .single || members.count > 1 }
+    package var isComplete: Bool { kind == .single || members.count > 1 }
 
     /// Joins pairs, and hides speakers that are reached through their leader. A member whose leader is not on the
     /// network is shown: something rather than nothing.
-    public static func entries(of speakers: [DiscoveredSpeaker]) -> [SpeakerEntry] {
+    package static func entries(of speakers: [DiscoveredSpeaker]) -> [SpeakerEntry] {
         var hiddenBehind: [DiscoveredSpeaker.Key: [DiscoveredSpeaker]] = [:]
         var hidden: Set<DiscoveredSpeaker.Key> = []
         for speaker in speakers {

@@ -1,13 +1,13 @@
 /// What a receiver is known by for good: the bytes of its `deviceid`, normally a MAC address.
 ///
 /// Stored pairings, remembered routes and calibrations are kept under it.
-public struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// 12 or 16 upper-case hexadecimal digits; safe as a file name.
-    public let digits: String
+    package let digits: String
 
     /// Reads six or eight bytes in hexadecimal, plain or separated by colons or hyphens. nil for anything else, and
     /// for all zeros, which receivers announce that do not know who they are.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8.prefix(24))
         guard text.utf8.count == bytes.count else { return nil }
         let separator = bytes.first { $0 == 0x3A || $0 == 0x2D }
@@ -36,7 +36,7 @@ public struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     /// The way devices print it: `A1:B2:C3:D4:E5:F6`.
-    public var description: String {
+    package var description: String {
         var text = ""
         for (index, digit) in digits.enumerated() {
             if index > 0, index.isMultiple(of: 2) { text.append(":") }
@@ -45,5 +45,5 @@ public struct SpeakerID: Hashable, Sendable, Comparable, CustomStringConvertible
         return text
     }
 
-    public static func < (left: SpeakerID, right: SpeakerID) -> Bool { left.digits < right.digits }
+    package static func < (left: SpeakerID, right: SpeakerID) -> Bool { left.digits < right.digits }
 }

@@ -1,10 +1,10 @@
 internal import AirPlayWire
-public import MediaCore
+package import MediaCore
 internal import PTP
 internal import Sockets
 
 /// Asks the receiver at an address who it is, where nobody announces it.
-public enum SpeakerInquiry {
+package enum SpeakerInquiry {
     private static let connectLimit: Duration = .seconds(3)
     private static let answerLimit: Duration = .seconds(5)
     private static let pause: Duration = .milliseconds(500)
@@ -15,7 +15,7 @@ public enum SpeakerInquiry {
     /// - Returns: the speaker as its `/info` describes it. One that answers and knows no `/info` has no AirPlay 2
     ///   endpoint.
     /// - Throws: `unreachable` for a name that leads nowhere, at once, or when nothing answered in time.
-    public static func ask(
+    package static func ask(
         _ address: SpeakerAddress, as identity: SenderIdentity, until deadline: HostInstant,
         pauses: (HostInstant) -> Bool
     ) throws(AirPlayError) -> DiscoveredSpeaker {

@@ -1,8 +1,8 @@
-public import Discovery
-public import MediaCore
+package import Discovery
+internal import MediaCore
 
 /// How a person names a speaker on the command line: by name, by id, by address, or `local`.
-public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
+package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
     /// This computer's own sound card.
     case local
     case address(SpeakerAddress)
@@ -10,7 +10,7 @@ public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
     case name(String)
 
     /// - Throws: `DiscoveryError.badAddress` for an `airplay://` that cannot be read.
-    public init(_ text: String) throws(DiscoveryError) {
+    package init(_ text: String) throws(DiscoveryError) {
         if text == "local" {
             self = .local
         } else if SpeakerAddress.isAddress(text) {
@@ -22,7 +22,7 @@ public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .local: "local"
         case .address(let address): address.description
@@ -37,7 +37,7 @@ public enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
     /// of a pair stands for the pair when named by its own name, and for itself when named by its id.
     ///
     /// - Throws: `DiscoveryError.ambiguous` when several have the name.
-    public func find(in entries: [SpeakerEntry]) throws(DiscoveryError) -> SpeakerEntry? {
+    package func find(in entries: [SpeakerEntry]) throws(DiscoveryError) -> SpeakerEntry? {
         switch self {
         case .local, .address:
             return nil

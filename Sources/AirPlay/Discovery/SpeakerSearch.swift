@@ -1,8 +1,8 @@
-public import Discovery
-public import MediaCore
+package import Discovery
+package import MediaCore
 
 /// Where snapshots of the network come from: a browser, or a list that a test turns by hand.
-public protocol SpeakerSource: Sendable {
+package protocol SpeakerSource: Sendable {
     /// What is known now.
     var snapshot: SpeakerBrowser.Snapshot { get }
     /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
@@ -12,7 +12,7 @@ public protocol SpeakerSource: Sendable {
 }
 
 /// Finds the speakers that a person named, as they appear.
-public struct SpeakerSearch: Sendable {
+package struct SpeakerSearch: Sendable {
     /// How long a missing daemon is waited for: it may be starting, and without it nothing will come.
     static let daemonPatience: Duration = .seconds(2)
     /// How long the second half of a stereo pair is waited for; after that the first plays alone.
@@ -21,7 +21,7 @@ public struct SpeakerSearch: Sendable {
     private let source: any SpeakerSource
     private let clock: any HostClock
 
-    public init(_ source: any SpeakerSource, clock: any HostClock = MonotonicClock()) {
+    package init(_ source: any SpeakerSource, clock: any HostClock = MonotonicClock()) {
         self.source = source
         self.clock = clock
     }
@@ -31,7 +31,7 @@ public struct SpeakerSearch: Sendable {
     /// - Parameter notice: called when it takes longer than usual, with those that are still missing.
     /// - Throws: `DiscoveryError` with a sentence: not found and what was found instead, several of that name, or no
     ///   daemon.
-    public func find(
+    package func find(
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {

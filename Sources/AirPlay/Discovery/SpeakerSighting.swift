@@ -1,4 +1,5 @@
-public import MediaCore
+package import MediaCore
+internal import Sockets
 
 /// Where a speaker is announced now.
 struct SpeakerSighting: Hashable {
@@ -20,17 +21,17 @@ extension SpeakerSource {
 }
 
 /// The speakers on the network, looked for from `start` on and for as long as this lives. Any thread.
-public final class SpeakerNetwork: SpeakerSource {
+package final class SpeakerNetwork: SpeakerSource {
     private let browser = Lock<SpeakerBrowser?>(nil)
 
-    public init() {}
+    package init() {}
 
     /// Begins to look; once. Without memory or threads for it nothing is ever found.
-    public func start() { browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } } }
+    package func start() { browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } } }
 
-    public var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
+    package var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
 
-    public func wait(
+    package func wait(
         until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
     ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool) {
         guard let browser = browser.withLock({ $0 }) else { return (snapshot, condition(snapshot)) }

@@ -4,26 +4,26 @@ internal import MediaCore
 /// What a receiver says about itself, in its announcements or at `/info`.
 ///
 /// A missing value is "no news", not "no": announcements leave out what they said before.
-public struct SpeakerTraits: Hashable, Sendable {
-    public var model: String?
-    public var manufacturer: String?
+package struct SpeakerTraits: Hashable, Sendable {
+    package var model: String?
+    package var manufacturer: String?
     package var features: FeatureBits?
     package var status: StatusFlags?
     /// AirPlay version, `srcvers`.
-    public var sourceVersion: String?
+    package var sourceVersion: String?
     /// `osvers`.
-    public var systemVersion: String?
+    package var systemVersion: String?
     /// The receiver's Ed25519 key, 32 bytes; of no use for trust, because anybody may announce it.
-    public var publicKey: [UInt8]?
+    package var publicKey: [UInt8]?
     /// `acl`: 0 everybody on the network, 1 only members of the owner's home.
-    public var accessControl: Int?
+    package var accessControl: Int?
     /// `act`: 2 only the current user.
-    public var accessControlType: Int?
+    package var accessControlType: Int?
     /// `pw`.
-    public var announcesPassword: Bool?
-    public var group = GroupHints()
+    package var announcesPassword: Bool?
+    package var group = GroupHints()
 
-    public init() {}
+    package init() {}
 
     /// From the `_airplay._tcp` service, or from the `_raop._tcp` one under its other names for the same things.
     package init(_ record: TXTRecord) {
@@ -64,25 +64,25 @@ public struct SpeakerTraits: Hashable, Sendable {
         return traits
     }
 
-    public var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
-    public var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
-    public var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
+    package var isHomePod: Bool { model?.hasPrefix("AudioAccessory") ?? false }
+    package var isAppleTV: Bool { model?.hasPrefix("AppleTV") ?? false }
+    package var isAirPortExpress: Bool { model?.hasPrefix("AirPort") ?? false }
     /// Made by Apple, by the beginnings of its model names.
-    public var isApple: Bool {
+    package var isApple: Bool {
         isHomePod || isAppleTV || isAirPortExpress
             || ["Mac", "iMac", "iPhone", "iPad", "iPod"].contains { model?.hasPrefix($0) ?? false }
     }
-    public var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
-    public var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }
+    package var isShairportSync: Bool { model?.lowercased().hasPrefix("shairport") ?? false }
+    package var isSonos: Bool { manufacturer?.lowercased().hasPrefix("sonos") ?? false }
 
     /// Whether it asks for a password before it plays.
-    public var needsPassword: Bool { announcesPassword == true || status?.contains(.passwordRequired) == true }
+    package var needsPassword: Bool { announcesPassword == true || status?.contains(.passwordRequired) == true }
     /// Whether only a sender that was paired by PIN is let in.
-    public var needsPIN: Bool {
+    package var needsPIN: Bool {
         status?.contains(.pinRequired) == true || status?.contains(.pairingRequired) == true
     }
     /// Whether its owner lets in nobody but members of the home.
-    public var isRestrictedToHome: Bool { accessControl == 1 || accessControlType == 2 }
+    package var isRestrictedToHome: Bool { accessControl == 1 || accessControlType == 2 }
 
     private static func text(_ text: String?) -> String? {
         text.flatMap { $0.isEmpty ? nil : PrintableText.of($0) }
@@ -92,21 +92,21 @@ public struct SpeakerTraits: Hashable, Sendable {
 }
 
 /// How a receiver belongs to others, as far as it says so.
-public struct GroupHints: Hashable, Sendable {
+package struct GroupHints: Hashable, Sendable {
     /// `gid`: the playback group; changes while a sender plays.
-    public var group: String?
+    package var group: String?
     /// `pgid`: the group of an Apple TV or home theatre whose default output it is.
-    public var parentGroup: String?
+    package var parentGroup: String?
     /// `tsid`: the stereo pair, shared by both members.
-    public var stereoPair: String?
+    package var stereoPair: String?
     /// `gpn`: the group's name for people.
-    public var name: String?
+    package var name: String?
     /// `igl`: this receiver leads its group.
-    public var isLeader: Bool?
+    package var isLeader: Bool?
     /// `gcgl`: the group contains a leader that can be found.
-    public var containsLeader: Bool?
+    package var containsLeader: Bool?
 
-    public init() {}
+    package init() {}
 
     init(_ record: TXTRecord) {
         func text(_ key: String) -> String? { record[key].flatMap { $0.isEmpty ? nil : PrintableText.of($0) } }
@@ -120,5 +120,5 @@ public struct GroupHints: Hashable, Sendable {
     }
 
     /// No hint at all. Such an announcement says nothing about groups; one with any of the hints says everything.
-    public var isEmpty: Bool { self == GroupHints() }
+    package var isEmpty: Bool { self == GroupHints() }
 }

@@ -17,7 +17,7 @@ public final class AirPlaySpeaker: AudioOutput {
     public let name: String
     public var kind: AudioRouteKind { route == .buffered ? .bufferedSpeaker : .realtimeSpeaker }
     /// What kind of stream, and whose time it runs on.
-    public var route: Route { configuration.route }
+    package var route: Route { configuration.route }
     let configuration: AirPlaySession.Configuration
     let clocks: PTPDirectory
     /// This computer's clock, which the timebase is on.

@@ -6,15 +6,15 @@ package import Storage
 /// Who this installation is to every speaker: one number and one signing key, kept for good in `identity`.
 ///
 /// The number is device id, PTP clock, remote-control id and the name in every pairing; see decision 0003.
-public struct InstallationIdentity: Sendable {
+package struct InstallationIdentity: Sendable {
     static let file = "identity"
     static let kind = "identity"
     static let version = 1
 
-    public let number: UInt64
+    package let number: UInt64
     package let pairing: PairingIdentity
     /// False when it could not be kept: pairings made with it will not outlive this run.
-    public let isKept: Bool
+    package let isKept: Bool
 
     private init(number: UInt64, seed: SecretBytes, isKept: Bool) {
         self.number = number
@@ -25,7 +25,7 @@ public struct InstallationIdentity: Sendable {
     /// As a session wants it.
     ///
     /// - Parameter name: what speakers show, normally the computer's name.
-    public func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
+    package func sender(name: String) -> SenderIdentity { SenderIdentity(rawValue: number, name: name) }
 
     /// Reads the identity, or makes one the first time. Never fails: where nothing can be kept the identity lasts for
     /// this run, which is enough for speakers that need no pairing.

@@ -1,11 +1,11 @@
 package import AirPlayWire
 
 /// One message of a pairing, to be sent by POST.
-public struct PairingRequest: Hashable, Sendable {
+package struct PairingRequest: Hashable, Sendable {
     /// `/pair-setup`, `/pair-verify` or `/pair-pin-start`.
-    public let target: String
+    package let target: String
     package let headers: RTSPHeaders
-    public let body: [UInt8]
+    package let body: [UInt8]
 
     /// - Parameter kind: value of `X-Apple-HKP`: 4 for keys that last as long as the connection, 3 for kept ones.
     init(_ target: String, kind: String, body: [UInt8] = []) {
@@ -17,11 +17,11 @@ public struct PairingRequest: Hashable, Sendable {
 }
 
 /// What the speaker answered to it.
-public struct PairingReply: Hashable, Sendable {
-    public var status: Int
-    public var body: [UInt8]
+package struct PairingReply: Hashable, Sendable {
+    package var status: Int
+    package var body: [UInt8]
 
-    public init(status: Int = 200, body: [UInt8] = []) {
+    package init(status: Int = 200, body: [UInt8] = []) {
         self.status = status
         self.body = body
     }

@@ -1,33 +1,33 @@
 package import AirPlayWire
 
 /// Why a speaker and this computer did not come to trust each other.
-public struct PairingFailure: Error, Hashable, CustomStringConvertible {
+package struct PairingFailure: Error, Hashable, CustomStringConvertible {
     /// An open set: later versions may add codes without breaking anyone.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// The speaker wants to be paired by PIN first.
-        public static let pinRequired = Code(rawValue: "pin-required")
+        package static let pinRequired = Code(rawValue: "pin-required")
         /// The speaker wants its password.
-        public static let passwordRequired = Code(rawValue: "password-required")
+        package static let passwordRequired = Code(rawValue: "password-required")
         /// The PIN or password that was given is wrong.
-        public static let wrongCode = Code(rawValue: "wrong-code")
+        package static let wrongCode = Code(rawValue: "wrong-code")
         /// The speaker refuses for now or for good; the sentence says which.
-        public static let refused = Code(rawValue: "refused")
+        package static let refused = Code(rawValue: "refused")
         /// A proof or signature does not match: this is not the speaker it was, or somebody sits in between.
-        public static let notAuthentic = Code(rawValue: "not-authentic")
+        package static let notAuthentic = Code(rawValue: "not-authentic")
         /// The speaker's answer cannot be understood.
-        public static let malformed = Code(rawValue: "malformed")
+        package static let malformed = Code(rawValue: "malformed")
     }
 
-    public let code: Code
+    package let code: Code
     /// One sentence that says what to do.
-    public let message: String
+    package let message: String
     /// What the speaker said, when it answered with a pairing error.
     package let pairingError: PairingError?
     /// The status of its answer, when that was no success.
-    public let status: Int?
+    package let status: Int?
 
     package init(_ code: Code, _ message: String, pairingError: PairingError? = nil, status: Int? = nil) {
         self.code = code
@@ -46,7 +46,7 @@ public struct PairingFailure: Error, Hashable, CustomStringConvertible {
         self.init(code, error.message, pairingError: error.pairingError)
     }
 
-    public var description: String { message }
+    package var description: String { message }
 
     /// Whether the speaker itself turned down the keys or code, so that others may be tried. Never true for answers
     /// that were cut, forged or lost.

@@ -5,7 +5,7 @@ package import AirPlayWire
 ///
 ///     var step = try procedure.begin()
 ///     loop: switch step { case .send(let request): step = try procedure.receive(reply to request) … }
-public struct PairingProcedure: Sendable {
+package struct PairingProcedure: Sendable {
     package enum Goal: Sendable {
         /// Keys for a session: those of an earlier pairing, those of a password, or those everybody gets.
         case session(stored: PairedAccessory?, password: String?)
@@ -13,7 +13,7 @@ public struct PairingProcedure: Sendable {
         case registration(pin: String?)
     }
 
-    public enum Step: Sendable {
+    package enum Step: Sendable {
         /// Send this on the present connection and give the answer to `receive`.
         case send(PairingRequest)
         /// Close the connection, open a new one and call `reconnected`: a refused attempt leaves most speakers
@@ -24,11 +24,11 @@ public struct PairingProcedure: Sendable {
         case finished(Result)
     }
 
-    public struct Result: Sendable {
+    package struct Result: Sendable {
         /// Every key of this connection derives from it, from the next byte on.
         package let secret: SecretBytes
         /// Whether the password was of use, so that it is worth keeping.
-        public let usedPassword: Bool
+        package let usedPassword: Bool
     }
 
     private let identity: PairingIdentity
@@ -43,7 +43,7 @@ public struct PairingProcedure: Sendable {
     package private(set) var learned: PairedAccessory?
     /// The speaker itself said that it does not know the stored keys: forget them. Never set by a broken connection or
     /// by an answer whose signature is wrong.
-    public private(set) var storedKeysRejected = false
+    package private(set) var storedKeysRejected = false
 
     package init(_ goal: Goal, identity: PairingIdentity, traits: SpeakerTraits) {
         self.goal = goal
@@ -54,7 +54,7 @@ public struct PairingProcedure: Sendable {
     /// The first step, on a fresh connection.
     ///
     /// - Throws: `pinRequired` or `passwordRequired` when the speaker says beforehand that it will want one.
-    public mutating func begin() throws(PairingFailure) -> Step {
+    package mutating func begin() throws(PairingFailure) -> Step {
         switch goal {
         case .session(let stored?, _): attempts = [.verify(stored)]
         case .session(nil, let password): attempts = try plan(password: password)
@@ -69,7 +69,7 @@ public struct PairingProcedure: Sendable {
     /// The speaker's answer to the request that was sent last.
     ///
     /// - Throws: when nothing is left to try. The connection must be closed.
-    public mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Step {
+    package mutating func receive(_ reply: PairingReply) throws(PairingFailure) -> Step {
         if isStartingPIN {
             // Any status will do: speakers whose PIN is printed on them show none.
             isStartingPIN = false
@@ -92,10 +92,10 @@ public struct PairingProcedure: Sendable {
     }
 
     /// A new connection is open.
-    public mutating func reconnected() -> Step { next() }
+    package mutating func reconnected() -> Step { next() }
 
     /// What the user read from the speaker.
-    public mutating func answer(pin: String) -> Step {
+    package mutating func answer(pin: String) -> Step {
         attempts = [.persistent(code: pin)]
         return .reconnect
     }

@@ -3,10 +3,10 @@ internal import MediaCore
 package import Storage
 
 /// What opens a speaker.
-public struct SpeakerCredentials: Hashable, Sendable {
+package struct SpeakerCredentials: Hashable, Sendable {
     /// From a pairing by PIN.
     package var accessory: PairedAccessory?
-    public var password: String?
+    package var password: String?
 
     package init(accessory: PairedAccessory? = nil, password: String? = nil) {
         self.accessory = accessory
@@ -18,7 +18,7 @@ public struct SpeakerCredentials: Hashable, Sendable {
 ///
 /// A file that is damaged is set aside and the speaker counts as not paired; one that a newer Talkie wrote is left
 /// alone. Methods block on the disk.
-public struct PairingStore: Sendable {
+package struct PairingStore: Sendable {
     private static let folderName = "pairings"
     private static let kind = "pairing"
     private static let version = 1
@@ -34,7 +34,7 @@ public struct PairingStore: Sendable {
     /// What is kept for a speaker.
     ///
     /// - Returns: nothing useful when there is nothing, with a sentence for the user when there was something.
-    public func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
+    package func credentials(for speaker: SpeakerID) -> (credentials: SpeakerCredentials, note: String?) {
         do {
             switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
             case .absent: return (SpeakerCredentials(), nil)
@@ -102,10 +102,10 @@ public struct PairingStore: Sendable {
     package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     /// Every speaker keys are kept for.
-    public var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
+    package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
     /// What a speaker was called when its keys were kept; nil when there are none.
-    public func name(of speaker: SpeakerID) -> String? {
+    package func name(of speaker: SpeakerID) -> String? {
         guard
             case .record(let record)? = try? folder.readRecord(
                 Self.name(speaker), kind: Self.kind, version: Self.version)

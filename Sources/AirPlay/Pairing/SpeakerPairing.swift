@@ -6,16 +6,16 @@ package import Storage
 /// `talkie pair`: gets a speaker and this computer acquainted and keeps what they will need.
 ///
 /// Methods block on the network, the disk and the user; call them from a thread that may wait.
-public struct SpeakerPairing: Sendable {
-    public enum Method: Hashable, Sendable {
+package struct SpeakerPairing: Sendable {
+    package enum Method: Hashable, Sendable {
         /// The PIN that the speaker shows; nil asks the speaker to show one and the user to type it.
         case pin(String?)
         case password(String)
     }
 
     /// What came of it, in one sentence.
-    public struct Outcome: Hashable, Sendable {
-        public let message: String
+    package struct Outcome: Hashable, Sendable {
+        package let message: String
         /// Sentences about state files that were damaged or newer.
         package let notes: [String]
     }
@@ -41,7 +41,7 @@ public struct SpeakerPairing: Sendable {
     ///   - askForPIN: called once the speaker shows a PIN; nil gives up.
     /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`, each with a sentence. Keys the speaker has accepted
     ///   are kept even when a later step fails.
-    public func pair(
+    package func pair(
         _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), method: Method,
         askForPIN: () -> String?
     ) throws -> Outcome {

@@ -1,25 +1,28 @@
-package import Discovery
+internal import Discovery
 package import MediaCore
 package import Sockets
 
 /// Finds what a person named: on the network by name or id, at an address, or this computer's own card.
 package struct SpeakerSelection {
+    /// Begins to look.
+    typealias Browse = () throws(DiscoveryError) -> any SpeakerSource
+
     /// How long a speaker that was named is waited for: one that is being switched on, or a network that is slow.
     package static let patience: Duration = .seconds(8)
 
     package var knowledge: SpeakerKnowledge
     package var clock: any HostClock = MonotonicClock()
     /// Begins to look; called only when something is named that must be looked for.
-    var browse: () throws(DiscoveryError) -> any SpeakerSource
+    var browse: Browse
     /// Asks who is at an address.
     var inquire: (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker
     var clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) }
     /// Told what is waited for, when that takes a while.
     package var notice: (String) -> Void = { _ in }
 
-    package init(
+    init(
         knowledge: SpeakerKnowledge, clock: any HostClock = MonotonicClock(),
-        browse: @escaping () throws(DiscoveryError) -> any SpeakerSource,
+        browse: @escaping Browse,
         inquire: @escaping (SpeakerAddress, HostInstant) throws(AirPlayError) -> DiscoveredSpeaker,
         clockPorts: @escaping (NetworkAddress?) -> RouteConditions.ClockPorts = { .check(toward: $0) },
         notice: @escaping (String) -> Void = { _ in }

@@ -1,6 +1,6 @@
 /// What a route depends on besides the speaker.
-public struct RouteConditions: Hashable, Sendable {
-    public enum ClockPorts: Hashable, Sendable {
+package struct RouteConditions: Hashable, Sendable {
+    package enum ClockPorts: Hashable, Sendable {
         case available
         /// A sentence that says why UDP 319 and 320 cannot be used and what to do.
         case unavailable(String)
@@ -8,7 +8,7 @@ public struct RouteConditions: Hashable, Sendable {
         case forbidden(String)
 
         /// Why they cannot be used; nil when they can.
-        public var objection: String? {
+        package var objection: String? {
             switch self {
             case .available: nil
             case .unavailable(let why), .forbidden(let why): why
@@ -17,14 +17,14 @@ public struct RouteConditions: Hashable, Sendable {
     }
 
     /// The route a person asked for.
-    public var requested: Route?
+    package var requested: Route?
     /// What worked, and what did not, when this speaker was last played to.
-    public var memory: RouteMemory?
-    public var clockPorts: ClockPorts
+    package var memory: RouteMemory?
+    package var clockPorts: ClockPorts
     /// Whether keys of an earlier pairing are kept for it.
-    public var isPaired: Bool
+    package var isPaired: Bool
 
-    public init(
+    package init(
         requested: Route? = nil, memory: RouteMemory? = nil, clockPorts: ClockPorts = .available,
         isPaired: Bool = false
     ) {
@@ -36,18 +36,18 @@ public struct RouteConditions: Hashable, Sendable {
 }
 
 /// What playing to a speaker has taught about it.
-public struct RouteMemory: Hashable, Sendable {
+package struct RouteMemory: Hashable, Sendable {
     /// The last route on which it was heard.
-    public var route: Route?
+    package var route: Route?
     /// Routes that were accepted and gave no sound, or never got a clock.
-    public var failed: Set<Route>
-    public var role: ClockRole?
+    package var failed: Set<Route>
+    package var role: ClockRole?
     /// Whether it has ever asked for our time; only then does its silence mean anything.
-    public var hasProbed: Bool
+    package var hasProbed: Bool
     /// `srcvers` at the time: what an update changes must be learned again.
-    public var sourceVersion: String?
+    package var sourceVersion: String?
 
-    public init(
+    package init(
         route: Route? = nil, failed: Set<Route> = [], role: ClockRole? = nil, hasProbed: Bool = false,
         sourceVersion: String? = nil
     ) {

@@ -1,29 +1,29 @@
 internal import AirPlayWire
 
 /// How a speaker will be driven, and why. A pure function of what the speaker says and of the conditions.
-public struct RouteDecision: Hashable, Sendable {
-    public enum Verdict: Hashable, Sendable {
+package struct RouteDecision: Hashable, Sendable {
+    package enum Verdict: Hashable, Sendable {
         case drive(Route)
         case impossible(Obstacle)
     }
 
     /// Why a speaker cannot be driven.
-    public struct Obstacle: RawRepresentable, Hashable, Sendable {
-        public let rawValue: String
-        public init(rawValue: String) { self.rawValue = rawValue }
+    package struct Obstacle: RawRepresentable, Hashable, Sendable {
+        package let rawValue: String
+        package init(rawValue: String) { self.rawValue = rawValue }
 
         /// AirPlay 1 (RAOP) only.
-        public static let needsAirPlay1 = Obstacle(rawValue: "needs-airplay-1")
+        package static let needsAirPlay1 = Obstacle(rawValue: "needs-airplay-1")
         /// Its owner lets in nobody but members of the home.
-        public static let restricted = Obstacle(rawValue: "restricted")
+        package static let restricted = Obstacle(rawValue: "restricted")
         /// It takes no time but PTP, and this computer cannot serve it.
-        public static let clockPorts = Obstacle(rawValue: "clock-ports")
+        package static let clockPorts = Obstacle(rawValue: "clock-ports")
         /// It takes no sound at all.
-        public static let noAudio = Obstacle(rawValue: "no-audio")
+        package static let noAudio = Obstacle(rawValue: "no-audio")
     }
 
     /// What has to happen before the speaker listens.
-    public enum Access: String, Hashable, Sendable {
+    package enum Access: String, Hashable, Sendable {
         /// Nothing: keys for this session alone are agreed on.
         case transient
         /// The keys of an earlier pairing.
@@ -34,15 +34,15 @@ public struct RouteDecision: Hashable, Sendable {
         case password
     }
 
-    public let verdict: Verdict
-    public let access: Access
-    public let role: ClockRole
+    package let verdict: Verdict
+    package let access: Access
+    package let role: ClockRole
     /// Routes to try after the first, in this order, when it is accepted and not heard.
-    public let alternatives: [Route]
+    package let alternatives: [Route]
     /// Why, in words that fit behind the route's name.
-    public let reason: String
+    package let reason: String
 
-    public var route: Route? {
+    package var route: Route? {
         if case .drive(let route) = verdict { return route }
         return nil
     }
@@ -50,7 +50,7 @@ public struct RouteDecision: Hashable, Sendable {
     /// Reads the speaker's traits from top to bottom; the first rule that applies decides.
     ///
     /// - Parameter hasAirPlay: whether an `_airplay._tcp` service or an `/info` answer stands behind the traits.
-    public static func decide(
+    package static func decide(
         for traits: SpeakerTraits, hasAirPlay: Bool = true, under conditions: RouteConditions = RouteConditions()
     ) -> RouteDecision {
         let deliberation = Deliberation(traits: traits, conditions: conditions)
@@ -62,7 +62,7 @@ public struct RouteDecision: Hashable, Sendable {
     }
 
     /// The decision for a speaker that discovery found.
-    public static func decide(
+    package static func decide(
         for speaker: DiscoveredSpeaker, under conditions: RouteConditions = RouteConditions()
     ) -> RouteDecision {
         decide(for: speaker.traits, hasAirPlay: !speaker.endpoints.isEmpty, under: conditions)

@@ -3,7 +3,7 @@ package import Storage
 
 /// What playing to each speaker has taught, one file each in `routes/`. Losing it costs a second at the next start, so
 /// every failure to read it is silent and counts as knowing nothing.
-public struct RouteStore: Sendable {
+package struct RouteStore: Sendable {
     private static let kind = "route"
     private static let version = 1
 
@@ -11,7 +11,7 @@ public struct RouteStore: Sendable {
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    public func memory(of speaker: SpeakerID) -> RouteMemory? {
+    package func memory(of speaker: SpeakerID) -> RouteMemory? {
         guard
             case .record(let record)? = try? folder.readRecord(
                 Self.name(speaker), kind: Self.kind, version: Self.version)

@@ -1,20 +1,20 @@
 internal import MediaCore
 
 /// What playing to a speaker has taught about it.
-public struct SpeakerExperience: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct SpeakerExperience: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// It took a line of sound to play from.
-    public static let played = SpeakerExperience(rawValue: 1)
+    package static let played = SpeakerExperience(rawValue: 1)
     /// It asked for our time.
-    public static let probed = SpeakerExperience(rawValue: 2)
+    package static let probed = SpeakerExperience(rawValue: 2)
     /// It took a stream and never came to terms with our clock.
-    public static let clockless = SpeakerExperience(rawValue: 4)
+    package static let clockless = SpeakerExperience(rawValue: 4)
     /// It insisted on serving time itself.
-    public static let insisted = SpeakerExperience(rawValue: 8)
+    package static let insisted = SpeakerExperience(rawValue: 8)
     /// It was left to its own clock and had none.
-    public static let declinedToServe = SpeakerExperience(rawValue: 16)
+    package static let declinedToServe = SpeakerExperience(rawValue: 16)
 }
 
 extension SpeakerExperience {
@@ -26,19 +26,19 @@ extension SpeakerExperience {
 }
 
 /// Collects what all sessions with one speaker teach. Any thread.
-public final class SpeakerLessons: Sendable {
+package final class SpeakerLessons: Sendable {
     private let state = Lock(SpeakerExperience())
 
-    public init() {}
+    package init() {}
 
-    public var learned: SpeakerExperience { state.withLock { $0 } }
+    package var learned: SpeakerExperience { state.withLock { $0 } }
 
     func learn(_ experience: SpeakerExperience) { state.withLock { $0.formUnion(experience) } }
 }
 
 extension RouteMemory {
     /// What is worth remembering after a speaker was driven on a route; nil when nothing was learned.
-    public static func after(
+    package static func after(
         _ experience: SpeakerExperience, on route: Route, role: ClockRole, sourceVersion: String?,
         before: RouteMemory?
     ) -> RouteMemory? {

@@ -1,28 +1,28 @@
 internal import AirPlayWire
-public import MediaCore
-public import Sockets
+package import MediaCore
+package import Sockets
 
 /// One line of `talkie speakers`: an entry, what it can do, and how it would be driven.
-public struct SpeakerListing: Hashable, Sendable {
-    public let entry: SpeakerEntry
-    public let decision: RouteDecision
-    public let isPaired: Bool
+package struct SpeakerListing: Hashable, Sendable {
+    package let entry: SpeakerEntry
+    package let decision: RouteDecision
+    package let isPaired: Bool
     /// Whether a password is kept for it.
-    public let hasPassword: Bool
+    package let hasPassword: Bool
     /// What was measured with it, newest last; the owner of the list fills it in.
-    public var calibrations: [Calibration] = []
+    package var calibrations: [Calibration] = []
 
     /// A calibrated number as a list shows it.
-    public struct Calibration: Hashable, Sendable {
-        public var route: String
-        public var screen: String
-        public var mode: String
+    package struct Calibration: Hashable, Sendable {
+        package var route: String
+        package var screen: String
+        package var mode: String
         /// Milliseconds, positive when sound is later than picture; nil when only other speakers were compared.
-        public var offset: Double?
+        package var offset: Double?
         /// The same in words.
-        public var text: String
+        package var text: String
 
-        public init(route: String, screen: String, mode: String, offset: Double?, text: String) {
+        package init(route: String, screen: String, mode: String, offset: Double?, text: String) {
             self.route = route
             self.screen = screen
             self.mode = mode
@@ -31,7 +31,7 @@ public struct SpeakerListing: Hashable, Sendable {
         }
     }
 
-    public init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool, hasPassword: Bool = false) {
+    package init(entry: SpeakerEntry, decision: RouteDecision, isPaired: Bool, hasPassword: Bool = false) {
         self.entry = entry
         self.decision = decision
         self.isPaired = isPaired
@@ -42,7 +42,7 @@ public struct SpeakerListing: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - clockPorts: asked once for each address that packets would leave from.
-    public static func list(
+    package static func list(
         _ entries: [SpeakerEntry], pairings: PairingStore, routes: RouteStore,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
     ) -> [SpeakerListing] {
@@ -60,7 +60,7 @@ public struct SpeakerListing: Hashable, Sendable {
     }
 
     /// What the speaker says it can do, in words.
-    public var abilities: [String] {
+    package var abilities: [String] {
         let traits = entry.leader.traits
         let features = traits.features ?? []
         var words: [String] = []
@@ -76,7 +76,7 @@ public struct SpeakerListing: Hashable, Sendable {
     }
 
     /// What a person has to do first, or nil.
-    public var todo: String? {
+    package var todo: String? {
         switch decision.access {
         case .pin: "talkie pair \(ShellWord.quoted(entry.name))"
         case .password where hasPassword: nil
@@ -86,7 +86,7 @@ public struct SpeakerListing: Hashable, Sendable {
     }
 
     /// The listing as text: one line of facts for each member, one for the route.
-    public var text: String {
+    package var text: String {
         var title = entry.name
         if entry.kind == .stereoPair {
             title += entry.isComplete ? " (stereo pair)" : " (stereo pair, one half missing)"
@@ -116,7 +116,7 @@ public struct SpeakerListing: Hashable, Sendable {
     }
 
     /// The listing for other programs. Members are only ever added to it.
-    public var json: JSONValue {
+    package var json: JSONValue {
         let leader = entry.leader
         let obstacle: JSONValue =
             switch decision.verdict {
@@ -168,18 +168,18 @@ public struct SpeakerListing: Hashable, Sendable {
     }
 
     /// What a whole list prints.
-    public static func json(_ listings: [SpeakerListing], note: String?) -> String {
+    package static func json(_ listings: [SpeakerListing], note: String?) -> String {
         JSONValue.object([("speakers", .array(listings.map(\.json))), ("note", .optional(note))]).compact + "\n"
     }
 }
 
 /// The difference between two lists, for `talkie speakers --watch`.
-public enum ListingChange: Hashable, Sendable {
+package enum ListingChange: Hashable, Sendable {
     case appeared(SpeakerListing)
     case changed(SpeakerListing)
     case vanished(SpeakerListing)
 
-    public static func between(_ old: [SpeakerListing], _ new: [SpeakerListing]) -> [ListingChange] {
+    package static func between(_ old: [SpeakerListing], _ new: [SpeakerListing]) -> [ListingChange] {
         func key(_ listing: SpeakerListing) -> [DiscoveredSpeaker.Key] { listing.entry.members.map(\.key) }
         let before = Dictionary(old.map { (key($0), $0) }, uniquingKeysWith: { first, _ in first })
         let after = Set(new.map { key($0) })
@@ -199,14 +199,14 @@ public enum ListingChange: Hashable, Sendable {
     }
 
     /// `+`, `~` or `-` before the listing; of a speaker that vanished only the name.
-    public var text: String {
+    package var text: String {
         let (sign, _, listing) = parts
         if case .vanished = self { return "\(sign) \(listing.entry.name)\n" }
         return "\(sign) \(listing.text)"
     }
 
     /// One JSON object in one line.
-    public var json: String {
+    package var json: String {
         let (_, word, listing) = parts
         return JSONValue.object([("event", .text(word)), ("speaker", listing.json)]).compact + "\n"
     }

@@ -1,14 +1,14 @@
 internal import AirPlay
-public import MediaCore
+package import MediaCore
 
 /// Where sound should go, as named by a person.
-public enum SpeakerChoice: Sendable, Hashable {
+package enum SpeakerChoice: Sendable, Hashable {
     /// This computer's sound card.
     case local
     /// A speaker's name, its identifier, or its address as `airplay://HOST[:PORT]`.
     case named(String)
 
-    public init(parsing text: String) throws(ValueError) {
+    package init(parsing text: String) throws(ValueError) {
         if text.isEmpty { throw ValueError("a speaker is a name, an ID, airplay://HOST[:PORT] or local") }
         do {
             self = try SpeakerQuery(text) == .local ? .local : .named(text)

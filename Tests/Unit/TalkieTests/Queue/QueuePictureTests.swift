@@ -24,7 +24,9 @@ import Testing
 
     /// The queue is at a moment of its timeline.
     private func run(_ queue: VirtualQueue, to seconds: Double) {
-        for _ in 0..<20_000 where queue.synchronizer.currentTime().seconds < seconds { queue.run(for: .milliseconds(5)) }
+        for _ in 0..<20_000 where queue.synchronizer.currentTime().seconds < seconds {
+            queue.run(for: .milliseconds(5))
+        }
     }
 
     // MARK: Joints

@@ -1,10 +1,9 @@
-import AirPlay
 import AirPlayWire
 import MediaCore
 import TalkieTestKit
 import Testing
 
-@testable import Routing
+@testable import AirPlay
 @testable import Storage
 @testable import TalkieApp
 
