@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -51,6 +52,37 @@ class WarningsOfOurOwn(unittest.TestCase):
     def test_a_build_that_fails_fails_and_without_the_wish_a_warning_passes(self):
         self.assertEqual(self.build("error: no\n", status=1).returncode, 1)
         self.assertEqual(self.build(f"{TOP}/Sources/X.swift:1:2: warning: w\n", mode="").returncode, 0)
+
+
+class FuzzingThatTriesNothing(unittest.TestCase):
+    def fuzz(self, said):
+        """Tools/fuzz around a compiler whose fuzzer says this, with one input that it was given."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "Tools"))
+            os.makedirs(os.path.join(folder, "Tests/Fixtures/Fuzz/Parser"))
+            shutil.copy(os.path.join(HERE, "fuzz"), os.path.join(folder, "Tools"))
+            with open(os.path.join(folder, "Tests/Fixtures/Fuzz/Parser/seed"), "w"):
+                pass
+            tools = {"swift": """case $1 in package) echo '{"targets": [{"name": "Parser"}]}' ;; esac""",
+                     "swiftc": f"""while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\necho "{said}"\\n' > "$2"; chmod +x "$2" """}
+            for name, text in tools.items():
+                path = os.path.join(folder, name)
+                with open(path, "w") as file:
+                    file.write(f"#!/bin/sh\n{text}\n")
+                os.chmod(path, 0o755)
+            return subprocess.run([os.path.join(folder, "Tools/fuzz"), "--seconds", "1", "Parser"], capture_output=True, text=True,
+                                  env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
+
+    def test_a_run_beyond_what_it_was_given_passes_and_says_how_far(self):
+        result = self.fuzz("Done 4711 runs in 2 second(s)")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("Parser: 4711 inputs", result.stdout)
+
+    def test_a_run_that_tried_only_its_seed_or_nothing_fails(self):
+        for said in ("Done 1 runs in 2 second(s)", "Done 0 runs in 2 second(s)", "INFO: nothing"):
+            result = self.fuzz(said)
+            self.assertEqual(result.returncode, 1, said)
+            self.assertIn("nothing was tried", result.stderr)
 
 
 class WhatWasLeftOut(unittest.TestCase):
