@@ -1,10 +1,12 @@
 internal import MediaCore
+internal import Synchronization
 
 /// What asks somebody for media data. The calls are safe from any thread.
 protocol MediaDataConsumer: AnyObject, Sendable {
     var isReadyForMoreMediaData: Bool { get }
     /// Buffers ever enqueued: whether a closure that was asked gave anything.
     var enqueueCount: Int { get }
+    var demand: MediaDataDemand { get }
 }
 
 /// The one who supplies a renderer: a closure on a queue, or a receiver that waits for room. The newest is the only
@@ -24,6 +26,17 @@ final class MediaDataDemand: Sendable {
     }
 
     private let state = Lock(State())
+    /// The supplier of the state, to be read without its lock.
+    private let supplier = Atomic<UInt64>(0)
+    /// The supplier whose requests were stopped and whose closure has not returned yet; 0 is none.
+    private let stopped = Atomic<UInt64>(0)
+
+    /// Requests were stopped while their closure runs: a loop in there that goes on for as long as more is wanted comes to
+    /// its end. Wait-free.
+    var isStopping: Bool {
+        let stopped = stopped.load(ordering: .acquiring)
+        return stopped != 0 && stopped == supplier.load(ordering: .acquiring)
+    }
 
     /// A closure becomes the supplier.
     func request(from request: MediaDataRequest) {
@@ -36,12 +49,21 @@ final class MediaDataDemand: Sendable {
     /// The closure is asked no more. Returns whether there was one.
     @discardableResult
     func stop() -> Bool {
-        let request = state.withLock { state -> MediaDataRequest? in
-            defer { state.request = nil }
-            return state.request
+        state.withLock { state -> Bool in
+            guard let request = state.request else { return false }
+            state.request = nil
+            if request.stop() { stopped.store(state.supplier, ordering: .releasing) }
+            return true
         }
-        request?.cancel()
-        return request != nil
+    }
+
+    /// A closure whose requests were stopped has returned.
+    func closureReturned(_ number: UInt64) {
+        let wasLast = state.withLock { _ in
+            stopped.compareExchange(expected: number, desired: 0, ordering: .acquiringAndReleasing).exchanged
+        }
+        // Whoever looked meanwhile found no room only because of that.
+        if wasLast { offer() }
     }
 
     /// A receiver becomes the supplier; returns the number it is known by.
@@ -57,6 +79,8 @@ final class MediaDataDemand: Sendable {
     ) {
         state.withLock { state in
             state.supplier += 1
+            supplier.store(state.supplier, ordering: .releasing)
+            request?.supplier.store(state.supplier, ordering: .releasing)
             defer {
                 state.request = request
                 state.waiter = nil

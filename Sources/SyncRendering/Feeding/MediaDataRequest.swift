@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 /// A closure that is asked for media data on a queue, one call at a time, until it is cancelled.
 ///
@@ -15,6 +16,8 @@ final class MediaDataRequest: @unchecked Sendable {
         /// Gave nothing although asked; it is asked again after a pause.
         case resting
         case cancelled
+        /// Stopped while it runs; the demand is told when it returns.
+        case returning
     }
 
     /// How long a closure that gave nothing is left alone: short against every route's depth, long against a processor's
@@ -25,6 +28,8 @@ final class MediaDataRequest: @unchecked Sendable {
     private let body: () -> Void
     private weak let consumer: (any MediaDataConsumer)?
     private let phase = Lock(Phase.idle)
+    /// By what number the demand knows it.
+    let supplier = Atomic<UInt64>(0)
 
     init(
         on queue: any MediaRequestQueue, for consumer: any MediaDataConsumer, body: sending @escaping () -> Void
@@ -53,8 +58,19 @@ final class MediaDataRequest: @unchecked Sendable {
         if mustSchedule { queue.run(step) }
     }
 
-    /// The closure is not called again. A call under way on another thread goes on to its end.
-    func cancel() { phase.withLock { $0 = .cancelled } }
+    /// The closure is not called again. A call under way goes on to its end.
+    func cancel() { phase.withLock { if $0 != .returning { $0 = .cancelled } } }
+
+    /// As `cancel`, by whoever supplies.
+    ///
+    /// - Returns: true when a call is under way; the demand is told when it is over.
+    func stop() -> Bool {
+        phase.withLock { phase in
+            let isRunning = phase == .running || phase == .runningAskedAgain
+            phase = isRunning ? .returning : .cancelled
+            return isRunning
+        }
+    }
 
     @Sendable private func step() {
         guard move(from: .scheduled, to: .running) else { return }
@@ -65,9 +81,14 @@ final class MediaDataRequest: @unchecked Sendable {
         let gave = consumer.enqueueCount != before
         let next = phase.withLock { phase -> Phase in
             if phase == .cancelled { return phase }
+            if phase == .returning {
+                phase = .cancelled
+                return .returning
+            }
             phase = isReady || phase == .runningAskedAgain ? (gave ? .scheduled : .resting) : .idle
             return phase
         }
+        if next == .returning { consumer.demand.closureReturned(supplier.load(ordering: .acquiring)) }
         if next == .scheduled { queue.run(step) }
         if next == .resting { queue.run(after: Self.pause) { self.wake() } }
     }

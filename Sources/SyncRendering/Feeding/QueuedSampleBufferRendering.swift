@@ -1,3 +1,4 @@
+public import Dispatch
 public import MediaCore
 
 /// What an application feeds with sample buffers and a `RenderSynchronizer` drives: `AudioRenderer` for sound,
@@ -48,6 +49,15 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
 }
 
 extension QueuedSampleBufferRendering {
+    /// The same on a dispatch queue: `.main`, or one of your own.
+    ///
+    /// As with AVFoundation, `body` is called on that queue and nowhere else, so that it may hold `[weak self]` of a class that
+    /// belongs to the queue; the compiler warns where it cannot see that.
+    @preconcurrency
+    public func requestMediaDataWhenReady(on queue: DispatchQueue, using body: @escaping @Sendable () -> Void) {
+        requestMediaDataWhenReady(on: queue as any MediaRequestQueue, using: body)
+    }
+
     public var startWait: OutputWait? {
         hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.material, of: "a renderer")
     }

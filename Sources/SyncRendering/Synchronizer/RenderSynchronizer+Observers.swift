@@ -1,3 +1,4 @@
+public import Dispatch
 public import MediaCore
 
 extension RenderSynchronizer {
@@ -20,6 +21,16 @@ extension RenderSynchronizer {
         return observe(TimeObserver(.periodic(period, body), queue: queue))
     }
 
+    /// The same on a dispatch queue: `.main`, for instance, which `ScreenLoop.run` serves. Nil is a thread of the
+    /// synchronizer's own.
+    @preconcurrency
+    public func addPeriodicTimeObserver(
+        forInterval interval: MediaTime, queue: DispatchQueue?,
+        using body: @escaping @Sendable (MediaTime) throws -> Void
+    ) -> TimeObserver {
+        addPeriodicTimeObserver(forInterval: interval, queue: queue as (any MediaRequestQueue)?, using: body)
+    }
+
     /// Calls `body` each time film passes one of `times` while it runs, once for each, also where it begins to run at that
     /// very moment after a jump. A jump over a moment is none past it, and a pause at a moment does not repeat it.
     ///
@@ -31,6 +42,14 @@ extension RenderSynchronizer {
     ) -> TimeObserver {
         let moments = Set(times.map(\.nanoseconds)).sorted()
         return observe(TimeObserver(.boundary(moments, body), queue: queue))
+    }
+
+    /// The same on a dispatch queue. Nil is a thread of the synchronizer's own.
+    @preconcurrency
+    public func addBoundaryTimeObserver(
+        forTimes times: [MediaTime], queue: DispatchQueue?, using body: @escaping @Sendable () throws -> Void
+    ) -> TimeObserver {
+        addBoundaryTimeObserver(forTimes: times, queue: queue as (any MediaRequestQueue)?, using: body)
     }
 
     /// Ends an observation: no call begins after this has returned; one under way elsewhere goes on to its end.

@@ -105,6 +105,77 @@ import Testing
         #expect(stage.renderer.progress.isDrained)
     }
 
+    /// The loop of AVFoundation's own talk has no way out but readiness.
+    @Test func aLoopThatStopsItsRequestsAndGoesOnAskingComesToItsEnd() throws {
+        let film = SyntheticFilm(duration: millisecond(200), sampleRate: VirtualStage.rate)
+        let stage = try VirtualStage(film: film)
+        let (source, renderer) = (stage.sound, stage.renderer)
+        let turns = Lock(0)
+        renderer.requestMediaDataWhenReady(on: stage.queue) {
+            while renderer.isReadyForMoreMediaData,
+                turns.withLock({
+                    $0 += 1; return $0 < 1000
+                })
+            {
+                if let buffer = try? source.read() {
+                    renderer.enqueue(buffer)
+                } else {
+                    renderer.stopRequestingMediaData()
+                }
+            }
+        }
+        stage.synchronizer.setRate(1, time: .zero)
+        let begun = stage.clock.now
+        stage.run(for: .seconds(2))
+        #expect(turns.withLock { $0 } < 10)
+        #expect(stage.sounds(from: begun).count >= 598)
+        // The closure is over: there is room, and another may be asked.
+        #expect(renderer.isReadyForMoreMediaData)
+        let more = Lock(0)
+        renderer.requestMediaDataWhenReady(on: stage.queue) { more.withLock { $0 += 1 } }
+        stage.run(for: .milliseconds(100))
+        #expect(more.withLock { $0 } > 0)
+    }
+
+    @Test func aLayersLoopEndsAlike() {
+        let queue = ManualQueue(clock: ManualClock())
+        let layer = DisplayLayer(depth: 8)
+        let turns = Lock(0)
+        layer.requestMediaDataWhenReady(on: queue) {
+            while layer.isReadyForMoreMediaData,
+                turns.withLock({
+                    $0 += 1; return $0 < 1000
+                })
+            {
+                layer.stopRequestingMediaData()
+            }
+        }
+        queue.turn()
+        #expect(turns.withLock { $0 } == 1)
+        #expect(layer.isReadyForMoreMediaData)
+    }
+
+    /// `.main`, and a closure that holds its owner weakly: as programs for AVFoundation are written.
+    @Test func aClosureOnADispatchQueueMayHoldItsOwnerWeakly() {
+        final class Feeder: Sendable {
+            let renderer = AudioRenderer(codecs: SyntheticCodecs())
+            let asked = DispatchSemaphore(value: 0)
+            func begin(on queue: DispatchQueue) {
+                renderer.requestMediaDataWhenReady(on: queue) { [weak self] in self?.feed() }
+            }
+            private func feed() {
+                renderer.stopRequestingMediaData()
+                asked.signal()
+            }
+        }
+        let feeder = Feeder()
+        feeder.begin(on: DispatchQueue(label: "feeder"))
+        feeder.asked.wait()
+        // Compiles; nobody serves the main queue here.
+        feeder.begin(on: .main)
+        feeder.renderer.stopRequestingMediaData()
+    }
+
     @Test func theLastRequestIsTheOnlyOne() throws {
         let stage = try VirtualStage()
         let (first, second) = (Lock(0), Lock(0))
