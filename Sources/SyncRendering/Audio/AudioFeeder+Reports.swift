@@ -53,7 +53,14 @@ extension AudioFeeder {
 
 extension AudioRenderer {
     func tell(_ news: News) {
-        let handler = state.withLock { $0.news }
+        let handler = state.withLock { state in
+            switch news {
+            case .cannotDecode(let error): state.failure = error
+            case .outputFailed(let error): state.failure = error
+            case .readyForMoreMediaData, .progress: break
+            }
+            return state.news
+        }
         handler?.call(news)
     }
 

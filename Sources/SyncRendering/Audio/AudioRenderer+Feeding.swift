@@ -6,9 +6,11 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     /// True while the route wants to be filled further: it asks for its `desiredDepth` of film ahead of the playhead,
     /// which is a second for a sound card and minutes for a buffered speaker, and changes with the route. The end of
-    /// short material makes no difference: once it has been heard, more may follow. Any thread.
+    /// short material makes no difference: once it has been heard, more may follow. False inside a closure that has stopped
+    /// its requests, until it returns. Any thread.
     public var isReadyForMoreMediaData: Bool {
-        state.withLock { state in
+        if demand.isStopping { return false }
+        return state.withLock { state in
             let ready = isReady(state)
             // Whoever saw that there is no room is told when there is.
             if !ready { state.wasFull = true }
@@ -41,8 +43,13 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
     /// A buffer without a time follows on from the one before; the first of all is taken to be due at the present film
     /// time. A buffer whose time lies before the end of the last is placed where its time says: what overlaps is heard
     /// once, what lies behind the playhead not at all. Buffers without sound are ignored.
+    ///
+    /// Pictures make `status` failed, and `error` says so.
     public func enqueue(_ buffer: SampleBuffer) {
-        guard refusal(of: buffer) == nil else { return }
+        if let refusal = refusal(of: buffer) {
+            if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
+            return fail(with: refusal)
+        }
         state.withLock { state in
             guard !state.stopping else { return }
             var buffer = buffer
@@ -175,6 +182,8 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             state.synchronizer = synchronizer
             state.isJoined = true
             state.outputChanged = true
+            // A device takes up to a second to open: it need not be the second that begins with the first sound.
+            state.output?.open()
             return nil
         }
         if let refusal { throw refusal }

@@ -43,6 +43,7 @@ extension AudioRenderer {
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
+        state.failure = nil
         let needed = moment.advanced(by: .zero - Self.settling)
         let old = state.kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
         guard old < state.kept.count else { return state.kept.removeAll(keepingCapacity: true) }

@@ -68,7 +68,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var outputChanged = false
         var speed: Double = 1
         /// Nil leaves the output as its owner left it.
-        var gain: Float?
+        var volume: Float?
+        var isMuted = false
+        /// What the output is told.
+        var gain: Float? { isMuted ? 0 : volume }
+        /// Why nothing is heard; nil while all is well.
+        var failure: (any Error)?
         var status = Progress(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
         var wasFull = false
@@ -223,7 +228,9 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
             $0.outputID = id
             $0.outputChanged = true
             $0.status.hasFailed = false
+            $0.failure = nil
             feedAgain(&$0, from: $0.timebase.currentTime)
+            if $0.isJoined { output?.open() }
         }
         wake.raise()
     }
@@ -282,15 +289,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
+        state.failure = nil
         state.wasFull = false
-    }
-
-    /// Loudness, 1 unchanged, 0 silent; nil, as at the beginning, is as loud as the output's owner left it.
-    public func setGain(_ gain: Float?) {
-        state.withLock {
-            $0.gain = gain
-            if let gain { $0.output?.setGain(gain) } else { $0.output?.restoreGain() }
-        }
     }
 
     /// How much later than the timebase the sound is to be heard; negative is earlier. A change takes effect as a

@@ -44,10 +44,11 @@ extension RenderSynchronizer {
 
     /// Starts now if everybody can, or else as soon as they can.
     ///
+    /// - Parameter delays: false waits for outputs, and not for material.
     /// - Returns: the timeline as published, without the start where that waits.
     func beginOrWait(_ start: PendingStart, delays: Bool) -> TimebaseSnapshot? {
         let isTime = start.notBefore.map { $0 <= clock.now } ?? true
-        let waits = delays ? startWaits : []
+        let waits = delays ? startWaits : startWaits.filter { !$0.cause.isMaterial }
         guard isTime, waits.isEmpty else {
             note(waits.first)
             roster.withLock { $0.pending = start }

@@ -59,7 +59,8 @@ extension RenderSynchronizer {
 
     /// Whether a start without a host instant waits until every renderer has sufficient material. True at first.
     ///
-    /// Turned off while a start waits, that start happens as soon as the outputs' lead allows.
+    /// Without it a start waits only for outputs that are opening or finding out their delay while sound is enqueued, so that
+    /// nothing of it is lost. Turned off while a start waits, that start is looked at anew.
     public var delaysRateChangeUntilHasSufficientMediaData: Bool {
         get { roster.withLock { $0.delaysStarts } }
         set {
@@ -73,8 +74,11 @@ extension RenderSynchronizer {
 
     /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
     ///
+    /// Outputs begin to open their devices.
+    ///
     /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`), and nothing has changed then;
-    ///   nil when it takes part.
+    ///   nil when it takes part. Who does not look finds it at the renderer that stays silent, too
+    ///   (`AudioRenderer.error`).
     @discardableResult
     public func addRenderer(_ renderer: some QueuedSampleBufferRendering) -> RenderError? {
         let refusal = roster.withLock { roster -> RenderError? in
@@ -82,7 +86,11 @@ extension RenderSynchronizer {
             roster.entries.append(Roster.Entry(renderer: renderer))
             return nil
         }
-        if let refusal { return refusal }
+        if let refusal {
+            // One that plays elsewhere is well.
+            if refusal.code != .alreadyAdded { (renderer as? AudioRenderer)?.fail(with: refusal) }
+            return refusal
+        }
         do {
             try renderer.join(self)
         } catch {

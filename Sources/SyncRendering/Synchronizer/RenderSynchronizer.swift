@@ -19,6 +19,8 @@ public final class RenderSynchronizer: Sendable {
     public let timebase: Timebase
     public let clock: any HostClock
     let events: EventLog?
+    /// Where outputs of this timeline note what happens; one that nobody reads when none was given.
+    package var recorder: EventLog { events ?? EventLog(clock: clock, minimumCapacity: 2) }
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
     let command = Lock<Void>(())
@@ -118,9 +120,9 @@ public final class RenderSynchronizer: Sendable {
     private func begin(_ rate: Float, _ time: MediaTime?, delays: Bool) -> TimebaseSnapshot {
         let stands = timebase.snapshot.upcoming.rate == 0
         // A running film that only changes its speed has what it needs.
-        guard delays, stands || time != nil else { return publish(Double(rate), time, at: earliestStart) }
+        guard stands || time != nil else { return publish(Double(rate), time, at: earliestStart) }
         let still = time.map { publish(0, $0, at: nil) }
-        return beginOrWait(PendingStart(rate: rate, time: time), delays: true) ?? still ?? timebase.snapshot
+        return beginOrWait(PendingStart(rate: rate, time: time), delays: delays) ?? still ?? timebase.snapshot
     }
 
     private func halt(at time: MediaTime?) -> TimebaseSnapshot {

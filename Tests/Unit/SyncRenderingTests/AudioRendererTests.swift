@@ -135,8 +135,11 @@ import Testing
         _ = try fill(from: source)
         feeder.settle()
         #expect(renderer.progress.hasFailed)
+        #expect(renderer.status == .failed)
+        #expect((renderer.error as? OutputError)?.code == .unavailable)
         let second = RecordingOutput()
         renderer.setOutput(second)
+        #expect(renderer.status == .rendering && renderer.error == nil)
         renderer.flush()
         _ = try source.seek(to: .zero, mode: .exact)
         _ = try fill(from: source)
@@ -144,6 +147,45 @@ import Testing
         #expect(!renderer.progress.hasFailed)
         #expect(second.state.withLock { !$0.samples.isEmpty })
         #expect(refusing.state.withLock { $0.isClosed })
+    }
+
+    @Test mutating func picturesAreNotTakenForSoundWithoutAWord() {
+        #expect(renderer.status == .unknown)
+        renderer.enqueue(NumberedPicture.buffer(0, every: MediaTime(value: 1, timescale: 25)))
+        #expect(renderer.status == .failed)
+        #expect((renderer.error as? RenderError)?.code == .wrongMedia)
+        renderer.flush()
+        #expect(renderer.status == .unknown)
+    }
+
+    @Test mutating func aMuteLeavesTheVolumeAsItWas() {
+        final class Ear: AudioOutput, Sendable {
+            let name = "ear"
+            let kind = AudioRouteKind.soundCard
+            let gains = Lock<[Float?]>([])
+            let latency = OutputLatency(startLead: .zero)
+            let desiredDepth = Duration.seconds(1)
+            var acceptedUntil: MediaTime? { nil }
+            func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .passThrough(format) }
+            func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {}
+            func finish() {}
+            func flush() {}
+            func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+            func setGain(_ gain: Float) { gains.withLock { $0.append(gain) } }
+            func restoreGain() { gains.withLock { $0.append(nil) } }
+            func close() {}
+        }
+        let ear = Ear()
+        renderer.setOutput(ear)
+        #expect(renderer.volume == 1 && !renderer.isMuted)
+        renderer.isMuted = true
+        renderer.isMuted = false
+        renderer.volume = 0.5
+        renderer.isMuted = true
+        renderer.volume = 0.25
+        #expect(renderer.volume == 0.25 && renderer.isMuted)
+        renderer.isMuted = false
+        #expect(ear.gains.withLock { $0 } == [0, nil, 0.5, 0, 0, 0.25])
     }
 
     @Test mutating func soundThatBeginsLateIsStillAskedForAheadOfItsOwnStart() throws {

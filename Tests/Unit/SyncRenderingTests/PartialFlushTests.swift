@@ -98,6 +98,20 @@ private final class FlushRig {
         return all
     }
 
+    @Test func whoeverDoesNotWaitIsToldWhetherItWorked() throws {
+        let stage = try VirtualStage()
+        stage.feed(from: stage.sound)
+        stage.settle()
+        let answers = Lock<[Bool]>([])
+        stage.renderer.flush(fromSourceTime: millisecond(500)) { isFlushed in
+            answers.withLock { $0.append(isFlushed) }
+        }
+        stage.run(for: .milliseconds(500))
+        stage.renderer.invalidate()
+        stage.renderer.flush(fromSourceTime: .zero) { isFlushed in answers.withLock { $0.append(isFlushed) } }
+        #expect(answers.withLock { $0 } == [true, false])
+    }
+
     @Test(arguments: [170, 200, 333, 500, 1000, 2500] as [Int64])
     func whatLiesBeforeSoundsWhatLiesBehindIsGoneAndTheJointIsExact(lead: Int64) throws {
         rig.enqueue(1, 1..<192_000)

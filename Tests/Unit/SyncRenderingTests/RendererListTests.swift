@@ -19,13 +19,13 @@ import Testing
         }
         synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound))
         synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .interfaceSound))
-        synchronizer.addRenderer(DisplayLayer())
+        synchronizer.addRenderer(DisplayLayer(depth: 8))
         #expect(synchronizer.renderers.count == 4)
     }
 
     @Test func aRendererHasOneSynchronizer() throws {
         let (one, other) = (RenderSynchronizer(clock: clock), RenderSynchronizer(clock: clock))
-        let (sound, picture) = (AudioRenderer(codecs: SyntheticCodecs()), DisplayLayer())
+        let (sound, picture) = (AudioRenderer(codecs: SyntheticCodecs()), DisplayLayer(depth: 8))
         one.addRenderer(sound)
         one.addRenderer(picture)
         #expect(one.addRenderer(sound)?.code == .alreadyAdded)
@@ -35,6 +35,16 @@ import Testing
         let ended = AudioRenderer(codecs: SyntheticCodecs())
         ended.invalidate()
         #expect(other.addRenderer(ended)?.code == .invalidated)
+    }
+
+    @Test func aRendererThatWasRefusedSaysSoItself() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs()))
+        let second = AudioRenderer(codecs: SyntheticCodecs())
+        #expect(second.status == .unknown)
+        synchronizer.addRenderer(second)
+        #expect(second.status == .failed)
+        #expect((second.error as? RenderError)?.code == .secondLongFormAudio)
     }
 
     @Test func interfaceSoundsNeverGoToASpeaker() throws {
@@ -100,7 +110,7 @@ import Testing
 
     @Test func aLaterRemovalTakesThePlaceOfAnEarlierOneAndStrangersAreNotRemoved() throws {
         let synchronizer = RenderSynchronizer(clock: clock)
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         let told = Lock<[String]>([])
         synchronizer.removeRenderer(layer) { value in told.withLock { $0.append("stranger \(value)") } }
         synchronizer.addRenderer(layer)
@@ -117,7 +127,7 @@ import Testing
 
     @Test func aJumpOverTheMomentRemovesToo() throws {
         let synchronizer = RenderSynchronizer(clock: clock)
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         synchronizer.addRenderer(layer)
         synchronizer.removeRenderer(layer, at: second(5))
         synchronizer.setRate(0, time: second(60))
@@ -184,6 +194,46 @@ import Testing
         let fed = stage.clock.now
         stage.run(for: .seconds(2))
         #expect(stage.worstError(from: fed) < 0.001)
+    }
+
+    /// The card is opened by the first sound, and has to find out its own delay.
+    @Test func withoutThePatienceNothingThatIsEnqueuedIsLostWhileTheOutputOpens() throws {
+        let stage = try VirtualStage()
+        stage.synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
+        stage.feed(from: stage.sound)
+        stage.queue.turn()
+        let begun = stage.clock.now
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(3))
+        #expect(abs(try #require(stage.sounds(from: begun).first).film) < 0.001)
+        #expect(stage.worstError(from: begun) < 0.001)
+    }
+
+    @Test func anOutputIsOpenedWhenItsRendererIsAddedAndWhenItIsReplaced() {
+        final class Card: AudioOutput, Sendable {
+            let name = "card"
+            let kind = AudioRouteKind.soundCard
+            let openings = Lock(0)
+            let latency = OutputLatency(startLead: .zero)
+            let desiredDepth = Duration.seconds(1)
+            var acceptedUntil: MediaTime? { nil }
+            func open() { openings.withLock { $0 += 1 } }
+            func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .passThrough(format) }
+            func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {}
+            func finish() {}
+            func flush() {}
+            func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
+            func setGain(_ gain: Float) {}
+            func close() {}
+        }
+        let (first, second) = (Card(), Card())
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        renderer.setOutput(first)
+        #expect(first.openings.withLock { $0 } == 0, "nobody listens yet")
+        RenderSynchronizer(clock: clock).addRenderer(renderer)
+        #expect(first.openings.withLock { $0 } == 1)
+        renderer.setOutput(second)
+        #expect(second.openings.withLock { $0 } == 1)
     }
 
     @Test func patienceThatEndsLetsAWaitingStartGo() throws {

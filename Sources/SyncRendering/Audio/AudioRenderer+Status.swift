@@ -1,0 +1,15 @@
+internal import MediaCore
+
+extension AudioRenderer {
+    /// What has become of it. A failure ends with a flush or another output. Any thread.
+    public var status: RenderingStatus {
+        state.withLock { $0.failure != nil ? .failed : $0.enqueueCount > 0 ? .rendering : .unknown }
+    }
+
+    /// Why `status` is `failed`: a `MediaError`, `OutputError` or `RenderError`, with a sentence that says what to do; nil
+    /// otherwise. Any thread.
+    public var error: (any Error)? { state.withLock { $0.failure } }
+
+    /// Why nothing is to be heard, for those who look at `status`.
+    func fail(with error: any Error) { state.withLock { $0.failure = error } }
+}
