@@ -130,7 +130,7 @@ import TalkieTestKit
     static func pictureCycle() -> String {
         let clock = ManualClock()
         let synchronizer = RenderSynchronizer(clock: clock)
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         let presenter = FramePresenter(
             layer: layer, timebase: synchronizer.timebase, output: Blank(), events: EventLog(clock: clock))
         let frame = MediaTime(value: 1, timescale: 1000)

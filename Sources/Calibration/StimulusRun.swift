@@ -36,7 +36,7 @@ package final class StimulusRun {
     private let interruption: Interruption
     private let events: EventLog
     private let synchronizer: RenderSynchronizer
-    private let layer = DisplayLayer()
+    private let layer = DisplayLayer(depth: 8)
     private let wake = Signal()
     private let trouble = Lock<OutputError?>(nil)
     private var renderers: [AudioRenderer] = []

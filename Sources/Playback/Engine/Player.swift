@@ -64,7 +64,7 @@ public final class Player: Sendable {
         parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         let mailbox = PlayerMailbox()
         var parts = parts
         let outputs = parts.joinOutputs(options)

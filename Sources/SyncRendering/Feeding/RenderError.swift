@@ -15,6 +15,8 @@ extension CodedError<RenderErrors>.Code {
     public static var invalidated: Self { Self(rawValue: "invalidated") }
     /// A picture for a renderer of sound, or sound for a layer.
     public static var wrongMedia: Self { Self(rawValue: "wrongMedia") }
+    /// Something encoded for a renderer that was made without codecs.
+    public static var noCodecs: Self { Self(rawValue: "noCodecs") }
     /// A picture that does not say when it is to be seen.
     public static var missingTime: Self { Self(rawValue: "missingTime") }
 }

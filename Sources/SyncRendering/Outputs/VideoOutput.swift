@@ -20,4 +20,10 @@ public protocol VideoOutput: AnyObject {
     func prepare(_ picture: any Picture)
     /// Shows what was prepared; returns when it became visible, as near as the output can tell.
     func present() -> HostInstant
+    /// Takes the picture off the screen: black until the next one. Does nothing by default.
+    func removeImage()
+}
+
+extension VideoOutput {
+    public func removeImage() {}
 }

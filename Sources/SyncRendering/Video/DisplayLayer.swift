@@ -1,9 +1,10 @@
 public import MediaCore
 
-/// Takes decoded pictures in any order of arrival within its depth and gives a screen the right one.
+/// Takes pictures and gives a screen the right one: decoded ones in any order of arrival within its depth, and encoded ones in
+/// the order of their stream, where it was made with codecs (`DisplayLayer()` of MediaCodecs).
 ///
-/// One thread enqueues, one thread (the screen's) takes. `isReadyForMoreMediaData` is back-pressure: enqueueing
-/// beyond it is allowed and costs memory.
+/// One thread enqueues, one thread (the screen's) takes; encoded pictures are decoded on a thread of the layer's own.
+/// `isReadyForMoreMediaData` is back-pressure: enqueueing beyond it is allowed and costs memory.
 public final class DisplayLayer: Sendable {
     /// What `take` found.
     public struct Selection: Sendable {
@@ -16,12 +17,12 @@ public final class DisplayLayer: Sendable {
     }
 
     /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
-    private final class ReadyHandler: Sendable {
+    final class ReadyHandler: Sendable {
         let call: @Sendable () -> Void
         init(call: @escaping @Sendable () -> Void) { self.call = call }
     }
 
-    private struct State {
+    struct State {
         var queue: [SampleBuffer] = []
         var depth: Int
         var hasShown = false
@@ -37,28 +38,57 @@ public final class DisplayLayer: Sendable {
         var isJoined = false
         /// Told when a start may have become possible.
         weak var synchronizer: RenderSynchronizer?
+        /// Why nothing is shown; nil while all is well.
+        var failure: (any Error)?
+        var gravity = VideoGravity.resizeAspect
+        /// Counts the times that the picture on screen was to go.
+        var removals: UInt64 = 0
     }
 
-    private let state: Lock<State>
+    let state: Lock<State>
+    /// Nil where only decoded pictures are taken.
+    let decoding: LayerDecoder?
     let demand = MediaDataDemand()
     /// Raised when a picture arrived or the queue was flushed; the screen waits on it when it has nothing to do.
     public let arrival = Signal()
 
+    /// A layer for decoded pictures only; encoded ones make it fail.
+    ///
     /// - Parameter depth: pictures held before `isReadyForMoreMediaData` turns false. Each is a whole decoded frame.
-    public init(depth: Int = 8) {
+    public convenience init(depth: Int) { self.init(decoding: nil, depth: depth) }
+
+    /// A layer that decodes.
+    ///
+    /// - Parameter depth: decoded pictures held.
+    public convenience init(codecs: any VideoCodecs, depth: Int = 8) {
+        self.init(decoding: LayerDecoder(codecs), depth: depth)
+    }
+
+    private init(decoding: LayerDecoder?, depth: Int) {
+        self.decoding = decoding
         var initial = State(depth: max(2, depth))
         initial.queue.reserveCapacity(max(2, depth) * 2)
         state = Lock(initial)
     }
 
-    /// True while another picture fits.
+    deinit { decoding?.stop() }
+
+    /// True while another picture fits. False after a failure until a flush, and inside a closure that has stopped its requests
+    /// until it returns.
     public var isReadyForMoreMediaData: Bool {
-        state.withLock { state in
-            let ready = state.queue.count < state.depth
+        if demand.isStopping { return false }
+        return state.withLock { state in
+            let ready = isReady(state)
             // Whoever saw that there is no room is told when there is.
             if !ready { state.wasFull = true }
             return ready
         }
+    }
+
+    func isReady(_ state: State) -> Bool {
+        if state.failure != nil { return false }
+        if let decoding, decoding.isInUse { return decoding.hasRoom }
+        return state.queue.count < state.depth
     }
 
     /// Pictures waiting.
@@ -69,16 +99,33 @@ public final class DisplayLayer: Sendable {
         state.withLock { $0.onReady = body.map(ReadyHandler.init) }
     }
 
-    /// Adds a picture; buffers without a picture or a time are ignored. Pictures are kept in order of film time.
+    /// Adds a picture, or encoded ones where the layer has codecs. Pictures are kept in order of film time.
+    ///
+    /// What it cannot take makes `status` failed until a flush, and `error` says why; a picture without a time is ignored.
     public func enqueue(_ buffer: SampleBuffer) {
-        guard case .picture = buffer.payload, let time = buffer.presentationTime else { return }
-        let synchronizer = state.withLock { state in
-            state.enqueueCount &+= 1
+        if let refusal = refusal(of: buffer) {
+            if refusal.code != .missingTime { fail(with: refusal) }
+            return
+        }
+        state.withLock { $0.enqueueCount &+= 1 }
+        if case .encodedVideo = buffer.payload {
+            state.withLock { $0.finished = false }
+            decoding?.enqueue(buffer, for: self)
+        } else {
+            insert(buffer)
+        }
+    }
+
+    /// - Parameter isWanted: asked under the lock; a picture that came out of the decoder too late is none.
+    func insert(_ buffer: SampleBuffer, isDecoded: Bool = false, if isWanted: () -> Bool = { true }) {
+        guard let time = buffer.presentationTime else { return }
+        let synchronizer = state.withLock { state -> RenderSynchronizer? in
+            guard isWanted() else { return nil }
             var index = state.queue.count
             while index > 0, let before = state.queue[index - 1].presentationTime, before > time { index -= 1 }
             state.queue.insert(buffer, at: index)
-            state.finished = false
-            if state.queue.count >= state.depth { state.wasFull = true }
+            if !isDecoded { state.finished = false }
+            if !isReady(state) { state.wasFull = true }
             return state.synchronizer
         }
         arrival.raise()
@@ -88,17 +135,20 @@ public final class DisplayLayer: Sendable {
     /// No more pictures follow.
     public func finish() { end { $0.finished = true } }
 
-    private func end(_ note: (inout State) -> Void) {
+    func end(_ note: (inout State) -> Void) {
         let synchronizer = state.withLock { state in
             note(&state)
             return state.synchronizer
         }
+        decoding?.finish()
         arrival.raise()
         synchronizer?.reconsiderStart()
     }
 
     /// True when no more pictures follow and all have been taken.
-    public var isDrained: Bool { state.withLock { $0.finished && $0.queue.isEmpty } }
+    public var isDrained: Bool {
+        state.withLock { $0.finished && $0.queue.isEmpty } && !(decoding?.isBusy ?? false)
+    }
 
     /// Film time of the picture last taken since a flush.
     public var shownTime: MediaTime? { state.withLock { $0.shownTime } }
@@ -107,7 +157,14 @@ public final class DisplayLayer: Sendable {
     public var shownEnd: MediaTime? { state.withLock { $0.shownEnd } }
 
     /// Drops every waiting picture; the one on screen stays until the next is taken.
-    public func flush() {
+    public func flush() { flush(removingImage: false) }
+
+    /// Drops every waiting picture, and the one on screen: the window is black until the next is taken.
+    public func flushAndRemoveImage() { flush(removingImage: true) }
+
+    private func flush(removingImage: Bool) {
+        // First, so that a picture which is on its way out comes too late.
+        decoding?.flush()
         let ready = state.withLock { state -> ReadyHandler? in
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
@@ -116,6 +173,8 @@ public final class DisplayLayer: Sendable {
             state.shownTime = nil
             state.shownEnd = nil
             state.flushes += 1
+            state.failure = nil
+            if removingImage { state.removals += 1 }
             defer { state.wasFull = false }
             return state.onReady
         }
@@ -134,6 +193,7 @@ public final class DisplayLayer: Sendable {
     /// - Returns: how many were dropped.
     @discardableResult
     public func flush(fromSourceTime time: MediaTime) -> Int {
+        decoding?.cut(at: time)
         let (dropped, ready, hasRoom) = state.withLock { state -> (Int, ReadyHandler?, Bool) in
             let kept = state.queue.firstIndex { $0.presentationTime.map { $0 >= time } ?? false } ?? state.queue.count
             let dropped = state.queue.count - kept
@@ -147,7 +207,7 @@ public final class DisplayLayer: Sendable {
             }
             state.finished = false
             state.isEnding = false
-            let hasRoom = state.wasFull && state.queue.count < state.depth
+            let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
             return (dropped, hasRoom ? state.onReady : nil, hasRoom)
         }
@@ -186,7 +246,7 @@ public final class DisplayLayer: Sendable {
             state.hasShown = true
             state.shownTime = picture.presentationTime
             state.shownEnd = picture.end
-            let hasRoom = state.wasFull && state.queue.count < state.depth
+            let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
             return (
                 Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom ? state.onReady : nil, hasRoom
@@ -194,77 +254,7 @@ public final class DisplayLayer: Sendable {
         }
         ready?.call()
         if hasRoom { demand.offer() }
+        if selection.picture != nil { decoding?.offer() }
         return selection
-    }
-}
-
-extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
-    /// Wakes the screen: what was far away may be due now.
-    public func timebaseDidChange(_ snapshot: TimebaseSnapshot) { arrival.raise() }
-    /// A screen needs a refresh or so to have the first picture ready; it is prepared while time stands still.
-    public var startLead: Duration { .milliseconds(20) }
-    public var stopLead: Duration { .zero }
-
-    // MARK: Requests
-
-    var enqueueCount: Int { state.withLock { $0.enqueueCount } }
-
-    func refusal(of buffer: SampleBuffer) -> RenderError? {
-        guard case .picture = buffer.payload else {
-            return RenderError(
-                .wrongMedia, "a layer shows decoded pictures; decode them first, and enqueue sound elsewhere")
-        }
-        if buffer.presentationTime != nil { return nil }
-        return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
-    }
-
-    /// Calls `body` on `queue` whenever the layer has room, as `AudioRenderer` does for sound.
-    public func requestMediaDataWhenReady(
-        on queue: any MediaRequestQueue, using body: sending @escaping () -> Void
-    ) {
-        state.withLock { $0.isEnding = false }
-        demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
-    }
-
-    /// Ends the requests; from inside the closure or outside. What was enqueued is shown and counts as sufficient for a
-    /// start. More may be enqueued, or requested, later.
-    public func stopRequestingMediaData() {
-        demand.stop()
-        end { $0.isEnding = true }
-    }
-
-    /// The producing end for Swift concurrency. Whoever supplied the layer before is superseded.
-    public func sampleBufferReceiver() -> sending SampleBufferReceiver { SampleBufferReceiver(self) }
-
-    /// True with the first picture, which is shown and held while time stands still, or when none is to come.
-    public var hasSufficientMediaDataForReliablePlaybackStart: Bool {
-        state.withLock { $0.finished || $0.isEnding || !$0.queue.isEmpty || $0.shownTime != nil }
-    }
-
-    public var startWait: OutputWait? {
-        hasSufficientMediaDataForReliablePlaybackStart ? nil : OutputWait(.picture, of: "the picture")
-    }
-
-    // MARK: Synchronizer
-
-    public func join(_ synchronizer: RenderSynchronizer) throws(RenderError) {
-        let isFree = state.withLock { state -> Bool in
-            guard !state.isJoined else { return false }
-            state.isJoined = true
-            state.synchronizer = synchronizer
-            return true
-        }
-        guard isFree else {
-            throw RenderError(.alreadyAdded, "this layer has a synchronizer; remove it there first")
-        }
-    }
-
-    public func leave(completion: @escaping @Sendable () -> Void) {
-        state.withLock {
-            $0.isJoined = false
-            $0.synchronizer = nil
-        }
-        flush()
-        completion()
     }
 }

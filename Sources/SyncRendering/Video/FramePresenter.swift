@@ -21,6 +21,7 @@ public final class FramePresenter {
     private let events: EventLog
     /// By itself and not by its time: a flush may have put another one in its place.
     private var prepared: (any Picture)?
+    private var removals: UInt64
 
     /// Pictures shown and passed over since the start.
     public private(set) var shownCount = 0
@@ -33,10 +34,12 @@ public final class FramePresenter {
         self.timebase = timebase
         self.output = output
         self.events = events
+        removals = layer.removals
     }
 
     /// Does what is due now and says when to come back.
     public func step() -> Next {
+        removeImageIfAsked()
         let now = timebase.clock.now
         let snapshot = timebase.snapshot
         let segment = snapshot.segment(at: now)
@@ -151,6 +154,14 @@ public final class FramePresenter {
         guard selection.skipped > 0, let first = selection.firstSkipped else { return }
         droppedCount += selection.skipped
         events.note(.framesDropped(count: selection.skipped, at: first, reason: .late))
+    }
+
+    private func removeImageIfAsked() {
+        let removals = layer.removals
+        guard removals != self.removals else { return }
+        self.removals = removals
+        (prepared, onScreen) = (nil, nil)
+        output.removeImage()
     }
 
     /// Draws the picture on screen again: after a resize, an exposure, a message over it.

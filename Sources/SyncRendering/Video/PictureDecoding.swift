@@ -35,3 +35,9 @@ public protocol PictureDecoder: AnyObject {
     /// Packets that could not be decoded, since the start.
     var damagedPackets: Int { get }
 }
+
+/// Makes decoders for pictures; the application passes the one from MediaCodecs, or its own.
+public protocol VideoCodecs: Sendable {
+    /// - Throws: `unsupported` when no decoder fits.
+    func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder
+}

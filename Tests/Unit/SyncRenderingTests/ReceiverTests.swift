@@ -119,7 +119,7 @@ import Testing
             return
         }
         #expect(error.code == .wrongMedia)
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         var timeless = picture
         timeless.presentationTime = nil
         let pictures = layer.sampleBufferReceiver()
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func aFlushFromATimeIsAskedOfWhoCanDoIt() async throws {
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         let (first, second) = (layer.sampleBufferReceiver(), layer.sampleBufferReceiver())
         #expect(await first.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) == .overtaken)
         #expect(await second.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) == .refused(leadNeeded: nil))

@@ -161,7 +161,7 @@ import Testing
 
     @Test func aStartThatWaitsSaysForWhomAndWhy() throws {
         let stage = try VirtualStage()
-        let layer = DisplayLayer()
+        let layer = DisplayLayer(depth: 8)
         stage.synchronizer.addRenderer(layer)
         stage.feed(from: stage.sound)
         stage.run(for: .milliseconds(100))

@@ -10,7 +10,7 @@ final class VirtualCinema: VirtualPlayer {
     private let rate: Int
     let events: EventLog
     let synchronizer: RenderSynchronizer
-    let layer = DisplayLayer()
+    let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     let device: VirtualPlayoutDevice
     let card: VirtualSoundCard

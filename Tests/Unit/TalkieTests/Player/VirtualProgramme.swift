@@ -20,7 +20,7 @@ final class VirtualProgramme: VirtualPlayer {
     let clock = ManualClock()
     let events: EventLog
     let synchronizer: RenderSynchronizer
-    let layer = DisplayLayer()
+    let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     let tape: TapeOutput
     let core: PlaybackEngine

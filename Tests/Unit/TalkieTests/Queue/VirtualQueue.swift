@@ -79,7 +79,7 @@ final class VirtualQueue: VirtualPlayer {
     /// What was shown, when, and when it should have been; its item is nil for black.
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
-    let layer = DisplayLayer()
+    let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     private let presenter: FramePresenter
     /// False lets the pictures' thread wait, as for a slow disk.

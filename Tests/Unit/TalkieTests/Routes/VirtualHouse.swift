@@ -21,7 +21,7 @@ final class VirtualHouse {
     let clock = ManualClock()
     let events: EventLog
     let synchronizer: RenderSynchronizer
-    let layer = DisplayLayer()
+    let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     let group: OutputGroup
     let core: PlaybackEngine

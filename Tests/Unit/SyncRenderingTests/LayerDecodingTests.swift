@@ -1,0 +1,161 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Layers that are handed encoded pictures.
+@Suite(.timeLimit(.minutes(1))) struct LayerDecodingTests {
+    private struct Codecs: VideoCodecs {
+        var refusal: MediaError?
+        func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
+            if let refusal { throw refusal }
+            return SyntheticPictureDecoder(frame: LayerDecodingTests.film.frame)
+        }
+    }
+
+    private static let film = SyntheticFilm(duration: MediaTime(value: 10, timescale: 1))
+    private var source: any SampleSource { Self.film.source(for: Self.film.summary.tracks[0]) }
+    private let frame = film.frame
+
+    /// Waits until something is so; the layer's signal tells when to look again.
+    private func wait(for layer: DisplayLayer, _ isSo: () -> Bool) throws {
+        let limit = HostInstant.now.advanced(by: .seconds(20))
+        while !isSo() { try #require(layer.arrival.wait(until: limit) || isSo()) }
+    }
+
+    private func feed(_ layer: DisplayLayer, from source: any SampleSource) throws {
+        while layer.isReadyForMoreMediaData {
+            guard let buffer = try source.read() else { return layer.finish() }
+            layer.enqueue(buffer)
+        }
+    }
+
+    @Test func withoutCodecsEncodedPicturesFailAndSayWhatToDo() throws {
+        let layer = DisplayLayer(depth: 8)
+        #expect(layer.status == .unknown)
+        #expect(!layer.hasSufficientMediaDataForReliablePlaybackStart)
+        layer.enqueue(try #require(try source.read()))
+        #expect(layer.status == .failed)
+        let error = try #require(layer.error as? RenderError)
+        #expect(error.code == .noCodecs)
+        #expect(error.message.contains("MediaCodecs"))
+        // Nobody reads a film to its end for nothing, and its sound is not held up.
+        #expect(!layer.isReadyForMoreMediaData)
+        #expect(layer.hasSufficientMediaDataForReliablePlaybackStart)
+        layer.flush()
+        layer.enqueue(NumberedPicture.buffer(0, every: frame))
+        #expect(layer.status == .rendering && layer.error == nil)
+        #expect(layer.count == 1)
+    }
+
+    @Test func encodedPicturesAreDecodedAsTheLayerHasRoom() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        var shown: [MediaTime] = []
+        try feed(layer, from: source)
+        try wait(for: layer) { layer.count == 4 }
+        #expect(layer.hasSufficientMediaDataForReliablePlaybackStart)
+        let wanted = 50
+        while shown.count < wanted {
+            try feed(layer, from: source)
+            try wait(for: layer) { layer.count > 0 }
+            let next = try #require(layer.nextTime)
+            let selection = layer.take(upTo: next)
+            shown.append(try #require(selection.picture?.presentationTime))
+        }
+        #expect(shown == (0..<wanted).map { frame * Int64($0) })
+    }
+
+    @Test func theEndComesOutOfTheDecoderBeforeTheLayerIsDrained() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        for _ in 0..<3 { layer.enqueue(try #require(try source.read())) }
+        layer.finish()
+        try wait(for: layer) { layer.count == 3 }
+        #expect(!layer.isDrained)
+        _ = layer.take(upTo: second(9))
+        try wait(for: layer) { layer.isDrained }
+        // More may follow all the same.
+        layer.enqueue(try #require(try source.read()))
+        try wait(for: layer) { layer.nextTime == frame * 3 }
+    }
+
+    @Test func aFlushLeavesNothingOfWhatWasInside() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        try feed(layer, from: source)
+        try wait(for: layer) { layer.count == 4 }
+        layer.flush()
+        #expect(layer.count == 0)
+        try source.seek(to: second(5), mode: .exact)
+        let first = try #require(try source.read())
+        layer.enqueue(first)
+        try wait(for: layer) { layer.count > 0 }
+        #expect(layer.nextTime == first.presentationTime)
+    }
+
+    @Test func aFlushFromATimeReachesWhatIsNotYetDecoded() throws {
+        let layer = DisplayLayer(codecs: Codecs(), depth: 4)
+        let source = source
+        for _ in 0..<12 { layer.enqueue(try #require(try source.read())) }
+        try wait(for: layer) { layer.count == 4 }
+        layer.flush(fromSourceTime: frame * 6)
+        // What replaces it may be enqueued at once.
+        let later = try #require(try source.read()).moved(to: frame * 6)
+        layer.enqueue(later)
+        layer.finish()
+        var shown: [MediaTime] = []
+        while !layer.isDrained {
+            try wait(for: layer) { layer.count > 0 || layer.isDrained }
+            if let next = layer.nextTime, layer.take(upTo: next).picture != nil { shown.append(next) }
+        }
+        #expect(shown == (0...6).map { frame * Int64($0) })
+    }
+
+    @Test func aFormatThatNobodyDecodesFailsTheLayer() throws {
+        let layer = DisplayLayer(codecs: Codecs(refusal: MediaError(.unsupported, "no decoder for this")), depth: 4)
+        layer.enqueue(try #require(try source.read()))
+        let limit = HostInstant.now.advanced(by: .seconds(20))
+        while layer.status != .failed, HostInstant.now < limit { layer.arrival.wait(until: limit) }
+        #expect((layer.error as? MediaError)?.code == .unsupported)
+    }
+
+    @Test func aLayerThatIsLetGoEndsItsDecoder() throws {
+        var layer: DisplayLayer? = DisplayLayer(codecs: Codecs(), depth: 4)
+        layer?.enqueue(try #require(try source.read()))
+        weak let gone = layer
+        layer = nil
+        let limit = HostInstant.now.advanced(by: .seconds(20))
+        // The thread holds it for the length of a step.
+        while gone != nil, HostInstant.now < limit {}
+        #expect(gone == nil)
+    }
+
+    // MARK: On the screen
+
+    @Test func theImageIsRemovedWithAFlushThatSaysSoAndOnlyThen() {
+        final class Glass: VideoOutput {
+            var refresh: RefreshMode { .unpaced }
+            var latency: OutputLatency { OutputLatency(startLead: .zero) }
+            let presentCost = Duration.zero
+            var removals = 0
+            func prepare(_ picture: any Picture) {}
+            func present() -> HostInstant { HostInstant(nanoseconds: 0) }
+            func removeImage() { removals += 1 }
+        }
+        let clock = ManualClock()
+        let (layer, glass) = (DisplayLayer(depth: 4), Glass())
+        let presenter = FramePresenter(
+            layer: layer, timebase: Timebase(clock: clock), output: glass, events: EventLog(clock: clock))
+        layer.enqueue(NumberedPicture.buffer(0, every: frame))
+        _ = presenter.step()
+        #expect(presenter.onScreen != nil)
+        layer.flush()
+        _ = presenter.step()
+        #expect(presenter.onScreen != nil && glass.removals == 0)
+        layer.flushAndRemoveImage()
+        _ = presenter.step()
+        #expect(presenter.onScreen == nil && glass.removals == 1)
+    }
+}
