@@ -1,7 +1,7 @@
 public import LocalOutput
 internal import MediaCodecs
 internal import MediaCore
-internal import SyncRendering
+public import SyncRendering
 
 /// A window for a player's pictures, for applications that have none of their own.
 ///
@@ -13,7 +13,8 @@ internal import SyncRendering
 /// `f` and a double click fill the screen or leave it; `q` and the window's own button end `run`. Where no display can be
 /// reached pictures are taken and dropped, the film goes on, and `failure` says why.
 ///
-/// Made anywhere; `run` belongs to the process's main thread, as the window system wants, and everything else to any thread.
+/// Made anywhere; `run` belongs to the process's main thread, as the window system wants, and everything else to any thread. It
+/// serves `DispatchQueue.main` and the main actor meanwhile.
 public final class PlayerWindow: Sendable {
     private let screen: ScreenControl
     private let loop: MainThreadLoop
@@ -37,6 +38,12 @@ public final class PlayerWindow: Sendable {
     /// Shows this player's pictures from now on, in place of another's.
     public func show(_ player: Player) {
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
+    }
+
+    /// Shows the pictures of a layer that was added to a synchronizer, in place of a player's: for applications that feed
+    /// renderers themselves.
+    public func show(_ layer: DisplayLayer, on synchronizer: RenderSynchronizer) {
+        screen.attach(layer, to: synchronizer)
     }
 
     /// Serves the window until it is closed. On the process's main thread; once, or it traps.

@@ -28,8 +28,8 @@ void cshim_event_clear(int descriptor) {
   eventfd_read(descriptor, &value);
 }
 
-int cshim_poll_until(int first, int second, int64_t deadline_ns) {
-  struct pollfd descriptors[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
+int cshim_poll_until(int first, int second, int third, int64_t deadline_ns) {
+  struct pollfd descriptors[3] = {{first, POLLIN, 0}, {second, POLLIN, 0}, {third, POLLIN, 0}};
   struct timespec now, *limit = NULL, left = {0, 0};
   if (deadline_ns != INT64_MAX) {
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -40,8 +40,10 @@ int cshim_poll_until(int first, int second, int64_t deadline_ns) {
     }
     limit = &left;
   }
-  if (ppoll(descriptors, 2, limit, NULL) <= 0) return 0;
-  return (descriptors[0].revents ? 1 : 0) | (descriptors[1].revents ? 2 : 0);
+  if (ppoll(descriptors, 3, limit, NULL) <= 0) return 0;
+  return (descriptors[0].revents ? 1 : 0) | (descriptors[1].revents ? 2 : 0) | (descriptors[2].revents ? 4 : 0);
 }
+
+int cshim_is_main_thread(void) { return gettid() == getpid(); }
 
 void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }

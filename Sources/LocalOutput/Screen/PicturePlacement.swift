@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import SyncRendering
 
 /// A rectangle in pixels, from the top left.
 struct PixelRect: Hashable, Sendable, BitwiseCopyable {
@@ -10,6 +11,9 @@ struct PixelRect: Hashable, Sendable, BitwiseCopyable {
     var size: PixelSize { PixelSize(width: width, height: height) }
     var isEmpty: Bool { width <= 0 || height <= 0 }
 
+    /// Whether all of it lies in the other.
+    func isInside(_ other: PixelRect) -> Bool { intersection(other) == self }
+
     /// The part that lies in both.
     func intersection(_ other: PixelRect) -> PixelRect {
         let left = max(x, other.x)
@@ -20,7 +24,7 @@ struct PixelRect: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// Where a picture lies in a window: as large as fits, centred, in its true shape.
+/// Where a picture lies in a window: centred, and as large as its gravity says; it may reach over the edges.
 struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// The window or surface, in pixels.
     var area: PixelSize
@@ -34,11 +38,18 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         rotation % 180 == 0 ? rect.size : PixelSize(width: rect.height, height: rect.width)
     }
 
-    init(size: PixelSize, pixelAspect: Ratio, rotation: Int, in area: PixelSize) {
+    init(
+        size: PixelSize, pixelAspect: Ratio, rotation: Int, gravity: VideoGravity = .resizeAspect, in area: PixelSize
+    ) {
         self.area = area
         self.rotation = Self.normalized(rotation)
         let shape = Self.displaySize(of: size, pixelAspect: pixelAspect, rotation: rotation)
-        let fitted = Self.fitted(shape, into: area)
+        let fitted =
+            switch gravity {
+            case .resizeAspect: Self.fitted(shape, into: area)
+            case .resizeAspectFill: Self.filling(shape, area)
+            case .resize: area
+            }
         rect = PixelRect(
             x: (area.width - fitted.width) / 2, y: (area.height - fitted.height) / 2, width: fitted.width,
             height: fitted.height)
@@ -65,6 +76,15 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         if area.width - width == 1 { width = area.width }
         if area.height - height == 1 { height = area.height }
         return PixelSize(width: width, height: height)
+    }
+
+    /// The smallest size of that shape that covers `area`.
+    private static func filling(_ shape: PixelSize, _ area: PixelSize) -> PixelSize {
+        let scale = max(
+            Double(area.width) / Double(max(1, shape.width)), Double(area.height) / Double(max(1, shape.height)))
+        return PixelSize(
+            width: max(area.width, clamped(Double(shape.width) * scale)),
+            height: max(area.height, clamped(Double(shape.height) * scale)))
     }
 
     /// Quarter turns only; anything else is shown upright.

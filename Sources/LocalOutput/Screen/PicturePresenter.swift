@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import SyncRendering
 
 /// One way of bringing pictures to the glass. Belongs to the thread that owns the window.
 protocol PicturePresenter: AnyObject {
@@ -6,6 +7,8 @@ protocol PicturePresenter: AnyObject {
     var description: String { get }
     /// The drawing area in pixels.
     var area: PixelSize { get }
+    /// How pictures lie in it, from the next `prepare` on.
+    var gravity: VideoGravity { get set }
     /// Brings a picture and what lies over it as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
     func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool

@@ -24,6 +24,8 @@ public final class Screen: VideoOutput {
     public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
     var overlay: Overlay? { didSet { if overlay !== oldValue { needsPaint = true } } }
+    /// How pictures lie in the window, from the next `prepare` on.
+    var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
     /// What is on screen is not what should be; drawing anything mends it.
     var needsPaint = false
     /// The way to the window system; nil without a window.
@@ -199,6 +201,7 @@ public final class Screen: VideoOutput {
         for news in noted.news(of: picture) { onNews?(news) }
         isPrepared = false
         guard isVisible, let presenter else { return }
+        presenter.gravity = gravity
         isPrepared = presenter.prepare(picture, overlay: overlay)
         if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
         needsPaint = false
@@ -213,6 +216,8 @@ public final class Screen: VideoOutput {
         costs.add((shown - before).wholeNanoseconds)
         return shown
     }
+
+    public func removeImage() { needsPaint = true }
 
     /// Black, and a message if there is one: before the first picture, or where none can be drawn.
     func paintNothing() {

@@ -56,6 +56,11 @@ public final class ScreenControl: Sendable {
         send(.attach(layer, timebase, events))
     }
 
+    /// Adds nothing to the synchronizer; shows the pictures of a layer that was added to it.
+    public func attach(_ layer: DisplayLayer, to synchronizer: RenderSynchronizer) {
+        attach(layer, timebase: synchronizer.timebase, events: synchronizer.recorder)
+    }
+
     /// Takes no more pictures; the last one stays.
     public func detach() { send(.detach) }
 

@@ -5,8 +5,11 @@ public import SyncRendering
 /// The loop of the process's main thread: it owns the screen, shows each picture at its instant, and serves the
 /// window.
 ///
-/// Between two things to do it sleeps in one call that hears the window system, commands, arriving pictures and the
-/// next deadline alike: nothing is polled.
+/// Between two things to do it sleeps in one call that hears the window system, commands, arriving pictures, the main dispatch
+/// queue and the next deadline alike: nothing is polled.
+///
+/// It serves `DispatchQueue.main` and with it the main actor, as a run loop would: observers and requests `queue: .main` are
+/// called between two pictures. What they do there delays the next one, if it takes longer than there is time.
 public final class ScreenLoop {
     /// For all other threads.
     public let control = ScreenControl()
@@ -32,6 +35,7 @@ public final class ScreenLoop {
     var isDescribed = false
     var isRepeating = false
     var cursor = CursorHiding()
+    private var mainQueue: MainQueue?
 
     /// Does nothing yet; the window system is reached by `run`.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
@@ -44,6 +48,7 @@ public final class ScreenLoop {
     public func run() {
         PollableSignal.requestPreciseWaits()
         connect()
+        mainQueue = MainQueue()
         while true {
             carryOutCommands()
             if isStopping { break }
@@ -52,6 +57,7 @@ public final class ScreenLoop {
             // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
             let hadNews = serveWindow()
             publish()
+            mainQueue?.serve(before: next)
             if !hadNews { sleep(until: next) }
         }
         layer?.arrival.echo(to: nil)
@@ -64,8 +70,12 @@ public final class ScreenLoop {
 
     /// What the film wants now; nil when nothing until something arrives.
     private func step() -> HostInstant? {
-        guard let presenter, layer != nil else { return nil }
+        guard let presenter, let layer else { return nil }
         keepAwake()
+        if let screen, screen.gravity != layer.videoGravity {
+            screen.gravity = layer.videoGravity
+            presenter.invalidate()
+        }
         switch presenter.step() {
         case .at(let instant): return instant
         case .whenSomethingArrives: return nil
@@ -87,14 +97,16 @@ public final class ScreenLoop {
         }
         include(messageEnds)
         include(cursor.hideAt)
+        include(mainQueue?.deadline)
         let connection = screen?.isOpen == true ? screen?.connection : nil
         // A console's keyboard cannot be waited for, only looked at.
         if let connection, connection.descriptor == nil, !connection.isSilent {
             include(.now.advanced(by: .milliseconds(10)))
         }
-        if deadline == nil || deadline! > .now {
-            _ = control.signal.wait(until: deadline, orReadable: connection?.descriptor)
-        }
+        // Also when there is no time left: a film that is always late is no reason to be deaf.
+        let wake = control.signal.wait(
+            until: deadline, orReadable: connection?.descriptor, or: mainQueue?.waited)
+        if wake.contains(.secondReadable) { mainQueue?.noteWork() }
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }

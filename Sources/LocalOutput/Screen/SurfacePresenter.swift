@@ -10,6 +10,7 @@ internal import SyncRendering
 final class SurfacePresenter: PicturePresenter {
     let description = "window memory"
     let refresh = RefreshEvidence.immediate
+    var gravity = VideoGravity.resizeAspect
     private let window: OpaquePointer
     private let converter: any PictureConverter
     private var surface: UnsafeMutablePointer<SDL_Surface>?
@@ -17,6 +18,8 @@ final class SurfacePresenter: PicturePresenter {
     private var isStale = true
     /// Picture before rotation, or before it goes into a window of another pixel format.
     private var staging: UnsafeMutablePointer<SDL_Surface>?
+    /// Turned picture before what of it lies in the window is copied there.
+    private var turned: UnsafeMutablePointer<SDL_Surface>?
     /// What `present` hands over: the picture only, or everything.
     private var dirty = SDL_Rect()
     private var hadOverlay = false
@@ -29,7 +32,10 @@ final class SurfacePresenter: PicturePresenter {
         }
     }
 
-    deinit { if let staging { SDL_FreeSurface(staging) } }
+    deinit {
+        if let staging { SDL_FreeSurface(staging) }
+        if let turned { SDL_FreeSurface(turned) }
+    }
 
     var area: PixelSize {
         var (width, height): (Int32, Int32) = (0, 0)
@@ -43,7 +49,8 @@ final class SurfacePresenter: PicturePresenter {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map {
-            PicturePlacement(size: $0.size, pixelAspect: $0.pixelAspect, rotation: $0.rotation, in: whole.size)
+            PicturePlacement(
+                size: $0.size, pixelAspect: $0.pixelAspect, rotation: $0.rotation, gravity: gravity, in: whole.size)
         }
         // Bars need paint only when they moved or something was drawn over them.
         let isAnew = isStale || wanted == nil || wanted != placement || overlay != nil || hadOverlay
@@ -54,7 +61,7 @@ final class SurfacePresenter: PicturePresenter {
         var isShown = true
         if let picture, let wanted { isShown = draw(picture, at: wanted, on: surface) }
         if let overlay { blend(overlay, on: surface) }
-        let changed = isAnew ? whole : wanted?.rect ?? whole
+        let changed = isAnew ? whole : wanted?.rect.intersection(whole) ?? whole
         dirty = SDL_Rect(x: Int32(changed.x), y: Int32(changed.y), w: Int32(changed.width), h: Int32(changed.height))
         return isShown
     }
@@ -81,37 +88,58 @@ final class SurfacePresenter: PicturePresenter {
         _ picture: any Picture, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
         let isDirect = Self.isBGRA(surface)
-        if placement.rotation == 0, isDirect {
+        let window = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        let isWhole = placement.rect.isInside(window)
+        if placement.rotation == 0, isDirect, isWhole {
             return converter.convert(picture, to: Self.target(surface, placement.rect))
         }
-        let turned = placement.unrotatedSize
-        guard let staging = stagingSurface(of: placement.rotation == 0 ? placement.rect.size : turned) else {
+        let upright = placement.unrotatedSize
+        guard let staging = Self.fit(&staging, to: placement.rotation == 0 ? placement.rect.size : upright) else {
             return false
         }
-        let whole = PixelRect(x: 0, y: 0, width: Int(staging.pointee.w), height: Int(staging.pointee.h))
-        guard converter.convert(picture, to: Self.target(staging, whole)) else { return false }
-        if isDirect {
-            let target = Self.target(surface, placement.rect)
-            staging.pointee.pixels.withMemoryRebound(to: UInt32.self, capacity: 1) { source in
-                PixelRotation.copy(
-                    from: source, stride: Int(staging.pointee.pitch) / 4, size: turned, turned: placement.rotation,
-                    to: target.base.assumingMemoryBound(to: UInt32.self), stride: target.stride / 4)
-            }
+        let all = PixelRect(x: 0, y: 0, width: Int(staging.pointee.w), height: Int(staging.pointee.h))
+        guard converter.convert(picture, to: Self.target(staging, all)) else { return false }
+        // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
+        guard placement.rotation != 0, isDirect else { return Self.copy(staging, to: placement.rect, of: surface) }
+        if isWhole {
+            Self.turn(staging, placement.rotation, to: Self.target(surface, placement.rect))
             return true
         }
-        // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
-        var rect = SDL_Rect(
-            x: Int32(placement.rect.x), y: Int32(placement.rect.y), w: Int32(placement.rect.width),
-            h: Int32(placement.rect.height))
-        return SDL_UpperBlitScaled(staging, nil, surface, &rect) == 0
+        guard let turned = Self.fit(&turned, to: placement.rect.size) else { return false }
+        let target = PixelRect(x: 0, y: 0, width: placement.rect.width, height: placement.rect.height)
+        Self.turn(staging, placement.rotation, to: Self.target(turned, target))
+        return Self.copy(turned, to: placement.rect, of: surface)
     }
 
-    private func stagingSurface(of size: PixelSize) -> UnsafeMutablePointer<SDL_Surface>? {
-        if let staging, Int(staging.pointee.w) == size.width, Int(staging.pointee.h) == size.height { return staging }
-        if let staging { SDL_FreeSurface(staging) }
-        staging = SDL_CreateRGBSurfaceWithFormat(
+    private static func turn(
+        _ source: UnsafeMutablePointer<SDL_Surface>, _ rotation: Int, to target: PixelTarget
+    ) {
+        let size = PixelSize(width: Int(source.pointee.w), height: Int(source.pointee.h))
+        source.pointee.pixels.withMemoryRebound(to: UInt32.self, capacity: 1) { pixels in
+            PixelRotation.copy(
+                from: pixels, stride: Int(source.pointee.pitch) / 4, size: size, turned: rotation,
+                to: target.base.assumingMemoryBound(to: UInt32.self), stride: target.stride / 4)
+        }
+    }
+
+    /// What lies outside the window is left out.
+    private static func copy(
+        _ source: UnsafeMutablePointer<SDL_Surface>, to place: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>
+    ) -> Bool {
+        var rect = SDL_Rect(
+            x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
+        return SDL_UpperBlitScaled(source, nil, surface, &rect) == 0
+    }
+
+    /// A surface of that size, made anew when the present one has another.
+    private static func fit(
+        _ surface: inout UnsafeMutablePointer<SDL_Surface>?, to size: PixelSize
+    ) -> UnsafeMutablePointer<SDL_Surface>? {
+        if let surface, Int(surface.pointee.w) == size.width, Int(surface.pointee.h) == size.height { return surface }
+        if let surface { SDL_FreeSurface(surface) }
+        surface = SDL_CreateRGBSurfaceWithFormat(
             0, Int32(size.width), Int32(size.height), 32, UInt32(SDL_PIXELFORMAT_RGB888.rawValue))
-        return staging
+        return surface
     }
 
     private func blend(_ overlay: Overlay, on surface: UnsafeMutablePointer<SDL_Surface>) {

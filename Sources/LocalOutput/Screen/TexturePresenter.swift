@@ -8,6 +8,7 @@ final class TexturePresenter: PicturePresenter {
     let description: String
     /// Whether "graphics processor" turned out to be this processor.
     let isSoftware: Bool
+    var gravity = VideoGravity.resizeAspect
     private let window: OpaquePointer
     private let renderer: OpaquePointer
     private let converter: any PictureConverter
@@ -106,7 +107,8 @@ final class TexturePresenter: PicturePresenter {
 
     private func draw(_ picture: any Picture) -> Bool {
         let placement = PicturePlacement(
-            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, in: area)
+            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity, in: area
+        )
         guard upload(picture, placement), let texture else { return false }
         let rect = placement.rect
         let upright = placement.unrotatedSize

@@ -13,6 +13,8 @@ public final class PollableSignal: Sendable {
         public static let raised = Wake(rawValue: 1)
         /// The descriptor can be read, or its other end is gone.
         public static let readable = Wake(rawValue: 2)
+        /// The same of the second descriptor.
+        public static let secondReadable = Wake(rawValue: 4)
     }
 
     /// The event descriptor behind it (eventfd(2)); readable while raised.
@@ -31,16 +33,16 @@ public final class PollableSignal: Sendable {
     /// Takes the raises back. Until then whoever polls `descriptor` finds it readable: any number of threads.
     package func clear() { cshim_event_clear(descriptor) }
 
-    /// Waits until raised, until `other` can be read, or until the moment passes.
+    /// Waits until raised, until one of the descriptors can be read, or until the moment passes.
     ///
     /// - Parameters:
     ///   - deadline: nil waits for ever.
-    ///   - other: a descriptor to wait for too, or nil.
+    ///   - other: a descriptor to wait for too, or nil; and a second one.
     /// - Returns: what happened; empty when the moment passed.
-    public func wait(until deadline: HostInstant?, orReadable other: Int32? = nil) -> Wake {
+    public func wait(until deadline: HostInstant?, orReadable other: Int32? = nil, or second: Int32? = nil) -> Wake {
         while true {
             let wake = Wake(
-                rawValue: cshim_poll_until(descriptor, other ?? -1, deadline?.nanoseconds ?? .max))
+                rawValue: cshim_poll_until(descriptor, other ?? -1, second ?? -1, deadline?.nanoseconds ?? .max))
             if wake.contains(.raised) { cshim_event_clear(descriptor) }
             if !wake.isEmpty { return wake }
             if let deadline, deadline <= .now { return [] }

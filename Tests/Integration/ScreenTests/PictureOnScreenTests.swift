@@ -57,6 +57,54 @@ struct PictureOnScreenTests {
     }
 
     @Test(arguments: ["surface", "texture"])
+    func gravityFillsTheWindowOrKeepsTheShapeWhileThePictureStandsStill(presentation: String) throws {
+        let display = try VirtualDisplay("640x640")
+        let probe = try Probe(on: display.name, "size=640x640", "presentation=\(presentation)")
+        try probe.tell("picture 640x360")
+        #expect(try display.picture().lit == [0, 140, 640, 500])
+        try probe.tell("gravity resize")
+        try eventually("it is stretched") { try display.picture().lit == [0, 0, 640, 640] }
+        expect(colors(try display.picture(), [0, 0, 640, 640]), are: [0, 1, 2, 3], within: 4)
+        // The middle of the picture, as high as the window.
+        try probe.tell("gravity resizeAspectFill")
+        try eventually("the edges are cut off") {
+            let picture = try display.picture()
+            return picture.lit == [0, 0, 640, 640] && picture.color(280, 40).distance(to: Self.quarters[0]) <= 4
+                && picture.color(360, 600).distance(to: Self.quarters[3]) <= 4
+        }
+        for turn in [90, 180] {
+            try probe.tell("picture 640x360 rotation=\(turn)")
+            #expect(try display.picture().lit == [0, 0, 640, 640], "turned by \(turn)")
+        }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test(arguments: ["surface", "texture"])
+    func aFlushThatRemovesTheImageLeavesBlackUntilTheNext(presentation: String) throws {
+        let display = try VirtualDisplay("320x180")
+        let probe = try Probe(on: display.name, "size=320x180", "presentation=\(presentation)")
+        try probe.tell("picture 320x180")
+        try probe.tell("remove")
+        try eventually("it is black") {
+            let picture = try display.picture()
+            return picture.color(80, 45).distance(to: Color(red: 0, green: 0, blue: 0)) <= 4
+        }
+        try probe.tell("picture 320x180")
+        expect(colors(try display.picture(), [0, 0, 320, 180]), are: [0, 1, 2, 3], within: 4)
+        #expect(try probe.quit() == 0)
+    }
+
+    /// Without a window, and while it stands still.
+    @Test func theMainQueueAndTheMainActorAreServedByTheScreensLoop() throws {
+        let display = try VirtualDisplay("320x180")
+        let probe = try Probe(on: display.name, "size=320x180")
+        #expect(try probe.tell("main")["main"] == "1")
+        try probe.tell("picture 320x180")
+        #expect(try probe.tell("main")["main"] == "1")
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test(arguments: ["surface", "texture"])
     func aPictureKeepsItsShapeBetweenBlackBars(presentation: String) throws {
         let display = try VirtualDisplay("800x600")
         let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")

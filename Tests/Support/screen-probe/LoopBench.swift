@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import LocalOutput
 import MediaCodecs
@@ -5,12 +6,14 @@ import MediaCore
 import SyncRendering
 
 /// Plays synthetic pictures through the whole loop and reports presented against target:
-/// `loop WxH [rate=24000/1001] [seconds=10] [presentation=…] [pause=1]`.
+/// `loop WxH [rate=24000/1001] [seconds=10] [presentation=…] [pause=1]
+/// [main=1]`, which has a millisecond of work for the main queue fifty times a second of film.
 func loopBench(_ arguments: [String]) {
     var pictureSize = PixelSize(width: 1280, height: 720)
     var frame = MediaTime(value: 1001, timescale: 24000)
     var seconds = 10.0
     var rate = 1.0
+    var usesMainQueue = false
     var options = ScreenOptions()
     for argument in arguments {
         let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
@@ -24,15 +27,17 @@ func loopBench(_ arguments: [String]) {
             frame = MediaTime(value: Int64(numbers.count > 1 ? numbers[1] : 1), timescale: numbers[0])
         case "seconds": seconds = Double(parts[1]) ?? seconds
         case "pause": rate = parts[1] == "1" ? 0 : 1
+        case "main": usesMainQueue = parts[1] == "1"
         case "presentation": options.presentation = ScreenOptions.Presentation(rawValue: parts[1]) ?? .automatic
         default: fail("no such argument: \(argument)")
         }
     }
-    play(pictureSize, every: frame, for: seconds, at: rate, options)
+    play(pictureSize, every: frame, for: seconds, at: rate, usesMainQueue: usesMainQueue, options)
 }
 
 private func play(
-    _ pictureSize: PixelSize, every frame: MediaTime, for seconds: Double, at rate: Double, _ options: ScreenOptions
+    _ pictureSize: PixelSize, every frame: MediaTime, for seconds: Double, at rate: Double, usesMainQueue: Bool,
+    _ options: ScreenOptions
 ) {
     let clock = MonotonicClock()
     let events = EventLog(clock: clock, minimumCapacity: 1 << 16)
@@ -55,6 +60,14 @@ private func play(
         }
         layer.finish()
     }
+    let calls = Lock(0)
+    let observer = synchronizer.addPeriodicTimeObserver(forInterval: MediaTime(value: 1, timescale: 50), queue: .main) {
+        _ in
+        guard usesMainQueue else { return }
+        calls.withLock { $0 += 1 }
+        let end = HostInstant.now.advanced(by: .milliseconds(1))
+        while HostInstant.now < end {}
+    }
     let director = WorkerThread.start(name: "director") {
         control.attach(layer, timebase: synchronizer.timebase, events: events)
         HostInstant.now.advanced(by: .milliseconds(300)).sleep()
@@ -69,6 +82,8 @@ private func play(
     loop.run()
     director.join()
     if rate != 0 { feeder.join() }
+    synchronizer.removeTimeObserver(observer)
+    if usesMainQueue { print("\(calls.withLock { $0 }) calls on the main queue") }
     let status = control.status
     print("\(status.shown) shown, \(status.dropped) dropped, \(status.refresh)")
     var late: [Double] = []

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import LocalOutput
 import MediaCodecs
@@ -36,7 +37,7 @@ func runProbe() {
 final class Script: Sendable {
     let control: ScreenControl
     private let synchronizer = RenderSynchronizer()
-    private let layer = DisplayLayer()
+    private let layer = DisplayLayer(depth: 8)
 
     init(control: ScreenControl) { self.control = control }
 
@@ -63,6 +64,15 @@ final class Script: Sendable {
             case "open": control.open(for: size(words[1]))
             case "title": control.setTitle(words[1])
             case "sync": break
+            case "gravity": layer.videoGravity = VideoGravity(rawValue: words[1]) ?? .resizeAspect
+            case "remove": layer.flushAndRemoveImage()
+            case "main":
+                let served = DispatchSemaphore(value: 0)
+                DispatchQueue.main.async { served.signal() }
+                Task { @MainActor in served.signal() }
+                let isServed = (0..<2).allSatisfy { _ in served.wait(timeout: .now() + 5) == .success }
+                answer("done main=\(isServed ? 1 : 0)")
+                continue
             case "rest":
                 // What a second of standing still costs.
                 let before = processorTime()

@@ -19,6 +19,16 @@ import Testing
         #expect(MediaTime(value: 33333, timescale: 100_000) < a)
     }
 
+    @Test func secondsAreTakenAtThePreferredTimescale() {
+        let time = MediaTime(seconds: 1.5, preferredTimescale: 600)
+        #expect(time.value == 900 && time.timescale == 600)
+        #expect(MediaTime(seconds: 0.0999, preferredTimescale: 10).value == 1)
+        #expect(MediaTime(seconds: .nan, preferredTimescale: 600).value == 0)
+        #expect(MediaTime(seconds: .infinity, preferredTimescale: 600).value == .max)
+        #expect(MediaTime(seconds: -.infinity, preferredTimescale: 600).value == .min)
+        #expect(MediaTime(seconds: 2, preferredTimescale: 0).timescale == 1)
+    }
+
     @Test func absurdTimesFromAFileSaturateInsteadOfTrapping() {
         let huge = MediaTime(value: .max, timescale: 1)
         #expect((huge + huge).value == .max)

@@ -1,4 +1,5 @@
 import MediaCore
+import SyncRendering
 import Testing
 
 @testable import LocalOutput
@@ -17,6 +18,20 @@ import Testing
         #expect(rect((640, 480), in: (1920, 1080)) == [240, 0, 1440, 1080])
         // PAL in 16:9 (ITU-R BT.1700 samples, pixels 64 to 45).
         #expect(rect((720, 576), aspect: Ratio(64, 45), in: (1024, 576)) == [0, 0, 1024, 576])
+    }
+
+    @Test func gravitySaysWhetherThereAreBarsOrEdgesThatAreNotSeen() {
+        func rect(_ gravity: VideoGravity, rotation: Int = 0) -> [Int] {
+            let placement = PicturePlacement(
+                size: PixelSize(width: 1920, height: 800), pixelAspect: .one, rotation: rotation, gravity: gravity,
+                in: PixelSize(width: 960, height: 540))
+            return [placement.rect.x, placement.rect.y, placement.rect.width, placement.rect.height]
+        }
+        #expect(rect(.resizeAspect) == [0, 70, 960, 400])
+        #expect(rect(.resizeAspectFill) == [-168, 0, 1296, 540])
+        #expect(rect(.resize) == [0, 0, 960, 540])
+        #expect(rect(.resize, rotation: 90) == [0, 0, 960, 540])
+        #expect(rect(.resizeAspectFill, rotation: 90) == [0, -882, 960, 2304])
     }
 
     @Test func aBarOfOnePixelIsNotWorthARescale() {

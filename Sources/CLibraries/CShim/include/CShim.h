@@ -23,9 +23,15 @@ void cshim_event_raise(int descriptor);
 /* Takes everything that was added. */
 void cshim_event_clear(int descriptor);
 
-/* ppoll(2) until one of two descriptors can be read (-1 for none) or CLOCK_MONOTONIC reaches the deadline
-   (INT64_MAX for never). Bit 0 and 1 of the result say which can be read; 0 when the deadline passed or a signal came. */
-int cshim_poll_until(int first, int second, int64_t deadline_ns);
+/* ppoll(2) until one of three descriptors can be read (-1 for none) or CLOCK_MONOTONIC reaches the deadline
+   (INT64_MAX for never). Bits 0 to 2 of the result say which can be read; 0 when the deadline passed or a signal came. */
+int cshim_poll_until(int first, int second, int third, int64_t deadline_ns);
+
+/* What libdispatch has for run loops that are not its own (its private/private.h; CoreFoundation's uses them). The event
+   descriptor is readable while the main queue has work; the call does that work, on the main thread only. */
+int cshim_is_main_thread(void);
+int _dispatch_get_main_queue_handle_4CF(void);
+void _dispatch_main_queue_callback_4CF(void *message);
 
 /* PR_SET_TIMERSLACK of prctl(2) for the calling thread: how late its timers may be, to save power. */
 void cshim_set_timer_slack(int64_t ns);
