@@ -11,8 +11,9 @@ SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 export SWIFT_BACKTRACE ?= enable=no
 # Tools/build asks for it; it fails on a warning of our own where TALKIE_WARNINGS=error is set.
 export SWIFT
-# The tutorial's player: an outside package, which finds most of the library built already.
-EXAMPLE = $(call within,600) Tools/build --package-path Examples/Player --scratch-path .build $(FLAGS)
+# Outside packages, which find most of the library built already: those of Examples, and every sample of the guides.
+EXAMPLE = Tools/samples && for package in Examples/* .build/samples; do \
+	$(call within,600) Tools/build --package-path $$package --scratch-path .build $(FLAGS) || exit 1; done
 # A hard limit around everything that could hang: $(call within,SECONDS).
 within = timeout -k 10 $(1)
 empty =

@@ -85,7 +85,10 @@ let package = Package(
             "Routing", ["Playback", "Profiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
             "Talkie",
-            ["Playback", "Routing", "AirPlay", "LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"]),
+            [
+                "Playback", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
+                "MediaCore",
+            ]),
         module(
             "TalkieApp",
             [

@@ -1,5 +1,7 @@
 @_exported public import LocalOutput
+@_exported public import MediaCodecs
 @_exported public import MediaCore
+@_exported public import MediaFiles
 @_exported public import Playback
 @_exported public import Routing
 @_exported public import SyncRendering
