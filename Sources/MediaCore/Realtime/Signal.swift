@@ -10,6 +10,10 @@ public final class Signal: @unchecked Sendable {
     private let echoDescriptor = Atomic<Int32>(-1)
     /// Every signal echoed to so far: a raise under way may still be about to write to its descriptor.
     private let echoes = Lock<[PollableSignal]>([])
+    /// The signal that is raised in this one's place.
+    private let heir = Atomic<Unmanaged<Signal>?>(nil)
+    /// Every signal passed to so far: a raise under way may still be about to reach it.
+    private let heirs = Lock<[Signal]>([])
 
     public init() {
         semaphore = .allocate(capacity: 1)
@@ -23,6 +27,7 @@ public final class Signal: @unchecked Sendable {
 
     /// Wakes one waiter, or lets the next one through.
     public func raise() {
+        if let heir = heir.load(ordering: .acquiring) { return heir._withUnsafeGuaranteedRef { $0.raise() } }
         sem_post(semaphore)
         let descriptor = echoDescriptor.load(ordering: .relaxed)
         if descriptor >= 0 { cshim_event_raise(descriptor) }
@@ -32,6 +37,13 @@ public final class Signal: @unchecked Sendable {
     public func echo(to other: PollableSignal?) {
         if let other { echoes.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         echoDescriptor.store(other?.descriptor ?? -1, ordering: .relaxed)
+    }
+
+    /// From now on a raise wakes whoever waits for another signal; nil ends that. Raises from before stay here.
+    public func pass(to other: Signal?) {
+        precondition(other !== self, "a signal cannot pass its raises to itself")
+        if let other { heirs.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
+        heir.store(other.map(Unmanaged.passUnretained), ordering: .releasing)
     }
 
     /// Waits until raised.
