@@ -9,6 +9,8 @@ struct ReplayBuffer {
     /// to 511 bytes before it (ISO 11172-3, 2.4.2.7), and Opus wants 80 ms (RFC 7845, 4.6).
     static let runIn: Duration = .milliseconds(200)
 
+    private static let leastTaken = 8
+
     private var buffers: [SampleBuffer] = []
     private var first = 0
     private(set) var byteCount = 0
@@ -29,8 +31,9 @@ struct ReplayBuffer {
             byteCount -= buffers[first].byteCount
             first += 1
         }
-        // Taken out by the dozen, so that moving the rest costs nothing that can be measured.
-        if first >= 64 || first == buffers.count {
+        // Taken out several at a time, so that moving the rest costs nothing that can be measured; soon, because whoever
+        // reads the film fills their memory again.
+        if first >= Self.leastTaken + (buffers.count - first) / Self.leastTaken || first == buffers.count {
             buffers.removeFirst(first)
             first = 0
         }

@@ -49,6 +49,26 @@ import Testing
         #expect(sound.filter { $0.flags.contains(.decodeOnly) }.count == 2)
     }
 
+    /// Readers fill a batch anew once nobody holds it: one that is held for long is one more that they allocate.
+    @Test func soundThatWasForgottenIsSoonHeldNoMore() {
+        var history = ReplayBuffer()
+        final class Watch { weak var batch: PacketBatch? }
+        var all: [Watch] = []
+        for start in stride(from: Int64(0), to: 5000, by: 100) {
+            let buffer = buffer(at: start, packets: 5)
+            if case .encodedAudio(_, let batch) = buffer.payload {
+                let watch = Watch()
+                watch.batch = batch
+                all.append(watch)
+            }
+            history.append(buffer)
+            history.trim(before: time(start - 500))
+        }
+        let held = all.count { $0.batch != nil }
+        #expect((6...16).contains(held), "six to be replayed, and a few more: \(held)")
+        #expect(history.sound(from: time(4500)).last?.end == time(5000))
+    }
+
     @Test func decodedSoundIsCutAtTheFrame() throws {
         var history = ReplayBuffer()
         let format = PCMFormat(sampleRate: 1000, layout: .stereo)
