@@ -35,7 +35,8 @@ extension AudioFeeder {
         }
     }
 
-    private func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
+    private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
+        steps &+= 1
         renderer.state.withLock { $0.isCutting = false }
         request.completion(result)
         renderer.tell(.progress)

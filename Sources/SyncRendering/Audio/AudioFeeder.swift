@@ -5,9 +5,16 @@ struct AudioFeeder {
     let renderer: AudioRenderer
     /// Which use of the renderer this feeder serves; when that is over, so is the feeder.
     let life: UInt64
+    /// Counts what was moved and answered.
+    var steps = 0
     var isRetired = false
 
     var output: (any AudioOutput)?
+    /// The output, when it takes sound out of the renderer's queue by itself, and when it wants its next turn.
+    var taker: (any SoundTaking)?
+    var takerDue: HostInstant?
+    /// Where the only member of a group finds sound once its own queue is empty.
+    var supply: MemberSupply?
     var context: AudioOutputContext?
     var delivery: AudioDelivery?
     var format: AudioFormat?
@@ -58,44 +65,37 @@ struct AudioFeeder {
         while true {
             let due = settle()
             if isRetired { return }
-            wait(until: due)
-            renderer.wake.clear()
+            renderer.awaitWork(until: due)
         }
     }
 
     /// Does everything that can be done without waiting. Tests call it in place of the thread.
     ///
+    /// - Parameter limit: stops after so many steps; whoever limits it calls again until nothing moves.
     /// - Returns: when something is due although nobody raises the signal; nil: nothing.
     @discardableResult
-    mutating func settle() -> HostInstant? {
+    mutating func settle(atMost limit: Int = .max) -> HostInstant? {
         guard !isRetired else { return nil }
         guard renderer.isServed(by: life) else {
             retire()
             return nil
         }
+        var attention: HostInstant?
+        var (count, takesOn) = (0, false)
         repeat {
-            applyCommands()
-            servePartialFlush()
-        } while progress()
-        reportAcceptance()
-        announceReadiness()
-        announceReadinessToStart()
-        let attention = renderer.attend()
-        return [attention, renderer.nextNeed].compactMap { $0 }.min()
-    }
-
-    /// Time that is turned by hand tells nobody when it moves.
-    private static let handTurnedLook: Duration = .milliseconds(20)
-
-    private func wait(until due: HostInstant?) {
-        let clock = renderer.timebase.clock
-        if !clock.runsByItself {
-            renderer.wake.wait(until: .now.advanced(by: Self.handTurnedLook))
-        } else if let due {
-            renderer.wake.wait(until: clock.machineInstant(of: due))
-        } else {
-            renderer.wake.wait()
-        }
+            repeat {
+                applyCommands()
+                servePartialFlush()
+                count += 1
+            } while count <= limit && progress()
+            // An output that takes by itself does so a little at a time: what it has is told in between.
+            takesOn = turnTaker()
+            reportAcceptance()
+            announceReadiness()
+            announceReadinessToStart()
+            attention = renderer.attend()
+        } while takesOn
+        return HostInstant.first(HostInstant.first(attention, renderer.nextNeed), takerDue)
     }
 
     private mutating func retire() {
@@ -103,6 +103,7 @@ struct AudioFeeder {
         overtakePartialFlush()
         output?.close()
         output = nil
+        taker = nil
         renderer.retire()
     }
 
@@ -148,6 +149,8 @@ struct AudioFeeder {
                 old.close()
             }
             output = command.output
+            taker = output as? any SoundTaking
+            takerDue = nil
             delivery = nil
             converter = nil
             encoder = nil
@@ -181,23 +184,17 @@ struct AudioFeeder {
 
     /// One step from queue to output; false when there is nothing to do or no room.
     private mutating func progress() -> Bool {
+        let hasMoved = step()
+        if hasMoved { steps &+= 1 }
+        return hasMoved
+    }
+
+    private mutating func step() -> Bool {
         guard let output, partialFlush == nil else { return false }
         if case .nothing = pending {} else { return handOver(to: output) }
         if convertMore() { return true }
         guard let buffer = takeNext() else { return finishIfDone(output) }
         return begin(buffer, output: output)
-    }
-
-    /// The next buffer, and whether the converter must run empty first because the format changes.
-    private mutating func takeNext() -> SampleBuffer? {
-        if let waiting = nextFormat {
-            nextFormat = nil
-            return waiting
-        }
-        return renderer.state.withLock { state in
-            guard !state.flushRequested, !state.outputChanged, state.life == life else { return nil }
-            return renderer.takeNext(&state)
-        }
     }
 
     private mutating func begin(_ buffer: SampleBuffer, output: any AudioOutput) -> Bool {
@@ -342,7 +339,14 @@ struct AudioFeeder {
         encoderFinished = false
         isFinishing = false
         isFinished = false
-        renderer.state.withLock { $0.status.isDrained = true }
+        let until = output.acceptedUntil
+        renderer.state.withLock { state in
+            // Whatever came meanwhile is not done.
+            guard !state.flushRequested, state.queue.isEmpty, state.finished || state.isEnding else { return }
+            // How far it came is told no later than that it is done.
+            state.status.acceptedUntil = until
+            state.status.isDrained = true
+        }
         renderer.tell(.progress)
         return false
     }

@@ -50,20 +50,21 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
             return fail(with: refusal)
         }
-        state.withLock { state in
-            guard !state.stopping else { return }
-            var buffer = buffer
-            let start = buffer.presentationTime ?? state.enqueuedUntil ?? state.master.currentTime
-            buffer.presentationTime = start
-            state.queue.append(buffer)
-            state.enqueueCount &+= 1
-            state.finished = false
-            state.status.isDrained = false
-            if state.firstEnqueued == nil { state.firstEnqueued = start }
-            state.enqueuedUntil = start + buffer.soundDuration
-            if !isReady(state) { state.wasFull = true }
-        }
+        state.withLock { if !$0.stopping { append(buffer, &$0) } }
         wake.raise()
+    }
+
+    func append(_ buffer: SampleBuffer, _ state: inout State) {
+        var buffer = buffer
+        let start = buffer.presentationTime ?? state.enqueuedUntil ?? state.master.currentTime
+        buffer.presentationTime = start
+        state.queue.append(buffer)
+        state.enqueueCount &+= 1
+        state.finished = false
+        state.status.isDrained = false
+        if state.firstEnqueued == nil { state.firstEnqueued = start }
+        state.enqueuedUntil = start + buffer.soundDuration
+        if !isReady(state) { state.wasFull = true }
     }
 
     /// No more sound follows for now: what is enqueued plays out.

@@ -259,14 +259,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// Drops buffers that wait and end before this moment, oldest first: whoever falls behind goes on from there.
     package func skip(to time: MediaTime) {
-        let hasSkipped = state.withLock { state -> Bool in
-            let late = state.queue.prefix { buffer in buffer.end.map { $0 < time } ?? false }.count
-            guard late > 0 else { return false }
-            state.queue.removeFirst(late)
-            if !state.queue.isEmpty { state.queue[0].flags.insert(.discontinuity) }
-            return true
-        }
-        if hasSkipped { wake.raise() }
+        if state.withLock({ Self.skip(to: time, &$0) }) { wake.raise() }
     }
 
     /// Drops everything that is not yet heard, in the queue and in the output. What is enqueued next starts anew.

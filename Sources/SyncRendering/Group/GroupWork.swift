@@ -2,9 +2,9 @@ package import MediaCore
 
 /// Where a group's work is done: on threads of its own, or by the hand of a test.
 package struct GroupWork: Sendable {
-    /// Gives a feed's renderer its feeder.
-    package var startRenderer: @Sendable (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
-        $0.start(news: $1)
+    /// Gives a member's feeder a thread that does this; nil when a test turns the feeder itself.
+    package var turn: @Sendable (MemberFeeder, _ body: @escaping @Sendable () -> Void) -> WorkerThread? = {
+        WorkerThread.start(name: "audio feeder", priority: .elevated, $1)
     }
     /// Does something that may take a while; nil when it is done already.
     package var run: @Sendable (_ name: String, @escaping @Sendable () -> Void) -> WorkerThread? = {

@@ -84,6 +84,7 @@ final class MemberChange: @unchecked Sendable {
             return state.format
         }
         guard let format else { return noteOnly() }
+        group.seatFeeders()
         for feed in joining { feed.start(format) }
         phase = .opening(until: now.advanced(by: Self.openingPatience))
         return .zero
@@ -143,6 +144,8 @@ final class MemberChange: @unchecked Sendable {
         let snapshot = context.timebase.snapshot
         let wanted = snapshot.mediaTime(at: now.advanced(by: lead + ahead))
         let (moment, flushes) = group.feeding.withLock { _ in
+            // However late the renderer's feeder is: the new ones begin with everything that was read.
+            group.distribute()
             let (moment, sound, isAll, flushes) = group.state.withLock { state in
                 // Where the film stands it goes on from there, to the frame.
                 let moment = snapshot.upcoming.rate == 0 ? wanted : state.history.joint(from: wanted)
@@ -278,6 +281,7 @@ final class MemberChange: @unchecked Sendable {
     private func remove(_ feeds: [MemberFeed]) {
         guard !feeds.isEmpty else { return }
         group.state.withLock { state in state.feeds.removeAll { feed in feeds.contains { $0 === feed } } }
+        group.seatFeeders()
         group.close(feeds)
     }
 

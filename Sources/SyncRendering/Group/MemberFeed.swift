@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Synchronization
 
-/// One member of a group with a renderer of its own, and the thread that opens it, again and again if need be.
+/// One member of a group with a renderer and a feeder of its own, and the thread that opens it, again and again if need be.
 final class MemberFeed: Sendable {
     private enum Condition {
         case opening, open
@@ -13,6 +13,7 @@ final class MemberFeed: Sendable {
 
     let member: any AudioOutput
     let renderer: AudioRenderer
+    let feeder: MemberFeeder
     let id: OutputID
     private let context: AudioOutputContext
     private let work: GroupWork
@@ -50,6 +51,7 @@ final class MemberFeed: Sendable {
         if role == .joining { timebase.setGate(OutputGate(isShut: true)) }
         renderer = AudioRenderer(timebase: timebase, codecs: codecs, events: context.events, group: scope)
         renderer.delay = delay
+        feeder = MemberFeeder(renderer, work: work)
     }
 
     var role: Role { part.withLock { $0 } }
@@ -86,7 +88,7 @@ final class MemberFeed: Sendable {
     /// Begins to feed the member as soon as it can be had.
     func start(_ format: AudioFormat) {
         self.format.withLock { $0 = format }
-        work.startRenderer(renderer) { [weak self] news in self?.hear(news) }
+        renderer.onNews { [weak self] news in self?.hear(news) }
         open(after: .zero)
     }
 
@@ -107,6 +109,7 @@ final class MemberFeed: Sendable {
         closing.raise()
         opener.withLock({ $0 })?.join()
         renderer.invalidate()
+        feeder.end()
         // The feeder has closed it if it was in use; twice does no harm.
         member.close()
     }
@@ -117,11 +120,17 @@ final class MemberFeed: Sendable {
         changes.noteMove()
     }
 
+    /// The same from the feeder; the group's looks anyway after it has given this one a turn.
+    private func tellProgress() {
+        if !feeder.isShared { context.room.raise() }
+        changes.noteMove()
+    }
+
     private func hear(_ news: AudioRenderer.News) {
         switch news {
         case .progress:
             if renderer.progress.acceptedUntil != nil { undecodable.withLock { $0 = nil } }
-            tellMove()
+            tellProgress()
         case .readyForMoreMediaData: break
         case .cannotDecode(let error):
             undecodable.withLock { $0 = OutputError(.unsupportedFormat, error.message) }

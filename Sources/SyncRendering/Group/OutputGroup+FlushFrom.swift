@@ -4,8 +4,12 @@ public import MediaCore
 extension OutputGroup: PartialFlushing {
     /// The member that needs most decides, and with several a little more, so that all of them are in time.
     public var partialFlushLead: Duration {
-        let leads = active.map { ($0 as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600) }
-        return (leads.max() ?? .zero) + (leads.count > 1 ? Self.spread : .zero)
+        var (longest, count) = (Duration.zero, 0)
+        forEachActive { member in
+            longest = max(longest, (member as? any PartialFlushing)?.partialFlushLead ?? .seconds(3600))
+            count += 1
+        }
+        return longest + (count > 1 ? Self.spread : .zero)
     }
 
     /// Members are asked one after the other.

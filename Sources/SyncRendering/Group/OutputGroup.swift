@@ -21,6 +21,8 @@ public final class OutputGroup: AudioOutput {
     /// Held while sound goes to the feeds, so that a feed that joins misses none and gets none twice. Taken before
     /// `state`.
     let feeding = Lock<Void>(())
+    /// Held while it is settled who turns the feeders.
+    let seating = Lock<Void>(())
 
     struct State {
         /// Those that play, or are to play once the group is prepared.
@@ -31,6 +33,10 @@ public final class OutputGroup: AudioOutput {
         var shares: [Float]
         var feeds: [MemberFeed] = []
         var context: AudioOutputContext?
+        /// Where sound is taken from; nil while nothing may be taken.
+        var source: RendererQueue?
+        /// Something was taken since the renderer's feeder was told last.
+        var hasTaken = false
         var format: AudioFormat?
         /// Nil leaves every member as its owner left it.
         var gain: Float?
@@ -61,7 +67,7 @@ public final class OutputGroup: AudioOutput {
     /// A start waits this long for members that do not answer, provided another one does.
     private static let patience: Duration = .seconds(5)
     /// Whoever falls behind the playhead by more than this goes on from there.
-    private static let lateness: Duration = .seconds(2)
+    static let lateness: Duration = .seconds(2)
 
     /// - Parameters:
     ///   - members: at least one; none of them is used elsewhere while it is in the group.
@@ -105,85 +111,6 @@ public final class OutputGroup: AudioOutput {
         state.withLock { $0.known.firstIndex { $0 === output } }
     }
 
-    // MARK: What it costs
-
-    var feeds: [MemberFeed] { state.withLock { $0.feeds } }
-
-    /// Feeds whose members play, or are being opened for a start.
-    private var playing: [MemberFeed] { feeds.filter { $0.role == .playing } }
-
-    /// Those that play; before any does, all of them.
-    var active: [any AudioOutput] {
-        let open = playing.filter(\.isOpen).map(\.member)
-        return open.isEmpty ? members : open
-    }
-
-    /// The slowest member decides when a start and a stop can be kept; one that is to be heard earlier needs more.
-    public var latency: OutputLatency {
-        let all = active.map(\.latency)
-        let earliest = min(.zero, state.withLock { $0.delays.min() ?? .zero })
-        return OutputLatency(
-            startLead: (all.map(\.startLead).max() ?? .zero) - earliest,
-            stopLead: (all.map(\.stopLead).max() ?? .zero) - earliest,
-            shares: all.max { $0.delay < $1.delay }?.shares ?? [])
-    }
-
-    /// Including those that are about to join: their sound is read before they play.
-    public var desiredDepth: Duration {
-        let joining = feeds.filter { $0.role == .joining && $0.isOpen }.map(\.member.desiredDepth)
-        return max(active.map(\.desiredDepth).max() ?? .zero, joining.max() ?? .zero)
-    }
-
-    public var preroll: Duration { active.map(\.preroll).max() ?? .zero }
-
-    /// Film time up to which every member that plays has what a start needs.
-    public var acceptedUntil: MediaTime? {
-        let fed = state.withLock { $0.fedUntil }
-        let open = playing.filter(\.isOpen)
-        guard !open.isEmpty else { return fed }
-        let settled = isDrained
-        let most = open.map(\.member.preroll).max() ?? .zero
-        var least: MediaTime?
-        for feed in open {
-            guard let until = feed.renderer.progress.acceptedUntil else { return nil }
-            // A card that takes less than a speaker needs is no less ready than the speaker.
-            let reached = settled ? until : until.advanced(by: most - feed.member.preroll)
-            least = min(least ?? reached, reached)
-        }
-        guard !settled, let least, let fed else { return least }
-        return min(least, fed)
-    }
-
-    public var isReadyToStart: Bool { active.allSatisfy(\.isReadyToStart) }
-    public var earliestStart: HostInstant? { active.compactMap(\.earliestStart).max() }
-    /// Members whose clock cannot be moved hold one line: they are served one time, and at most one of them is followed.
-    public var remoteTimeline: TimebaseSegment? {
-        for feed in playing where feed.isOpen { if let line = feed.renderer.remoteTimeline { return line } }
-        return nil
-    }
-
-    /// That of the member that can go on least long.
-    public var longestRun: Duration? { active.compactMap(\.longestRun).min() }
-
-    public var isDrained: Bool { playing.allSatisfy { !$0.isOpen || $0.renderer.progress.isDrained } }
-
-    public var wait: OutputWait? {
-        let waits = active.compactMap(\.wait)
-        return waits.max { $1.outlasts($0) }
-    }
-
-    public var failure: OutputError? {
-        let feeds = playing
-        guard !feeds.isEmpty, feeds.allSatisfy({ $0.failure != nil }) else { return nil }
-        return feeds.first?.failure
-    }
-
-    /// Why nothing is heard from one member at present. Any thread.
-    public func failure(ofMember number: Int) -> OutputError? {
-        guard let member = output(number: number) else { return nil }
-        return feeds.first { $0.member === member }?.failure
-    }
-
     // MARK: Sound
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .sampleBuffers(format) }
@@ -210,6 +137,7 @@ public final class OutputGroup: AudioOutput {
             for member in state.members { state.feeds.append(feed(for: member, role: .playing, context, &state)) }
             return state.feeds
         }
+        seatFeeders()
         for feed in feeds { feed.start(format) }
         let deadline = HostInstant.now.advanced(by: Self.patience)
         for feed in feeds { feed.waitForAnswer(until: deadline) }
@@ -235,32 +163,12 @@ public final class OutputGroup: AudioOutput {
         return feed
     }
 
-    /// Beyond this a group that holds as many bytes as it may takes no more for now.
-    private static let leastDepth: Duration = .seconds(5)
-
+    /// The first buffer, with which the group was prepared; what follows it takes by itself.
     public func accept(_ buffer: SampleBuffer) -> Bool {
         feeding.withLock { _ in
-            let feeds = state.withLock { state -> [MemberFeed]? in
-                guard let context = state.context else { return nil }
-                let playhead = context.timebase.currentTime
-                let late = playhead.advanced(by: .zero - Self.lateness)
-                state.history.trim(before: late)
-                if state.history.byteCount >= ReplayBuffer.byteLimit, let end = state.history.end,
-                    (end - playhead).duration > Self.leastDepth
-                {
-                    return nil
-                }
-                state.history.append(buffer)
-                state.hasFinished = false
-                state.fedUntil = state.history.end
-                return state.feeds
-            }
-            guard let feeds, let context = state.withLock({ $0.context }) else { return false }
-            let late = context.timebase.currentTime.advanced(by: .zero - Self.lateness)
-            for feed in feeds where feed.isFed {
-                feed.renderer.skip(to: late)
-                feed.renderer.enqueue(buffer)
-            }
+            guard hasRoom else { return false }
+            keep(buffer)
+            hand(buffer)
             return true
         }
     }
@@ -380,6 +288,7 @@ public final class OutputGroup: AudioOutput {
             defer {
                 state.feeds = []
                 state.context = nil
+                state.source = nil
                 state.fedUntil = nil
                 state.history.removeAll()
                 state.partialFlush = nil

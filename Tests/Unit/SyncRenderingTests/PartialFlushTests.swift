@@ -32,7 +32,8 @@ private final class FlushRig {
     func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: 48000) }
 
     func flush(from frame: Int64) {
-        renderer.requestFlush(fromSourceTime: time(frame)) { [results] result in results.withLock { $0.append(result) }
+        renderer.requestFlush(fromSourceTime: time(frame)) { [results] result in
+            results.withLock { $0.append(result) }
         }
     }
 
@@ -49,7 +50,10 @@ private final class FlushRig {
     private let rig: FlushRig
     private let card: VirtualSoundCard
 
-    init() {
+    init() { self.init(isGrouped: false) }
+
+    /// - Parameter isGrouped: the card is the only member of a group, as in a player.
+    private init(isGrouped: Bool) {
         var made: VirtualSoundCard?
         let ears = ears
         rig = FlushRig { clock in
@@ -62,7 +66,7 @@ private final class FlushRig {
             card.edges.fadeIn = .zero
             card.edges.fadeOut = .zero
             made = card
-            return card
+            return isGrouped ? OutputGroup(members: [card], codecs: FloatCodecs(), work: .byHand()) : card
         }
         card = made!
         card.feeder = { [rig] _ in rig.feeder.settle() }
@@ -153,10 +157,11 @@ private final class FlushRig {
         #expect(rig.result == .flushed(from: rig.time(enough)))
     }
 
-    @Test func everyLeadEitherFailsAndChangesNothingOrIsExact() throws {
+    @Test(arguments: [false, true])
+    func everyLeadEitherFailsAndChangesNothingOrIsExact(isGrouped: Bool) throws {
         var least: Int64?
         for lead in stride(from: Int64(0), through: 350, by: 10) {
-            let test = PartialFlushOnASoundCardTests()
+            let test = PartialFlushOnASoundCardTests(isGrouped: isGrouped)
             test.rig.enqueue(1, 1..<96_000)
             test.start()
             test.run(for: .milliseconds(500 + lead % 21))

@@ -6,8 +6,8 @@ import Testing
 
 /// Speeds, routes and bad input, on virtual time: what is not yet heard is done again by the renderer itself.
 @Suite struct SpeedChangeTests {
-    private func playing(_ seconds: Int64 = 600) throws -> VirtualStage {
-        let stage = try VirtualStage(seconds: seconds)
+    private func playing(_ seconds: Int64 = 600, isGrouped: Bool = false) throws -> VirtualStage {
+        let stage = try VirtualStage(seconds: seconds, isGrouped: isGrouped)
         stage.feed(from: stage.sound)
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(3))
@@ -21,9 +21,9 @@ import Testing
         return pairs.map { ($1 - $0).inSeconds }.max() ?? .infinity
     }
 
-    @Test(arguments: [0.5, 0.75, 1.25, 1.5, 2.0])
-    func aChangeOfSpeedIsHeardInPlaceWithinSixTenthsOfASecond(_ speed: Double) throws {
-        let stage = try playing()
+    @Test(arguments: [0.5, 0.75, 1.25, 1.5, 2.0], [false, true])
+    func aChangeOfSpeedIsHeardInPlaceWithinSixTenthsOfASecond(_ speed: Double, isGrouped: Bool) throws {
+        let stage = try playing(isGrouped: isGrouped)
         let changed = stage.clock.now
         let before = stage.synchronizer.currentTime()
         stage.synchronizer.setRate(Float(speed))

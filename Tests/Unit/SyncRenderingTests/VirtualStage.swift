@@ -23,9 +23,10 @@ final class VirtualStage {
     /// Called before each step of virtual time.
     var meanwhile: () -> Void = {}
 
+    /// - Parameter isGrouped: the card is the only member of a group, as in a player.
     init(
         seconds: Int64 = 600, codecs: any AudioCodecs = SyntheticCodecs(), film: SyntheticFilm? = nil,
-        output: (any AudioOutput)? = nil
+        output: (any AudioOutput)? = nil, isGrouped: Bool = false
     ) throws {
         queue = ManualQueue(clock: clock)
         events = EventLog(clock: clock)
@@ -41,7 +42,8 @@ final class VirtualStage {
         synchronizer.addRenderer(renderer)
         let news = news
         feeder = renderer.startWithoutThread { item in news.withLock { $0.append("\(item)") } }
-        renderer.setOutput(output ?? card)
+        let group = isGrouped ? OutputGroup(members: [card], codecs: codecs, work: .byHand()) : nil
+        renderer.setOutput(output ?? group ?? card)
         device.listener = { [unowned self] frame, at in
             let number = SyntheticFilm.frame(ofValue: frame[0])
             heard.append((at, number.map { Double($0) / Double(Self.rate) }))
@@ -91,6 +93,25 @@ final class VirtualStage {
     func worstError(from instant: HostInstant) -> Double {
         let snapshot = synchronizer.timebase.snapshot
         return sounds(from: instant).map { abs(snapshot.mediaTime(at: $0.at).seconds - $0.film) }.max() ?? .infinity
+    }
+}
+
+extension GroupWork {
+    /// Everything happens on the test's thread, changes of members only when it advances them.
+    ///
+    /// - Parameter turns: told each feeder that is to have a thread of its own.
+    static func byHand(_ turns: @escaping @Sendable (MemberFeeder) -> Void = { _ in }) -> GroupWork {
+        var work = GroupWork()
+        work.turn = { feeder, _ in
+            turns(feeder)
+            return nil
+        }
+        work.run = { name, body in
+            if name != "route change" { body() }
+            return nil
+        }
+        work.changesByHand = true
+        return work
     }
 }
 

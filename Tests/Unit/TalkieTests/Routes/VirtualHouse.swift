@@ -50,17 +50,23 @@ final class VirtualHouse {
         }
 
         private var all: [Box] = []
+        /// Of members that have a feeder to themselves, where a thread would turn it.
+        private var members: [MemberFeeder] = []
 
         func add(_ renderer: AudioRenderer, _ feeder: AudioFeeder) { all.append(Box(renderer, feeder)) }
 
+        func add(_ feeder: MemberFeeder) { members.append(feeder) }
+
         func settle() -> Bool {
             all.removeAll { $0.renderer.state.withLock { $0.stopping } }
+            members.removeAll { $0.isShared || $0.renderer.state.withLock { $0.stopping } }
             var moved = false
             for box in all {
                 let before = box.renderer.progress.acceptedUntil
                 box.feeder.settle()
                 if box.renderer.progress.acceptedUntil != before { moved = true }
             }
+            for member in members where member.turn().hasMoved { moved = true }
             return moved
         }
     }
@@ -73,8 +79,9 @@ final class VirtualHouse {
         let feeders = Feeders()
         self.feeders = feeders
         var work = GroupWork()
-        work.startRenderer = { renderer, news in
-            feeders.add(renderer, renderer.startWithoutThread(news: news))
+        work.turn = { feeder, _ in
+            feeders.add(feeder)
+            return nil
         }
         work.run = { name, body in
             if name != "route change" { body() }

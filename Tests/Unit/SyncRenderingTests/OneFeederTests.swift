@@ -1,0 +1,223 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import SyncRendering
+
+/// A group behind a renderer, everything turned by hand: who feeds its members, and that nothing is lost where that changes.
+@Suite struct OneFeederTests {
+    /// A renderer, its feeder, and the feeders of members that were to have a thread of their own.
+    private final class Rig {
+        let clock = ManualClock()
+        let synchronizer: RenderSynchronizer
+        let renderer: AudioRenderer
+        let group: OutputGroup
+        let source: any SampleSource
+        private var feeder: AudioFeeder
+        private let standing = Lock<[MemberFeeder]>([])
+        let outcomes = Lock<[RouteChange]>([])
+
+        init(_ members: RecordingOutput...) {
+            synchronizer = RenderSynchronizer(clock: clock)
+            renderer = AudioRenderer(
+                synchronizer: synchronizer, codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+            let standing = standing
+            group = OutputGroup(
+                members: members, codecs: SyntheticCodecs(),
+                work: .byHand { feeder in standing.withLock { $0.append(feeder) } })
+            let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
+            source = film.source(for: film.summary.tracks[1])
+            feeder = renderer.startWithoutThread { _ in }
+            renderer.setOutput(group)
+        }
+
+        /// Feeders that would have a thread.
+        var threads: Int { standing.withLock { $0.filter { !$0.isShared && $0.renderer.isAlive }.count } }
+
+        func enqueue(_ count: Int) throws { for _ in 0..<count { renderer.enqueue(try #require(try source.read())) } }
+
+        /// Everything waits in the renderer: it asks for as much as the outputs want.
+        func fill() throws {
+            while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
+        }
+
+        /// The renderer's own feeder.
+        func turn() { feeder.settle() }
+
+        /// Those that would have threads.
+        func turnMembers() { for feeder in standing.withLock({ $0 }) where !feeder.isShared { feeder.turn() } }
+
+        func settle() {
+            for _ in 0..<4 {
+                turn()
+                turnMembers()
+                _ = group.advanceChange()
+            }
+        }
+
+        func change(to members: RecordingOutput...) {
+            group.change(to: members) { [outcomes] outcome in outcomes.withLock { $0.append(outcome) } }
+        }
+
+        /// Lets film pass: each output plays what it has.
+        func run(_ outputs: [RecordingOutput], for steps: Int) throws {
+            for _ in 0..<steps {
+                clock.advance(by: .milliseconds(20))
+                for output in outputs { output.play(frames: 960) }
+                try fill()
+                settle()
+            }
+        }
+    }
+
+    private func numbers(_ output: RecordingOutput) -> [Int64] {
+        output.state.withLock { $0.samples }.compactMap { SyntheticFilm.frame(ofValue: $0) }
+    }
+
+    private func follows(_ numbers: [Int64]) -> Bool { zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 } }
+
+    @Test func soundForTheOnlyMemberPassesOneFeederOnTheRenderersThread() throws {
+        let output = RecordingOutput(capacity: 10_000)
+        let rig = Rig(output)
+        try rig.enqueue(24)
+        rig.turn()
+        #expect(rig.threads == 0)
+        #expect(numbers(output) == Array(0..<10_000))
+        let member = try #require(rig.group.feeds.first).renderer
+        #expect(member.state.withLock { $0.queue.isEmpty }, "nothing waits in a second queue")
+        #expect(
+            rig.renderer.state.withLock { $0.queue.count } == 21, "what the output has no room for waits in the first")
+        output.play(frames: 10_000)
+        rig.turn()
+        #expect(numbers(output) == Array(0..<20_000))
+        #expect(rig.renderer.progress.acceptedUntil == output.acceptedUntil)
+    }
+
+    @Test func severalMembersHaveAFeederEachThatWaitsForNobody() throws {
+        let (quick, stuck) = (RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000))
+        let rig = Rig(quick, stuck)
+        try rig.enqueue(24)
+        rig.settle()
+        #expect(rig.threads == 2)
+        #expect(numbers(quick).count == 24 * 4_096)
+        #expect(numbers(stuck).count == 1_000)
+        #expect(rig.renderer.state.withLock { $0.queue.isEmpty })
+    }
+
+    @Test func feedersFollowTheMembersAndNoSampleIsLostOrDouble() throws {
+        let (first, second) = (RecordingOutput(capacity: 20_000), RecordingOutput(capacity: 20_000))
+        let rig = Rig(first)
+        try rig.fill()
+        rig.settle()
+        rig.synchronizer.setRate(1)
+        try rig.run([first], for: 50)
+        #expect(rig.threads == 0)
+        rig.change(to: second)
+        rig.settle()
+        #expect(rig.threads == 2, "while both are fed neither waits for the other")
+        try rig.run([first, second], for: 100)
+        guard case .changed(let moment?, _)? = rig.outcomes.withLock({ $0.last }) else {
+            Issue.record("the outputs did not change")
+            return
+        }
+        #expect(first.state.withLock { $0.isClosed })
+        #expect(rig.threads == 0, "who is left shares the renderer's thread")
+        try rig.run([second], for: 50)
+        #expect(follows(numbers(first)) && numbers(first).first == 0)
+        #expect(follows(numbers(second)))
+        let begins = try #require(numbers(second).first)
+        #expect(begins <= moment.rescaled(to: 48_000) && begins > 0)
+        #expect(Double(try #require(numbers(first).last)) > moment.seconds * 48_000, "the old one had sound until then")
+        #expect(Double(try #require(numbers(second).last)) > 48_000 * 3.9)
+        #expect(second.acceptedUntil == rig.renderer.progress.acceptedUntil)
+    }
+
+    /// On a busy machine the renderer's feeder may be late by as much as a change of outputs takes.
+    @Test func whoJoinsBeginsWithSoundThatTheFeederHasNotTakenYet() throws {
+        let (first, second) = (RecordingOutput(capacity: 5_000), RecordingOutput(capacity: 50_000))
+        let rig = Rig(first)
+        try rig.fill()
+        rig.turn()
+        rig.change(to: second)
+        // The renderer's feeder has no turn in all of this.
+        for _ in 0..<6 {
+            _ = rig.group.advanceChange()
+            rig.turnMembers()
+        }
+        #expect(numbers(second).count == 50_000)
+        #expect(
+            numbers(second) == Array(0..<50_000),
+            "what was accepted and not heard, and what waited behind it")
+        #expect(rig.outcomes.withLock { $0.count } == 1)
+    }
+
+    @Test func howFarTheSoundCameIsToldNoLaterThanThatItIsDone() throws {
+        let output = RecordingOutput(capacity: 1_000_000)
+        let rig = Rig(output)
+        let isToldInTime = Lock(true)
+        let renderer = rig.renderer
+        rig.renderer.onNews { _ in
+            let status = renderer.progress
+            if status.isDrained, status.acceptedUntil != status.enqueuedUntil { isToldInTime.withLock { $0 = false } }
+        }
+        for round in 1...3 {
+            // What comes after an end has an end of its own.
+            try rig.enqueue(5)
+            rig.renderer.finish()
+            rig.turn()
+            #expect(rig.renderer.progress.isDrained)
+            #expect(
+                rig.renderer.progress.acceptedUntil == MediaTime(value: Int64(round) * 5 * 4_096, timescale: 48_000))
+            #expect(numbers(output).count == round * 5 * 4_096)
+        }
+        #expect(isToldInTime.withLock { $0 })
+    }
+
+    @Test func aFlushReachesTheOnlyMemberAndWhatIsEnqueuedNextStartsAnew() throws {
+        let output = RecordingOutput(capacity: 10_000)
+        let rig = Rig(output)
+        try rig.enqueue(10)
+        rig.turn()
+        rig.renderer.flush()
+        try rig.enqueue(10)
+        rig.turn()
+        #expect(output.state.withLock { $0.flushes } == 1)
+        #expect(numbers(output) == Array(0..<10_000) + Array(40_960..<50_960))
+    }
+
+    @Test func theOnlyMemberThatTookNothingForLongGoesOnNearThePlayhead() throws {
+        let output = RecordingOutput(capacity: 1_000)
+        let rig = Rig(output)
+        try rig.fill()
+        rig.turn()
+        rig.synchronizer.setRate(1)
+        for _ in 0..<20 {
+            rig.clock.advance(by: .milliseconds(500))
+            try rig.fill()
+            rig.turn()
+        }
+        output.play(frames: 10_000)
+        for _ in 0..<20 {
+            rig.turn()
+            output.play(frames: 10_000)
+        }
+        let late = try #require(numbers(output).firstIndex { $0 > 48_000 * 7 })
+        #expect(late < 12_000, "what lies two seconds behind is not converted any more")
+    }
+
+    @Test func whatTheOnlyMemberHadGoesAlongToAnotherOutput() throws {
+        let (first, second) = (RecordingOutput(capacity: 100_000), RecordingOutput(capacity: 100_000))
+        let rig = Rig(first)
+        try rig.fill()
+        rig.turn()
+        // To another output altogether: what was accepted and not heard goes along.
+        rig.renderer.setOutput(second)
+        rig.turn()
+        #expect(first.state.withLock { $0.isClosed })
+        #expect(numbers(second) == numbers(first))
+    }
+}
+
+extension AudioRenderer {
+    fileprivate var isAlive: Bool { state.withLock { !$0.stopping } }
+}
