@@ -1,6 +1,6 @@
 internal import Discovery
 package import MediaCore
-package import Sockets
+internal import Sockets
 
 /// Finds what a person named: on the network by name or id, at an address, or this computer's own card.
 package struct SpeakerSelection {

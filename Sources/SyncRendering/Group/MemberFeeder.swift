@@ -1,4 +1,4 @@
-package import MediaCore
+internal import MediaCore
 internal import Synchronization
 
 /// A member's feeder, and who turns it: the thread of the renderer that feeds the group, while there is no other member,
