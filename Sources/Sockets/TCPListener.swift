@@ -1,3 +1,4 @@
+internal import CSockets
 internal import Glibc
 
 /// A listening TCP socket on one local address.

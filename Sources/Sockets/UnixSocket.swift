@@ -1,3 +1,4 @@
+internal import CSockets
 internal import Glibc
 
 /// Finds out whether anybody listens at a local socket (unix(7)).
