@@ -73,12 +73,9 @@ package final class StimulusRun {
         openSound()
         try awaitScreen()
         showFirstPicture()
-        guard try awaitSound() else { return nil }
-        let lead = synchronizer.startLead + .milliseconds(100)
-        let start = HostInstant.now.advanced(by: lead)
-        synchronizer.setRate(1, time: .zero, atHostTime: start)
-        let end = start.advanced(by: plan.duration.duration)
-        while HostInstant.now < end, !isOver() {
+        synchronizer.setRate(1, time: .zero)
+        guard let start = try awaitStart() else { return nil }
+        while synchronizer.currentTime() < plan.duration, !isOver() {
             guard interruption.status == nil else { return nil }
             try turn()
             let moment = synchronizer.currentTime()
@@ -94,9 +91,8 @@ package final class StimulusRun {
 
     private func openSound() {
         for (index, output) in outputs.enumerated() {
-            let renderer = AudioRenderer(synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: events)
-            renderer.setOutput(output, id: OutputID(index))
-            renderer.start { [wake, trouble] news in
+            let renderer = AudioRenderer(codecs: FilmAudioCodecs(), contentKind: .testSignal, events: events)
+            renderer.onNews { [wake, trouble] news in
                 switch news {
                 case .outputFailed(let error): trouble.withLock { $0 = $0 ?? error }
                 case .cannotDecode(let error):
@@ -105,6 +101,9 @@ package final class StimulusRun {
                 }
                 wake.raise()
             }
+            renderer.setOutput(output, id: OutputID(index))
+            renderer.requestMediaData(raising: wake)
+            synchronizer.addRenderer(renderer)
             renderers.append(renderer)
             sounds.append(StimulusSound(plan, speaker: index))
         }
@@ -140,30 +139,23 @@ package final class StimulusRun {
             enqueue(white, at: event.time)
             enqueue(black, at: event.time + MediaTime(nanoseconds: event.flash.wholeNanoseconds))
         }
-        synchronizer.add(layer)
+        synchronizer.addRenderer(layer)
         screen.attach(layer, timebase: synchronizer.timebase, events: events)
     }
 
-    /// Waits until every output has what a start needs; false when it was interrupted.
-    private func awaitSound() throws(TalkieError) -> Bool {
+    /// Waits until film passes: every output has what that needs. Returns when it began; nil when it was interrupted.
+    private func awaitStart() throws(TalkieError) -> HostInstant? {
         let deadline = HostInstant.now.advanced(by: Self.openPatience)
-        while !renderers.allSatisfy(isReady) {
-            guard interruption.status == nil else { return false }
-            guard HostInstant.now < deadline else {
-                let late = zip(outputs, renderers).first { !isReady($0.1) }
+        while synchronizer.effectiveRate == 0 {
+            guard interruption.status == nil else { return nil }
+            if HostInstant.now >= deadline, let late = synchronizer.pendingStart?.waits.first {
                 throw TalkieError(
                     .unavailable,
-                    "'\(late?.0.name ?? "the speaker")' does not begin to take sound; switch it off and on, and try again"
-                )
+                    "'\(late.output)' does not begin to take sound; switch it off and on, and try again")
             }
             try turn()
         }
-        return true
-    }
-
-    private func isReady(_ renderer: AudioRenderer) -> Bool {
-        let status = renderer.progress
-        return status.isReadyToStart && (status.acceptedUntil.map { $0.duration >= renderer.preroll } ?? false)
+        return synchronizer.timebase.snapshot.segment(at: .now).hostInstant(of: .zero)
     }
 
     // MARK: Playing
@@ -196,6 +188,12 @@ package final class StimulusRun {
                 wasLost = true
                 let name = outputs.indices.contains(output.index) ? outputs[output.index].name : "a speaker"
                 trouble.withLock { $0 = $0 ?? OutputError(.lost, "'\(name)' was lost during the run; try again") }
+            case .resumed:
+                // Film went on later, on another line.
+                wasLost = true
+                trouble.withLock {
+                    $0 = $0 ?? OutputError(.lost, "the computer was suspended during the run; try again")
+                }
             default: break
             }
         }
@@ -210,7 +208,7 @@ package final class StimulusRun {
     }
 
     private func close() {
-        synchronizer.setRate(0)
+        synchronizer.setRate(0, atHostTime: .now)
         screen?.detach()
         // A speaker that does not answer shall not keep the others.
         let closers = renderers.map { renderer in

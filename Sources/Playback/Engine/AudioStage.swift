@@ -207,6 +207,8 @@ final class AudioStage: TrackStage {
         list.enter(next.serial, walker)
     }
 
+    func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }
+
     func cancel() {
         let reader = source.withLock { source -> (any SampleSource)? in
             source.isCancelled = true

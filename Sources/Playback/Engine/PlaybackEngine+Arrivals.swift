@@ -110,8 +110,6 @@ extension PlaybackEngine {
         synchronizer.setRate(0, time: .zero)
         jump = nil
         progress.arm(false)
-        startMonitor.end()
-        mailbox.setPipelines(audio: nil, video: nil)
         audio?.stop()
         video?.stop()
         audio = nil
@@ -120,6 +118,9 @@ extension PlaybackEngine {
         shared.restart { $0.await(nil) }
         renderer?.flush()
         layer.flush()
+        // Until a pipeline asks for room again, nobody waits for what it would bring.
+        renderer?.stopRequestingMediaData()
+        layer.stopRequestingMediaData()
         var state = state
         state.lineOffset = .zero
         state.hasVideo = false
@@ -151,15 +152,10 @@ extension PlaybackEngine {
             announce(isJoined: true)
             // Another film is a reason to try again.
             let triesAgain = soundIsLost && !next.isLoop
-            guard triesAgain || isTooLong(begin) else { continue }
+            guard triesAgain else { continue }
             soundIsLost = false
             return self.begin(at: next.start, exact: true)
         }
-    }
-
-    /// An output that counts from the last start is about to have gone too far: the line begins anew, at a joint.
-    private func isTooLong(_ moment: MediaTime) -> Bool {
-        renderer?.longestRun.map { moment.duration > $0 } ?? false
     }
 
     /// The next film takes the place of the one that was perceived.

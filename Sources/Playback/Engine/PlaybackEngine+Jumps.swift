@@ -13,8 +13,10 @@ extension PlaybackEngine {
         /// After a jump to a sync picture the sound is sent to that picture's time.
         var soundFollowsPicture: Bool
         var began: HostInstant
-        /// Outputs are given until then to notice by themselves that they must begin anew.
-        var notBefore: HostInstant?
+        /// The synchronizer was told to start, and does so when everybody can.
+        var isCommanded = false
+        /// The film goes on from where it stands: neither track was sent anywhere.
+        var resumes = false
     }
 
     /// Goes to a moment of the film that plays.
@@ -59,35 +61,59 @@ extension PlaybackEngine {
             synchronizer.setRate(0, time: jump.target)
             audio?.seek(to: jump.target, aim: .exact, serial: jump.serial)
         }
-        let soundReady = isSoundReady(for: jump)
+        if wantsPlay, jump.isCommanded || hasFoundPlace(&jump, pictureReady) { commandStart(of: &jump) }
+        let isReady =
+            jump.isCommanded
+            ? hasStarted(&jump, isPictureReady: pictureReady) : !wantsPlay && canPause(jump, pictureReady)
         // After both were looked at: what was read to its end meanwhile must not start.
         if hasNothingCome(for: jump) { return giveUpFilm() }
-        // Sound that does not come within eight seconds is joined later rather than waited for.
-        let patience = parts.clock.now - jump.began < .seconds(8)
-        let mayGoWithoutSound = options.startPolicy == .picture || !patience
-        let isTime = jump.notBefore.map { parts.clock.now >= $0 } ?? true
-        guard pictureReady, isTime, soundReady || mayGoWithoutSound else {
-            let reason = waitingReason(picture: pictureReady, sound: soundReady)
-            if state.reason != reason { state.reason = reason }
-            return
-        }
-        self.jump = nil
-        progress.arm(false)
-        if !jump.isExact || !wantsPlay, let shown = layer.shownTime, shown > jump.target { jump.target = shown }
-        news(.sought(jump.target - state.lineOffset))
+        guard isReady, !isUndecided(jump) else { return }
         guard wantsPlay else {
+            self.jump = nil
+            progress.arm(false)
+            if let shown = layer.shownTime, shown > jump.target { jump.target = shown }
+            news(.sought(jump.target - state.lineOffset))
             enter(.paused)
             return announce(isJoined: false)
         }
-        startTime(at: jump.target)
-        announce(isJoined: false)
-        if soundReady { startMonitor.begin(synchronizer.timebase.snapshot) }
+        noteStart(of: jump)
     }
 
-    /// “waiting for Kitchen's clock, about 1.2 s”
-    private func waitingReason(picture: Bool, sound: Bool) -> String {
-        if !picture { return "waiting for the picture" }
-        return parts.audioOutput?.wait?.description ?? "waiting for sound"
+    /// Whether both tracks have gone to the target, so that what renderers hold is of there.
+    private func hasFoundPlace(_ jump: inout Jump, _ pictureReady: Bool) -> Bool {
+        if let video, jump.movesPicture, current?.videoTrack != nil, video.status.seekSerial != jump.serial {
+            give(reason: OutputWait.forPicture)
+            return false
+        }
+        if let audio, !jump.resumes, audio.status.seekSerial != jump.serial, !goesWithoutSound(jump) {
+            give(reason: pictureReady ? .forSound : OutputWait.forPicture)
+            return false
+        }
+        if jump.isExact { return true }
+        guard pictureReady else {
+            give(reason: OutputWait.forPicture)
+            return false
+        }
+        if let first = layer.shownTime ?? layer.nextTime, first > jump.target { jump.target = first }
+        return true
+    }
+
+    /// Whether everything is there for a film that is to stand at the target.
+    private func canPause(_ jump: Jump, _ pictureReady: Bool) -> Bool {
+        if !pictureReady { give(reason: OutputWait.forPicture) }
+        guard pictureReady, !goesWithoutSound(jump), let renderer, let audio else { return pictureReady }
+        let isSent = jump.resumes || audio.status.seekSerial == jump.serial
+        let wait = isSent ? renderer.startWait : .forSound
+        if let wait { give(reason: wait) }
+        return wait == nil
+    }
+
+    /// Where no sound came at all, the pipeline, too, must say that it is over: then the film is judged as a whole.
+    private func isUndecided(_ jump: Jump) -> Bool {
+        guard expectsSound, !goesWithoutSound(jump), !jump.resumes, let renderer, let audio else { return false }
+        let status = renderer.progress
+        return !status.hasFailed && status.isDrained && status.acceptedUntil == nil
+            && !hasBeenRead(audio, .sound, for: jump)
     }
 
     /// Where on the line the picture goes on; nil while that is not known.
@@ -104,18 +130,10 @@ extension PlaybackEngine {
         // One is enough: by the time the film starts, an output's lead later, the next are there.
         return status.hasEnded || shared.isWaiting(.picture) || layer.count >= 1 || layer.shownTime != nil
     }
+}
 
-    private func isSoundReady(for jump: Jump) -> Bool {
-        guard let renderer, let audio, !soundIsLost, current?.audioTrack != nil else { return true }
-        let pipeline = audio.status
-        guard pipeline.seekSerial == jump.serial else { return false }
-        let status = renderer.progress
-        if status.hasFailed { return true }
-        // Where there is no sound at all, the pipeline, too, must say that it is over: then the film is judged as a whole.
-        if status.isDrained, status.acceptedUntil == nil { return hasBeenRead(audio, .sound, for: jump) }
-        guard status.isReadyToStart else { return false }
-        if status.isDrained { return true }
-        guard let until = status.acceptedUntil else { return false }
-        return (until - jump.target).duration >= renderer.preroll
-    }
+extension OutputWait {
+    /// Of tracks that have not found their place, before any output can say something.
+    fileprivate static var forPicture: OutputWait { OutputWait(.picture, of: "the picture") }
+    fileprivate static var forSound: OutputWait { OutputWait(.sound, of: "sound") }
 }

@@ -68,7 +68,6 @@ extension PlaybackEngine {
             }
         }
         video = pipeline
-        mailbox.setPipelines(audio: audio, video: pipeline)
         startPipeline(pipeline, "video")
         if before != nil { pipeline.goOn() }
     }
@@ -94,7 +93,8 @@ extension PlaybackEngine {
             }
         }
         audio = pipeline
-        mailbox.setPipelines(audio: pipeline, video: video)
+        // From now on there is something to wait for. Twice changes nothing.
+        synchronizer.addRenderer(renderer)
         startPipeline(pipeline, "audio reader")
         if before != nil { pipeline.goOn() }
     }
@@ -103,16 +103,4 @@ extension PlaybackEngine {
         if shared.isWaiting(.sound) { audio?.wake() }
         if shared.isWaiting(.picture) { video?.wake() }
     }
-}
-
-extension PlayerMailbox {
-    func setPipelines(audio: TrackPipeline?, video: TrackPipeline?) {
-        pipelines.withLock { $0 = (audio, video) }
-    }
-
-    /// The renderer wants more sound. Feeder thread.
-    func wakeAudio() { pipelines.withLock { $0.audio }?.wake() }
-
-    /// The layer wants more pictures. Screen thread.
-    func wakeVideo() { pipelines.withLock { $0.video }?.wake() }
 }

@@ -29,9 +29,7 @@ extension PlaybackEngine {
     package func play() {
         wantsPlay = true
         switch state.phase {
-        case .paused:
-            synchronizer.setRate(Float(speed), atHostTime: synchronizer.earliestStart)
-            enter(.playing)
+        case .paused: resume()
         case .ended where current != nil: seek(to: resolvedStart, exact: true)
         case .idle, .ended, .failed: if let first = list.firstTurn() { begin(with: first) }
         case .opening, .buffering, .playing: break
@@ -41,9 +39,14 @@ extension PlaybackEngine {
     /// Stops a device buffer from now, so that the sound already handed over ends where the picture stops.
     package func pause() {
         wantsPlay = false
-        guard state.phase == .playing else { return }
-        synchronizer.setRate(0, atHostTime: parts.clock.now.advanced(by: synchronizer.stopLead))
-        enter(.paused)
+        if state.phase == .playing {
+            synchronizer.setRate(0)
+            enter(.paused)
+        } else if jump?.isCommanded == true {
+            // Takes back a start that waits, or that was announced a moment ago.
+            jump?.isCommanded = false
+            synchronizer.setRate(0)
+        }
     }
 
     func setSpeed(_ speed: Double) {
@@ -55,7 +58,7 @@ extension PlaybackEngine {
         switch state.phase {
         case .playing:
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
-            synchronizer.setRate(Float(held), atHostTime: synchronizer.earliestStart)
+            synchronizer.setRate(Float(held))
         case .paused: renderer?.setSpeed(held)
         case .buffering:
             renderer?.setSpeed(held)

@@ -50,7 +50,6 @@ extension PlaybackEngine {
         }
         jump = nil
         progress.arm(false)
-        startMonitor.end()
         reachEnd()
     }
 

@@ -47,27 +47,20 @@ package final class PlaybackEngine {
     var returning: Retry?
     var isAway = false
     var absent: PlaybackList.Turn?
-    var startMonitor = StartMonitor()
     /// Pictures to go on (or back, below zero) while the film is paused.
     var stepsLeft = 0
     var isVolumeChosen: Bool
-    var suspensions: SuspensionWatch
-    /// When the line was last compared with what an output holds.
-    var lastSteering = HostInstant(nanoseconds: 0)
+    private let watch: TimelineWatch
 
     init(
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
         events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
-        startRenderer: (AudioRenderer, @escaping @Sendable (AudioRenderer.News) -> Void) -> Void = {
-            $0.start(news: $1)
-        },
         runErrand: @escaping Prefetcher.Run = { WorkerThread.start(name: $0, $1) },
         news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         self.startPipeline = startPipeline
         self.parts = parts
-        suspensions = SuspensionWatch(parts.clock)
         self.options = options
         self.synchronizer = synchronizer
         self.layer = layer
@@ -80,16 +73,18 @@ package final class PlaybackEngine {
         prefetcher = Prefetcher(parts, run: runErrand)
         progress = ProgressGate(signal: mailbox.signal)
         if options.playsAudio, let output = parts.audioOutput {
-            let renderer = AudioRenderer(synchronizer: synchronizer, codecs: parts.codecs, events: events)
+            let renderer = AudioRenderer(codecs: parts.codecs, events: events)
             self.renderer = renderer
             renderer.delay = options.audioDelay + options.calibration
             renderer.setSpeed(options.speed)
             renderer.setOutput(output)
-            startRenderer(renderer) { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+            renderer.onNews { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
         } else {
             renderer = nil
         }
-        layer.onReadyForMoreMediaData { [mailbox] in mailbox.wakeVideo() }
+        synchronizer.addRenderer(layer)
+        watch = TimelineWatch(mailbox.signal)
+        synchronizer.add(watch)
         wantsPlay = !options.startsPaused
         isVolumeChosen = options.volume != nil
         state.speed = options.speed
@@ -120,7 +115,7 @@ package final class PlaybackEngine {
 
     /// Carries out what was asked and looks at what moved; false when the player is shut down.
     func turn() -> Bool {
-        if let asleep = suspensions.check(parts.clock) { resumed(after: asleep) }
+        synchronizer.attend()
         for command in mailbox.takeAll() { command(self) }
         guard isRunning else {
             settleEdits(.unchanged)
@@ -140,7 +135,6 @@ package final class PlaybackEngine {
         if isAway, let returning { return max(.milliseconds(1), returning.notBefore - parts.clock.now) }
         if let next = ahead.nextAttempt, list.awaited != nil { return max(.milliseconds(1), next - parts.clock.now) }
         guard state.phase == .playing else { return .seconds(3600) }
-        if startMonitor.isWatching { return .milliseconds(20) }
         let now = synchronizer.currentTime()
         // Read to its end, a film says where that is before it has been played out.
         let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
@@ -154,7 +148,7 @@ package final class PlaybackEngine {
     private static func hear(_ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate) {
         switch news {
         case .progress: progress.report()
-        case .readyForMoreMediaData: mailbox.wakeAudio()
+        case .readyForMoreMediaData: break
         case .cannotDecode(let error): mailbox.post { $0.soundFailed(TalkieError(.failed, error.message)) }
         case .outputFailed(let error):
             mailbox.post {
@@ -171,6 +165,8 @@ package final class PlaybackEngine {
         closeFilm()
         forgetAhead()
         prefetcher.stop()
+        synchronizer.remove(watch)
+        synchronizer.removeRenderer(layer, completion: nil)
         renderer?.invalidate()
     }
 
@@ -186,9 +182,8 @@ package final class PlaybackEngine {
         reconcile()
         if jump != nil { continueJump() }
         continueSteps()
-        keepStart()
+        noteHold()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
-        if state.phase == .playing { steer() }
     }
 
     /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
@@ -227,7 +222,7 @@ package final class PlaybackEngine {
             return begin(at: next.start, exact: true)
         }
         guard let entry = list.entries.first, var turn = list.successor(of: entry) else {
-            synchronizer.setRate(0)
+            synchronizer.setRate(0, atHostTime: parts.clock.now)
             return list.mayComeBack ? waitForReturn() : enter(.ended)
         }
         if turn.item == entry.item, turn.itemPass > 0 {
@@ -237,7 +232,7 @@ package final class PlaybackEngine {
             }
             news(.message("This film cannot be wound; it is played once."))
             guard let next = list.successor(of: turn, leavesLoop: true) else {
-                synchronizer.setRate(0)
+                synchronizer.setRate(0, atHostTime: parts.clock.now)
                 return enter(.ended)
             }
             turn = next

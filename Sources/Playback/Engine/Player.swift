@@ -75,7 +75,6 @@ public final class Player: Sendable {
         self.events = events
         self.mailbox = mailbox
         self.board = board
-        synchronizer.add(layer)
         let worker = WorkerThread.start(name: "player") { [parts] in
             let engine = PlaybackEngine(
                 parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,

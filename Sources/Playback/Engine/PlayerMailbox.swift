@@ -5,8 +5,6 @@ package final class PlayerMailbox: Sendable {
     package typealias Command = @Sendable (PlaybackEngine) -> Void
     /// Nil once nobody carries out commands any more.
     private let waiting = Lock<[Command]?>([])
-    /// The pipelines to wake when a renderer has room.
-    let pipelines = Lock<(audio: TrackPipeline?, video: TrackPipeline?)>((nil, nil))
     /// Ends what the player's thread may be blocked on: the item that began by itself.
     package let opening = Lock<OpenCancellation?>(nil)
     /// Raised when a command came in or something the player waits for moved.

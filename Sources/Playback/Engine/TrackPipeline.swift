@@ -13,6 +13,8 @@ protocol TrackStage: AnyObject {
     func step() throws(MediaError) -> TrackStep
     /// Makes a blocked `step` return. Any thread.
     func cancel()
+    /// Has the signal raised whenever the renderer may have room.
+    func askForRoom(raising signal: Signal)
 }
 
 enum TrackStep {
@@ -56,6 +58,7 @@ final class TrackPipeline: @unchecked Sendable {
 
     /// - Parameter onNews: called on the pipeline's thread when a jump was carried out or the track ended.
     init(stage: sending any TrackStage, onNews: @escaping @Sendable () -> Void) {
+        stage.askForRoom(raising: signal)
         self.stage = stage
         self.onNews = onNews
     }

@@ -199,6 +199,8 @@ final class VideoStage: TrackStage {
         setting.progress.report()
     }
 
+    func askForRoom(raising signal: Signal) { layer.requestMediaData(raising: signal) }
+
     func cancel() {
         let track = pictures.withLock { pictures -> PictureTrack? in
             pictures.isCancelled = true

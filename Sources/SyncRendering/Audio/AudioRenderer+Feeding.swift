@@ -90,6 +90,13 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
+    /// For a supplier that is a thread of its own, because it reads and blocks: raises `signal` whenever the route may want
+    /// more. Replaces any other supplier.
+    package func requestMediaData(raising signal: Signal) {
+        state.withLock { $0.isEnding = false }
+        demand.request(raising: signal)
+    }
+
     /// Ends the requests; from inside the closure or outside. What was enqueued plays to its end and counts as
     /// sufficient for a start. More may be enqueued, or requested, later.
     public func stopRequestingMediaData() {
@@ -114,7 +121,9 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
                 (state.isEnding || state.finished) && state.queue.isEmpty, state.enqueuedUntil == nil
             )
         }
-        guard let output, !status.hasFailed, !status.isDrained, !(isLast && isEmpty) else { return nil }
+        guard let output, !status.hasFailed, !(isLast && isEmpty) else { return nil }
+        // However little there is of it: it is placed when the output knows its delay.
+        if status.isDrained, status.acceptedUntil == nil || output.isReadyToStart { return nil }
         // An output is opened for the first sound.
         if isEmpty { return OutputWait(.sound, of: output.name, id: id) }
         var wait = output.wait
@@ -173,7 +182,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             if state.stopping {
                 return RenderError(.invalidated, "this renderer was invalidated; make another")
             }
-            if state.isJoined || owner != nil {
+            if state.isJoined {
                 return RenderError(.alreadyAdded, "this renderer has a synchronizer; remove it there first")
             }
             let delay = state.timebase.delay

@@ -101,8 +101,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
 
     /// What is played; decides which routes it may take.
     public let contentKind: ContentKind
-    /// Nil when somebody else passes the timeline on, or `addRenderer` will.
-    let owner: RenderSynchronizer?
     /// The group that its output is a member of.
     let group: GroupScope?
     let codecs: any AudioCodecs
@@ -121,7 +119,6 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     public init(
         codecs: any AudioCodecs, contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
     ) {
-        owner = nil
         group = nil
         self.codecs = codecs
         self.contentKind = contentKind
@@ -129,19 +126,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state = Lock(State(Timebase(clock: MonotonicClock())))
     }
 
-    /// A renderer that its owner starts with `start`, and that follows one synchronizer for good.
-    public init(synchronizer: RenderSynchronizer, codecs: any AudioCodecs, events: EventLog) {
-        owner = synchronizer
-        group = nil
-        self.codecs = codecs
-        contentKind = .film
-        self.events = events
-        state = Lock(State(synchronizer.timebase))
-    }
-
     /// A renderer inside a group: it reads the group's timebase and is told by the group when it changes.
     package init(timebase: Timebase, codecs: any AudioCodecs, events: EventLog, group: GroupScope?) {
-        owner = nil
         self.group = group
         self.codecs = codecs
         contentKind = .film
@@ -153,13 +139,10 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// renderer is added.
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
-    /// Starts the feeder and follows the synchronizer.
-    ///
-    /// - Parameter news: called on the feeder thread; must return at once.
-    public func start(news: @escaping @Sendable (News) -> Void) {
+    /// Starts the feeder of a group's member; `addRenderer` does that for everybody else.
+    package func start(news: @escaping @Sendable (News) -> Void) {
         onNews(news)
         startFeeder()
-        owner?.add(self)
     }
 
     /// Who is told the news; replaces whoever was.
@@ -187,19 +170,19 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// For tests that turn the feeder by hand: like `start`, without the thread.
     func startWithoutThread(news: @escaping @Sendable (News) -> Void) -> AudioFeeder {
         onNews(news)
-        owner?.add(self)
         return AudioFeeder(renderer: self)
     }
 
-    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be started again: what is
-    /// enqueued then is dropped.
+    /// Ends the feeder, closes the output, and leaves the synchronizer. The renderer cannot be added again: what is
+    /// enqueued then is dropped. Waits until the output is closed.
     public func invalidate() {
-        owner?.remove(self)
-        state.withLock {
-            flush(&$0)
-            $0.stopping = true
-            $0.news = nil
+        let synchronizer = state.withLock { state -> RenderSynchronizer? in
+            flush(&state)
+            state.stopping = true
+            state.news = nil
+            return state.synchronizer
         }
+        synchronizer?.removeRenderer(self, completion: nil)
         demand.stop()
         _ = demand.newReceiver()
         wake.raise()

@@ -7,12 +7,14 @@ public enum ContentKind: String, Sendable, CaseIterable {
     /// Clicks and chimes of a program: short, any number at once, never on a speaker across the network, where they
     /// would come half a second late and interrupt the neighbours.
     case interfaceSound
+    /// Signals that measure outputs: any number at once, each with an output of its own, also across the network.
+    case testSignal
 
     /// A synchronizer has at most one such renderer.
-    public var isLongForm: Bool { self != .interfaceSound }
+    public var isLongForm: Bool { self != .interfaceSound && self != .testSignal }
 
     /// Whether sound of this kind may take such a route.
     public func mayTake(_ route: AudioRouteKind) -> Bool {
-        isLongForm || !route.isRemote
+        self != .interfaceSound || !route.isRemote
     }
 }

@@ -9,8 +9,8 @@ protocol MediaDataConsumer: AnyObject, Sendable {
     var demand: MediaDataDemand { get }
 }
 
-/// The one who supplies a renderer: a closure on a queue, or a receiver that waits for room. The newest is the only
-/// one; whoever supplied before is told so.
+/// The one who supplies a renderer: a closure on a queue, a receiver that waits for room, or a thread that waits on a signal.
+/// The newest is the only one; whoever supplied before is told so.
 ///
 /// Never called with the consumer's lock held, because it asks the consumer in turn.
 final class MediaDataDemand: Sendable {
@@ -22,6 +22,8 @@ final class MediaDataDemand: Sendable {
         var supplier: UInt64 = 0
         var request: MediaDataRequest?
         var waiter: CheckedContinuation<Wake, Never>?
+        /// Of a supplier that is a thread of its own.
+        var signal: Signal?
         var flushes: UInt64 = 0
     }
 
@@ -46,10 +48,19 @@ final class MediaDataDemand: Sendable {
         request.ask()
     }
 
-    /// The closure is asked no more. Returns whether there was one.
+    /// A thread becomes the supplier; it looks for room each time the signal was raised.
+    func request(raising signal: Signal) {
+        let (old, waiter) = replaceSupplier(with: nil, signal)
+        old?.cancel()
+        waiter?.resume(returning: .superseded)
+        signal.raise()
+    }
+
+    /// Closure or thread are asked no more. Returns whether there was a closure.
     @discardableResult
     func stop() -> Bool {
         state.withLock { state -> Bool in
+            state.signal = nil
             guard let request = state.request else { return false }
             state.request = nil
             if request.stop() { stopped.store(state.supplier, ordering: .releasing) }
@@ -74,7 +85,7 @@ final class MediaDataDemand: Sendable {
         return state.withLock { $0.supplier }
     }
 
-    private func replaceSupplier(with request: MediaDataRequest?) -> (
+    private func replaceSupplier(with request: MediaDataRequest?, _ signal: Signal? = nil) -> (
         MediaDataRequest?, CheckedContinuation<Wake, Never>?
     ) {
         state.withLock { state in
@@ -83,6 +94,7 @@ final class MediaDataDemand: Sendable {
             request?.supplier.store(state.supplier, ordering: .releasing)
             defer {
                 state.request = request
+                state.signal = signal
                 state.waiter = nil
             }
             return (state.request, state.waiter)
@@ -91,25 +103,29 @@ final class MediaDataDemand: Sendable {
 
     /// The consumer is ready for more, or may be. Any thread; returns at once.
     func offer() {
-        let (request, waiter) = takeWaiter()
+        let (request, waiter, signal) = takeWaiter()
         request?.ask()
         waiter?.resume(returning: .ready)
+        signal?.raise()
     }
 
     /// The consumer was flushed: a receiver that waits has waited for nothing.
     ///
     /// - Parameter asks: whether more is wanted now.
     func noteFlush(asks: Bool = true) {
-        let (request, waiter) = takeWaiter(counting: 1)
+        let (request, waiter, signal) = takeWaiter(counting: 1)
         if asks { request?.ask(isUrgent: true) }
         waiter?.resume(returning: .flushed)
+        if asks { signal?.raise() }
     }
 
-    private func takeWaiter(counting flushes: UInt64 = 0) -> (MediaDataRequest?, CheckedContinuation<Wake, Never>?) {
+    private func takeWaiter(counting flushes: UInt64 = 0) -> (
+        MediaDataRequest?, CheckedContinuation<Wake, Never>?, Signal?
+    ) {
         state.withLock { state in
             state.flushes += flushes
             defer { state.waiter = nil }
-            return (state.request, state.waiter)
+            return (state.request, state.waiter, state.signal)
         }
     }
 

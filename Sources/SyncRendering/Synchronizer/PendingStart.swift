@@ -32,9 +32,12 @@ extension RenderSynchronizer {
 
     /// The earliest host instant at which a start or a change of speed commanded now can be kept by everybody.
     public var earliestStart: HostInstant {
-        let soonest = clock.now.advanced(by: startLead + Self.commandMargin)
+        let soonest = soonestStart
         return max(soonest, renderers.compactMap(\.earliestStart).max() ?? soonest)
     }
+
+    /// The same for a film that does not wait for outputs which cannot place sound yet: they join it later.
+    package var soonestStart: HostInstant { clock.now.advanced(by: startLead + Self.commandMargin) }
 
     /// A little more than the slowest output asks for: the commanding thread, too, may be late. Ten times what waking up
     /// costs on a busy machine.

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// The feeders of the renderers that were added do it, between two buffers.
 extension RenderSynchronizer {
-    /// How often it is looked after: a bend of 100 ppm is 25 µs wrong by then, and a suspension was noticed by all.
+    /// How often it is looked after: a bend of 100 ppm is 25 µs wrong by then.
     private static let upkeepInterval: Duration = .milliseconds(250)
     /// After a suspension, a sound card's pump and a speaker's control thread notice it within this time, or their first
     /// request.
@@ -16,16 +16,17 @@ extension RenderSynchronizer {
     private static let joinablePart = 0.2
 
     /// Does what is due for starts and for the line itself. Feeders call this whenever something moved, and not later than
-    /// `nextAttention`; it costs two atomic loads and a look at the clock.
-    func attend() {
+    /// `nextAttention`, and so does a player that has no sound; it costs two atomic loads and a look at the clocks.
+    package func attend() {
         reconsiderStart()
         let now = clock.now
+        // Whoever moves first after a suspension notices it: until then film passes that nobody perceives.
+        if let asleep = roster.withLock({ $0.suspensions.check(clock) }) {
+            command.withLock { _ in resume(after: asleep) }
+        }
         guard now.nanoseconds >= dueUpkeep.load(ordering: .relaxed) else { return }
         dueUpkeep.store(now.advanced(by: Self.upkeepInterval).nanoseconds, ordering: .relaxed)
-        command.withLock { _ in
-            if let asleep = roster.withLock({ $0.suspensions.check(clock) }) { resume(after: asleep) }
-            renewIfDue()
-        }
+        command.withLock { _ in renewIfDue() }
         steer()
     }
 

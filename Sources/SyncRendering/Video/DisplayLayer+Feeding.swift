@@ -35,6 +35,13 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
         demand.request(from: MediaDataRequest(on: queue, for: self, body: body))
     }
 
+    /// For a supplier that is a thread of its own, because it reads and decodes: raises `signal` whenever the layer may have
+    /// room. Replaces any other supplier.
+    package func requestMediaData(raising signal: Signal) {
+        state.withLock { $0.isEnding = false }
+        demand.request(raising: signal)
+    }
+
     /// Ends the requests; from inside the closure or outside. What was enqueued is shown and counts as sufficient for a
     /// start. More may be enqueued, or requested, later.
     public func stopRequestingMediaData() {

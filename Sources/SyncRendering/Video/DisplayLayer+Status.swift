@@ -50,12 +50,11 @@ extension DisplayLayer {
 
     /// The decoder has taken a buffer.
     func offerRoom() {
-        let (ready, hasRoom) = state.withLock { state -> (ReadyHandler?, Bool) in
+        let hasRoom = state.withLock { state -> Bool in
             let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
-            return (hasRoom ? state.onReady : nil, hasRoom)
+            return hasRoom
         }
-        ready?.call()
         if hasRoom { demand.offer() }
     }
 

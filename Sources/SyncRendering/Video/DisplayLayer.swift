@@ -16,12 +16,6 @@ public final class DisplayLayer: Sendable {
         public var firstSkipped: MediaTime?
     }
 
-    /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
-    final class ReadyHandler: Sendable {
-        let call: @Sendable () -> Void
-        init(call: @escaping @Sendable () -> Void) { self.call = call }
-    }
-
     struct State {
         var queue: [SampleBuffer] = []
         var depth: Int
@@ -30,7 +24,6 @@ public final class DisplayLayer: Sendable {
         var shownTime: MediaTime?
         var shownEnd: MediaTime?
         var flushes: UInt64 = 0
-        var onReady: ReadyHandler?
         var wasFull = false
         var enqueueCount = 0
         /// Requests were stopped: what is there is enough for a start.
@@ -93,11 +86,6 @@ public final class DisplayLayer: Sendable {
 
     /// Pictures waiting.
     public var count: Int { state.withLock { $0.queue.count } }
-
-    /// Called from the taking thread each time the layer turns from full to ready. Must return at once.
-    public func onReadyForMoreMediaData(_ body: (@Sendable () -> Void)?) {
-        state.withLock { $0.onReady = body.map(ReadyHandler.init) }
-    }
 
     /// Adds a picture, or encoded ones where the layer has codecs. Pictures are kept in order of film time.
     ///
@@ -165,7 +153,7 @@ public final class DisplayLayer: Sendable {
     private func flush(removingImage: Bool) {
         // First, so that a picture which is on its way out comes too late.
         decoding?.flush()
-        let ready = state.withLock { state -> ReadyHandler? in
+        state.withLock { state in
             state.queue.removeAll(keepingCapacity: true)
             state.hasShown = false
             state.finished = false
@@ -175,10 +163,8 @@ public final class DisplayLayer: Sendable {
             state.flushes += 1
             state.failure = nil
             if removingImage { state.removals += 1 }
-            defer { state.wasFull = false }
-            return state.onReady
+            state.wasFull = false
         }
-        ready?.call()
         demand.noteFlush()
         arrival.raise()
     }
@@ -194,7 +180,7 @@ public final class DisplayLayer: Sendable {
     @discardableResult
     public func flush(fromSourceTime time: MediaTime) -> Int {
         decoding?.cut(at: time)
-        let (dropped, ready, hasRoom) = state.withLock { state -> (Int, ReadyHandler?, Bool) in
+        let (dropped, hasRoom) = state.withLock { state -> (Int, Bool) in
             let kept = state.queue.firstIndex { $0.presentationTime.map { $0 >= time } ?? false } ?? state.queue.count
             let dropped = state.queue.count - kept
             state.queue.removeSubrange(kept...)
@@ -209,9 +195,8 @@ public final class DisplayLayer: Sendable {
             state.isEnding = false
             let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
-            return (dropped, hasRoom ? state.onReady : nil, hasRoom)
+            return (dropped, hasRoom)
         }
-        ready?.call()
         if hasRoom { demand.offer() }
         if dropped > 0 { arrival.raise() }
         return dropped
@@ -232,14 +217,14 @@ public final class DisplayLayer: Sendable {
 
     /// Takes the newest picture whose film time is not after `time`, and everything older.
     public func take(upTo time: MediaTime) -> Selection {
-        let (selection, ready, hasRoom) = state.withLock { state -> (Selection, ReadyHandler?, Bool) in
+        let (selection, hasRoom) = state.withLock { state -> (Selection, Bool) in
             var last = -1
             while last + 1 < state.queue.count, let pts = state.queue[last + 1].presentationTime,
                 pts <= time || (!state.hasShown && last < 0)
             {
                 last += 1
             }
-            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), nil, false) }
+            guard last >= 0 else { return (Selection(picture: nil, skipped: 0, firstSkipped: nil), false) }
             let picture = state.queue[last]
             let first = last > 0 ? state.queue[0].presentationTime : nil
             state.queue.removeFirst(last + 1)
@@ -248,11 +233,8 @@ public final class DisplayLayer: Sendable {
             state.shownEnd = picture.end
             let hasRoom = state.wasFull && isReady(state)
             if hasRoom { state.wasFull = false }
-            return (
-                Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom ? state.onReady : nil, hasRoom
-            )
+            return (Selection(picture: picture, skipped: last, firstSkipped: first), hasRoom)
         }
-        ready?.call()
         if hasRoom { demand.offer() }
         if selection.picture != nil { decoding?.offer() }
         return selection

@@ -67,7 +67,7 @@ extension LoopTests {
                 duration: MediaTime(value: 44100, timescale: 44100), flags: .sync)
         }
 
-        /// What a player does: hands over sound, starts when outputs are ready, bends the line.
+        /// What a player does: hands over sound and starts; the synchronizer waits for outputs and bends the line.
         private final class Cinema {
             let renderer: AudioRenderer
             private let synchronizer: RenderSynchronizer
@@ -77,9 +77,9 @@ extension LoopTests {
             init(_ output: any AudioOutput, _ synchronizer: RenderSynchronizer, _ events: EventLog) {
                 self.synchronizer = synchronizer
                 self.events = events
-                renderer = AudioRenderer(synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: events)
+                renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
                 renderer.setOutput(output)
-                renderer.start { _ in }
+                synchronizer.addRenderer(renderer)
             }
 
             /// Lets real time pass, in which everything goes on; false when the condition never held.
@@ -89,7 +89,6 @@ extension LoopTests {
                 while HostInstant.now < end {
                     if condition() { return true }
                     while let entry = events.take() { notes.append(entry.event) }
-                    if let line = renderer.remoteTimeline { synchronizer.steer(toward: line) }
                     HostInstant.now.advanced(by: .milliseconds(50)).sleep()
                 }
                 return condition()
@@ -97,12 +96,8 @@ extension LoopTests {
 
             /// False when the output is never ready.
             func start() -> Bool {
-                let isReady = run(for: .seconds(15)) {
-                    let status = renderer.progress
-                    return status.isReadyToStart && (status.acceptedUntil?.duration ?? .zero) >= .milliseconds(600)
-                }
-                synchronizer.setRate(1, time: .zero, atHostTime: .now.advanced(by: synchronizer.startLead))
-                return isReady
+                synchronizer.setRate(1, time: .zero)
+                return run(for: .seconds(15)) { synchronizer.pendingStart == nil }
             }
         }
 
@@ -279,12 +274,8 @@ extension LoopTests {
             cinema.run(for: .seconds(2))
             #expect(abs(try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))) < 1)
             clock.suspend(for: .seconds(20))
-            // What the player does when it notices.
-            let place = synchronizer.currentTime()
-            synchronizer.setRate(0, time: place)
-            cinema.run(for: .milliseconds(250))
-            synchronizer.setRate(1, time: place, atHostTime: .now.advanced(by: synchronizer.startLead))
-            cinema.run(for: .seconds(4))
+            // The synchronizer notices, and begins anew when the speaker can.
+            cinema.run(for: .milliseconds(4250))
             let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
             print("after a suspension, \(route): \(late) ms late")
             #expect(abs(late) < 1)

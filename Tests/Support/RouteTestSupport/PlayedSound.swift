@@ -41,9 +41,9 @@ final class PlayedSound {
     private(set) var start = HostInstant.now
 
     init(_ output: any AudioOutput) {
-        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: events)
+        renderer = AudioRenderer(codecs: FilmAudioCodecs(), events: events)
         renderer.setOutput(output)
-        renderer.start { _ in }
+        synchronizer.addRenderer(renderer)
     }
 
     func end() { renderer.invalidate() }
@@ -58,18 +58,19 @@ final class PlayedSound {
     /// Starts what was enqueued as soon as the output has enough.
     func startWhenReady() throws {
         let limit = HostInstant.now.advanced(by: .seconds(20))
-        while (renderer.progress.acceptedUntil?.duration ?? .zero) < renderer.preroll || renderer.preroll == .zero {
-            try #require(HostInstant.now < limit, "the output takes no sound; \(renderer.progress)")
+        synchronizer.setRate(1, time: .zero)
+        while let waits = synchronizer.pendingStart?.waits {
+            try #require(HostInstant.now < limit, "\(waits); \(renderer.progress)")
             HostInstant.now.advanced(by: .milliseconds(5)).sleep()
         }
-        start = .now.advanced(by: synchronizer.startLead + .milliseconds(5))
-        synchronizer.setRate(1, time: .zero, atHostTime: start)
+        start = try #require(synchronizer.timebase.snapshot.upcoming.hostInstant(of: .zero))
     }
 
     /// Stops time now; when that was.
     func pause() -> HostInstant {
-        synchronizer.setRate(0)
-        return .now
+        let now = HostInstant.now
+        synchronizer.setRate(0, atHostTime: now)
+        return now
     }
 
     /// Goes on from where it stopped; when.

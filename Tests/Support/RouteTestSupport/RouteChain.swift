@@ -42,17 +42,16 @@ struct RouteChain {
         _ outputs: [any AudioOutput], each stay: Duration, whenReady: () throws -> Void
     ) async throws -> RouteChain {
         let synchronizer = RenderSynchronizer()
-        let renderer = AudioRenderer(
-            synchronizer: synchronizer, codecs: FilmAudioCodecs(), events: EventLog(clock: MonotonicClock()))
+        let renderer = AudioRenderer(codecs: FilmAudioCodecs())
         let group = OutputGroup(members: [outputs[0]], codecs: FilmAudioCodecs())
         renderer.setOutput(group)
-        renderer.start { _ in }
+        synchronizer.addRenderer(renderer)
         defer { renderer.invalidate() }
         // What each second costs to draw is not to be paid while one waits.
         for second in 0..<Int64(40) { renderer.enqueue(PulsedTone.buffer(second: second)) }
         let limit = HostInstant.now.advanced(by: .seconds(10))
-        while (renderer.progress.acceptedUntil?.duration ?? .zero) < .milliseconds(60) || !group.isReadyToStart {
-            try #require(HostInstant.now < limit, "the first output takes no sound")
+        while let wait = renderer.startWait {
+            try #require(HostInstant.now < limit, "\(wait)")
             HostInstant.now.advanced(by: .milliseconds(5)).sleep()
         }
         try whenReady()

@@ -50,7 +50,7 @@ private func play(
     let pictures = (0..<8).map { SyntheticPicture(size: pictureSize, color: color, shade: $0) }
     let frames = Int(seconds / frame.seconds)
     let room = Signal()
-    layer.onReadyForMoreMediaData { room.raise() }
+    layer.requestMediaData(raising: room)
     let feeder = WorkerThread.start(name: "feeder") {
         for index in 0..<frames {
             while !layer.isReadyForMoreMediaData { room.wait() }

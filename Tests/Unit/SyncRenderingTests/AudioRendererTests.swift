@@ -14,8 +14,8 @@ import Testing
 
     init() {
         synchronizer = RenderSynchronizer(clock: clock)
-        renderer = AudioRenderer(
-            synchronizer: synchronizer, codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+        renderer = AudioRenderer(codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+        synchronizer.addRenderer(renderer)
         feeder = AudioFeeder(renderer: renderer)
     }
 
@@ -70,7 +70,7 @@ import Testing
         let until = try #require(renderer.progress.enqueuedUntil)
         #expect((29.9...30.2).contains(until.seconds))
         #expect(!renderer.isReadyForMoreMediaData)
-        synchronizer.setRate(1)
+        synchronizer.setRate(1, atHostTime: clock.now)
         clock.advance(by: .seconds(10))
         #expect(renderer.isReadyForMoreMediaData)
         _ = try fill(from: source)

@@ -28,18 +28,20 @@ import Testing
 
     @Test func aFlushFromATimeMakesRoomAndSaysSo() {
         let layer = layer(0..<8)
-        let told = Lock(0)
-        layer.onReadyForMoreMediaData { told.withLock { $0 += 1 } }
+        let room = Signal()
+        layer.requestMediaData(raising: room)
+        room.clear()
         #expect(!layer.isReadyForMoreMediaData)
         layer.finish()
         layer.flush(fromSourceTime: Self.frame * 6)
-        #expect(told.withLock { $0 } == 1)
+        #expect(room.wait(until: .now))
+        #expect(!room.wait(until: .now), "said once")
         #expect(layer.isReadyForMoreMediaData)
         // What was to be the end is not it any more.
         _ = layer.take(upTo: Self.frame * 9)
         #expect(!layer.isDrained)
         layer.flush(fromSourceTime: Self.frame * 5)
-        #expect(told.withLock { $0 } == 1)
+        #expect(!room.wait(until: .now))
     }
 
     @Test func aPictureThatTakesThePlaceOfAPreparedOneIsTheOneThatIsShown() {

@@ -19,8 +19,8 @@ import Testing
 
         init(_ members: RecordingOutput...) {
             synchronizer = RenderSynchronizer(clock: clock)
-            renderer = AudioRenderer(
-                synchronizer: synchronizer, codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+            renderer = AudioRenderer(codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+            synchronizer.addRenderer(renderer)
             let standing = standing
             group = OutputGroup(
                 members: members, codecs: SyntheticCodecs(),
@@ -190,7 +190,7 @@ import Testing
         let rig = Rig(output)
         try rig.fill()
         rig.turn()
-        rig.synchronizer.setRate(1)
+        rig.synchronizer.setRate(1, atHostTime: rig.clock.now)
         for _ in 0..<20 {
             rig.clock.advance(by: .milliseconds(500))
             try rig.fill()

@@ -15,7 +15,8 @@ import Testing
     init() {
         synchronizer = RenderSynchronizer(clock: clock)
         events = EventLog(clock: clock)
-        renderer = AudioRenderer(synchronizer: synchronizer, codecs: SyntheticCodecs(), events: events)
+        renderer = AudioRenderer(codecs: SyntheticCodecs(), events: events)
+        synchronizer.addRenderer(renderer)
     }
 
     private func group(_ members: [any AudioOutput]) -> OutputGroup {
@@ -64,7 +65,7 @@ import Testing
         try fill(from: source)
         #expect(eventually { quick.state.withLock { $0.samples.count > 90_000 } })
         // Ten seconds of film pass in which the second member takes nothing.
-        synchronizer.setRate(1)
+        synchronizer.setRate(1, atHostTime: clock.now)
         for _ in 0..<20 {
             clock.advance(by: .milliseconds(500))
             try fill(from: source)

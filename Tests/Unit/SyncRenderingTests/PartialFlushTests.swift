@@ -17,7 +17,8 @@ private final class FlushRig {
     init(_ output: (ManualClock) -> any AudioOutput) {
         synchronizer = RenderSynchronizer(clock: clock)
         events = EventLog(clock: clock)
-        renderer = AudioRenderer(synchronizer: synchronizer, codecs: FloatCodecs(), events: events)
+        renderer = AudioRenderer(codecs: FloatCodecs(), events: events)
+        synchronizer.addRenderer(renderer)
         feeder = renderer.startWithoutThread { _ in }
         renderer.setOutput(output(clock))
     }
@@ -332,7 +333,7 @@ private final class PacketOutput: PartialFlushing {
         let rig = FlushRig { _ in output }
         rig.enqueue(1, 0..<192_000)
         rig.feeder.settle()
-        rig.synchronizer.setRate(1, time: .zero)
+        rig.synchronizer.setRate(1, time: .zero, atHostTime: rig.clock.now)
         rig.clock.advance(by: .seconds(1))
         let before = output.state.withLock { $0.samples }
         rig.flush(from: 95_000)

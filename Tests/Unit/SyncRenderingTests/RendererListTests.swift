@@ -23,6 +23,26 @@ import Testing
         #expect(synchronizer.renderers.count == 4)
     }
 
+    @Test func testSignalsPlayBesideEachOtherAndOnSpeakers() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        for _ in 0..<3 {
+            #expect(
+                synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs(), contentKind: .testSignal)) == nil)
+        }
+        #expect(synchronizer.addRenderer(AudioRenderer(codecs: SyntheticCodecs())) == nil, "also beside a film")
+        for route in [AudioRouteKind.soundCard, .bufferedSpeaker, .realtimeSpeaker, .group] {
+            #expect(ContentKind.testSignal.mayTake(route))
+        }
+    }
+
+    @Test func whoIsInvalidatedHasLeft() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        synchronizer.addRenderer(renderer)
+        renderer.invalidate()
+        #expect(synchronizer.renderers.isEmpty)
+    }
+
     @Test func aRendererHasOneSynchronizer() throws {
         let (one, other) = (RenderSynchronizer(clock: clock), RenderSynchronizer(clock: clock))
         let (sound, picture) = (AudioRenderer(codecs: SyntheticCodecs()), DisplayLayer(depth: 8))

@@ -254,6 +254,59 @@ import Testing
         var calls: Int { state.withLock { $0.calls } }
     }
 
+    // MARK: Threads of their own
+
+    @Test func aThreadThatSuppliesIsWokenWhenThereIsRoomAndOnlyThen() throws {
+        let stage = try VirtualStage()
+        let (room, source) = (Signal(), stage.sound)
+        stage.renderer.requestMediaData(raising: room)
+        #expect(room.wait(until: .now), "more is wanted from the beginning")
+        func fill() throws {
+            room.clear()
+            while stage.renderer.isReadyForMoreMediaData, let buffer = try source.read() {
+                stage.renderer.enqueue(buffer)
+            }
+        }
+        try fill()
+        stage.settle()
+        #expect(!room.wait(until: .now), "it is full")
+        stage.synchronizer.setRate(1, time: .zero)
+        var wakes = 0
+        stage.meanwhile = {
+            guard room.wait(until: .now) else { return }
+            wakes += 1
+            try? fill()
+        }
+        let begin = stage.clock.now
+        stage.run(for: .seconds(60))
+        #expect((10...400).contains(wakes), "\(wakes)")
+        let heard = stage.sounds(from: begin)
+        #expect(try #require(heard.last).film > 59)
+        #expect(stage.card.playout?.underrunCount == 0)
+        room.clear()
+        stage.renderer.flush()
+        #expect(room.wait(until: .now), "everything is wanted anew")
+    }
+
+    @Test func theLastOfThreadAndClosureIsTheOnlyOne() throws {
+        let stage = try VirtualStage()
+        let room = Signal()
+        stage.renderer.requestMediaData(raising: room)
+        room.clear()
+        stage.feed(from: stage.sound)
+        stage.run(for: .milliseconds(100))
+        stage.renderer.flush()
+        #expect(!room.wait(until: .now))
+        stage.renderer.requestMediaData(raising: room)
+        room.clear()
+        let before = stage.renderer.progress.enqueuedUntil
+        stage.run(for: .milliseconds(100))
+        #expect(stage.renderer.progress.enqueuedUntil == before, "the closure is asked no more")
+        stage.renderer.stopRequestingMediaData()
+        stage.renderer.flush()
+        #expect(!room.wait(until: .now))
+    }
+
     // MARK: Pictures
 
     @Test func aLayerAsksForPicturesAsItShowsThem() throws {

@@ -70,6 +70,33 @@ import Testing
         #expect(told == [.seconds(3600)])
     }
 
+    @Test func whoeverMovesFirstNoticesASuspension() throws {
+        let stage = try stage()
+        let slept = stage.synchronizer.currentTime()
+        stage.clock.suspend(for: .seconds(60))
+        stage.settle()
+        #expect(stage.synchronizer.effectiveRate == 0)
+        #expect(stage.synchronizer.currentTime() == slept, "nothing passes that nobody perceives")
+    }
+
+    @Test func aTimelineOfPicturesAloneIsLookedAfterByItsPlayer() {
+        let clock = ManualClock()
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let layer = DisplayLayer(depth: 4)
+        synchronizer.addRenderer(layer)
+        layer.stopRequestingMediaData()
+        synchronizer.setRate(1, time: .zero)
+        clock.advance(by: .seconds(5))
+        let slept = synchronizer.currentTime()
+        clock.suspend(for: .seconds(60))
+        synchronizer.attend()
+        #expect(synchronizer.effectiveRate == 0 && synchronizer.pendingStart?.time == slept)
+        clock.advance(by: .seconds(1))
+        synchronizer.attend()
+        clock.advance(by: .seconds(1))
+        #expect(synchronizer.effectiveRate == 1)
+    }
+
     @Test func aSuspensionWhileFilmStandsChangesNothing() throws {
         let stage = try stage()
         stage.synchronizer.setRate(0, time: second(5))
@@ -193,6 +220,31 @@ import Testing
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(1))
         #expect(stage.synchronizer.pendingStart?.waits == [OutputWait(.sound, of: "virtual card", id: OutputID(0))])
+    }
+
+    @Test func aSoundShorterThanAnOutputNeedsToFindItsDelayIsPlacedAllTheSame() throws {
+        let stage = try VirtualStage()
+        stage.card.isAway = true
+        if let buffer = try stage.sound.read() { stage.renderer.enqueue(buffer) }
+        stage.renderer.finish()
+        stage.run(for: .milliseconds(500))
+        #expect(stage.renderer.progress.isDrained)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.pendingStart?.waits.first?.cause == .ownDelay)
+        stage.card.isAway = false
+        let back = stage.clock.now
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.pendingStart == nil)
+        #expect(try #require(stage.sounds(from: back).first).film < 0.001, "from its first sample on")
+    }
+
+    @Test func whoGoesWithoutAnOutputNeedNotWaitForItsClock() throws {
+        let stage = try VirtualStage()
+        let late = stage.clock.now.advanced(by: .seconds(5))
+        stage.card.earliestStart = late
+        #expect(stage.synchronizer.earliestStart == late)
+        #expect(stage.synchronizer.soonestStart - stage.clock.now < .milliseconds(500))
     }
 
     @Test func aSpeakerLostBeforeItsFirstSoundTakesTheStartBack() throws {

@@ -54,7 +54,7 @@ import Testing
 
     @Test func aListBeginsAnewAtAJointBeforeAnOutputsCountersHaveGoneTooFar() {
         let queue = queue(films)
-        queue.card.longestRun = .seconds(3)
+        queue.card.longestRun = .milliseconds(3500)
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         let said = queue.stretches
         #expect(said.prefix(2).map(\.description) == ["1:0..<16000", "2:0..<16000"])

@@ -42,7 +42,6 @@ final class VirtualCinema: VirtualPlayer {
         device.ratePPM = cardPPM
         card = VirtualSoundCard(clock: clock, device: device)
         let frame = (film as? SyntheticFilm)?.frame ?? MediaTime(value: 1, timescale: 24)
-        var made: AudioFeeder?
         let pipelines = pipelines
         let messages = messages
         core = PlaybackEngine(
@@ -53,15 +52,13 @@ final class VirtualCinema: VirtualPlayer {
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerBoard(timebase: synchronizer.timebase),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            startRenderer: { made = $0.startWithoutThread(news: $1) },
             runErrand: { _, body in
                 body()
                 return nil
             },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
-        feeder = made
+        feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        synchronizer.add(layer)
         watchSound()
         core.open("film")
     }

@@ -48,7 +48,6 @@ final class VirtualProgramme: VirtualPlayer {
         screen = VirtualScreen(clock: clock)
         tape = TapeOutput(desiredDepth: depth)
         board = PlayerBoard(timebase: synchronizer.timebase)
-        var made: AudioFeeder?
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
         core = PlaybackEngine(
             parts: Player.Parts(
@@ -65,7 +64,6 @@ final class VirtualProgramme: VirtualPlayer {
                 remark: remark),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            startRenderer: { made = $0.startWithoutThread(news: $1) },
             runErrand: { name, body in
                 let isHeld = errands.withLock { errands in
                     guard errands.holding.contains(name) else { return false }
@@ -76,9 +74,8 @@ final class VirtualProgramme: VirtualPlayer {
                 return nil
             },
             news: { news in told.withLock { $0.append(news) } })
-        feeder = made
+        feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        synchronizer.add(layer)
         core.open(first)
     }
 

@@ -114,8 +114,6 @@ final class VirtualQueue: VirtualPlayer {
             }, audioOutput: card, clock: clock)
         screen = VirtualScreen(clock: clock)
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        synchronizer.add(layer)
-        var made: AudioFeeder?
         core = PlaybackEngine(
             parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
             mailbox: mailbox, board: board,
@@ -123,13 +121,12 @@ final class VirtualQueue: VirtualPlayer {
                 pipelines.withLock { $0.append(pipeline) }
                 if name == "video" { videoPipelines.withLock { $0.append(ObjectIdentifier(pipeline)) } }
             },
-            startRenderer: { made = $0.startWithoutThread(news: $1) },
             runErrand: { _, body in
                 body()
                 return nil
             },
             news: { item in news.withLock { $0.append(item) } })
-        feeder = made
+        feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         device.listener = { [unowned self] samples, at in
             guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
             heard.append((meaning.sound, meaning.frame, at))

@@ -103,14 +103,13 @@ final class VirtualHouse {
             options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
             board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
-            startRenderer: { feeders.add($0, $0.startWithoutThread(news: $1)) },
             runErrand: { _, body in
                 body()
                 return nil
             },
             news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        synchronizer.add(layer)
+        if let renderer = core.renderer { feeders.add(renderer, AudioFeeder(renderer: renderer)) }
         for card in made { take(card) }
         core.open("film")
     }
