@@ -212,12 +212,18 @@ extension PlaybackEngine {
         state.lineOffset = .zero
     }
 
-    /// Packets that pass a speaker untouched cannot be joined to the sample.
+    /// Packets that pass a speaker untouched cannot be cut: up to one is left out where films join. One that follows itself is heard as
+    /// one all the same, and therefore decoded.
     func choosePassThrough() {
         let list = list
-        let follows = options.expectsMore || list.entries.first.flatMap { list.successor(of: $0) } != nil
-        renderer?.allowsPassThrough = !follows
-        parts.audioOutput?.allowPassThrough(!follows)
+        var isLoop = false
+        if let entry = list.entries.first, let next = list.successor(of: entry) {
+            isLoop = next.item.address == entry.item.address
+            // A list that holds one film so far.
+            if options.expectsMore, next.itemPass == 0, next.item == entry.item { isLoop = false }
+        }
+        renderer?.allowsPassThrough = !isLoop
+        parts.audioOutput?.allowPassThrough(!isLoop)
     }
 }
 

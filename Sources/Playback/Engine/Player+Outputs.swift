@@ -69,7 +69,7 @@ extension Player {
 public typealias QueuePlayer = Player
 
 extension AudioOutput {
-    /// Whether packets may reach a speaker as they are; not where something follows, because they cannot be cut.
+    /// Whether packets may reach a speaker as they are; see `AudioRenderer.allowsPassThrough`.
     func allowPassThrough(_ allowed: Bool) { (self as? OutputGroup)?.allowsPassThrough = allowed }
 }
 

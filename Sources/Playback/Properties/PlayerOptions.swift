@@ -52,8 +52,8 @@ public struct PlayerOptions: Sendable {
     public var soundFormat: PCMFormat?
     /// How long the stretches are that a tap sees.
     public var bufferLength: Duration = .seconds(1)
-    /// Other films are going to follow the first one: its sound is decoded on the way to a speaker, because packets that pass
-    /// untouched cannot be joined to the sample. Loops do so by themselves.
+    /// Other films are going to follow the first one: a list that is to be played again is no loop of that film, whose sound would be
+    /// decoded on the way to a speaker so that it joins itself to the sample.
     public var expectsMore = false
     /// The output was chosen by a person: without it the film is not played.
     public var isOutputNamed = false

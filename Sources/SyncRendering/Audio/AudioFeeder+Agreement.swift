@@ -36,7 +36,7 @@ extension AudioFeeder {
     }
 
     /// How sound of this format is handed over; nil while that has to wait until what the output holds has been heard.
-    private func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
+    func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
         let mustDecode = speed != 1 || !renderer.allowsPassThrough
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
         // The device keeps its format; the film is brought to it, so that joints have no gap.
@@ -100,8 +100,7 @@ extension AudioFeeder {
         guard let moment = resumesFrom else { return 0 }
         if block.end <= moment { return block.frames }
         resumesFrom = nil
-        let frames = (moment - block.start).seconds * Double(block.format.sampleRate) / block.speed
-        return max(0, min(block.frames, Int(frames)))
+        return block.frames(before: moment)
     }
 
     /// Packets of a batch that end before it, but the last: decoders want that one for the next one's sake.

@@ -115,6 +115,7 @@ extension AudioFeeder {
                 nextFormat?.heardUntil = min(waiting.heardUntil ?? time, time)
             }
         }
+        if let tail { self.tail = tail.start < time ? tail.ending(at: time) : nil }
         guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
         cutQueue(at: time, isLast: true)
         self.takenUntil = time
@@ -177,6 +178,7 @@ extension AudioFeeder {
                 renderer.cutKept(&state, at: time)
             }
             agreesAnew = false
+            if passesPackets { line = PacketLine(end: end) }
             if isEncoding, let severed { putBack(severed, until: time) }
         }
         renderer.state.withLock { state in

@@ -46,6 +46,11 @@ struct AudioFeeder {
     var takenUntil: MediaTime?
     /// The flush from a time on that the output is deciding about.
     var partialFlush: PartialFlushRequest?
+    /// Packets that went to the output untouched, the one that is held back behind them, and whether the first of a piece that joins
+    /// them is still to come.
+    var line = PacketLine()
+    var tail: PacketTail?
+    var isAtJoint = false
 
     enum Pending {
         case nothing
@@ -178,6 +183,9 @@ struct AudioFeeder {
         isFinished = false
         encoderFinished = false
         isRefused = false
+        line = PacketLine()
+        tail = nil
+        isAtJoint = false
     }
 
     // MARK: Moving sound
@@ -206,6 +214,7 @@ struct AudioFeeder {
             encodedUntil = nil
             encoderFinished = false
         }
+        if settleTail(before: buffer, output: output) { return true }
         let incoming = buffer.audioFormat(after: format)
         // Refused once, refused until a jump, another format or another output gives reason to try again.
         if isRefused, incoming == format { return true }
@@ -233,11 +242,12 @@ struct AudioFeeder {
         case (.passThrough, .encodedAudio(_, let packets)):
             // The output would play it: it plays whatever it has in time.
             guard !buffer.flags.contains(.decodeOnly) else { return true }
-            let wanted = limit.map { packets.prefix(before: $0) } ?? packets
-            pending = .packets(wanted, packetsBeforeResuming(in: wanted))
+            beginPackets(packets, of: buffer, incoming)
         case (.sampleBuffers, _): pending = .buffer(buffer)
         default:
             if converter == nil, !makeConverter(for: incoming) { return true }
+            if line.end != nil, !buffer.flags.contains(.decodeOnly) { joinEncoder(at: buffer.presentationTime) }
+            isAtJoint = false
             do {
                 try converter?.send(buffer)
             } catch {
@@ -298,6 +308,7 @@ struct AudioFeeder {
             pending = done ? .nothing : .block(block, offset + taken)
         case .packets(let packets, let offset):
             taken = output.accept(packets, from: offset)
+            noteHandOver(packets.packets[offset..<min(offset + taken, packets.packets.count)])
             done = offset + taken >= packets.packets.count
             pending = done ? .nothing : .packets(packets, offset + taken)
         case .buffer(let buffer):
@@ -317,6 +328,7 @@ struct AudioFeeder {
 
     private mutating func finishIfDone(_ output: any AudioOutput) -> Bool {
         guard isAtEnd() else { return false }
+        if releaseTail() { return true }
         if !isFinishing {
             isFinishing = true
             converter?.finish()

@@ -67,8 +67,9 @@ extension AudioRenderer {
 
     /// Whether packets may reach a speaker as they are, where it takes them. True at first.
     ///
-    /// Packets cannot be cut: where pieces of sound are to join to the sample, set this to false, and a speaker is sent
-    /// lossless sound instead. Takes effect with the next buffer after a flush, or with the next format.
+    /// Packets cannot be cut: up to one is left out where pieces of sound join, and the rest keep their places. Where they are to
+    /// join to the sample, set this to false, and a speaker is sent lossless sound instead. Takes effect with the next buffer after a
+    /// flush, at the next joint, or with the next format.
     public var allowsPassThrough: Bool {
         get { state.withLock { $0.allowsPassThrough } }
         set { state.withLock { $0.allowsPassThrough = newValue } }

@@ -36,10 +36,12 @@ final class VirtualProgramme: VirtualPlayer {
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
 
-    /// - Parameter films: by address; others cannot be opened.
+    /// - Parameters:
+    ///   - films: by address; others cannot be opened.
+    ///   - speaker: in the place of the tape.
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
-        depth: Duration = .seconds(1), hasSound: Bool = true,
+        depth: Duration = .seconds(1), hasSound: Bool = true, speaker: (any AudioOutput)? = nil,
         remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
         let events = EventLog(clock: clock)
@@ -60,7 +62,7 @@ final class VirtualProgramme: VirtualPlayer {
                     return film
                 },
                 codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
-                audioOutput: hasSound ? tape : nil, clock: clock,
+                audioOutput: hasSound ? speaker ?? tape : nil, clock: clock,
                 remark: remark),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },

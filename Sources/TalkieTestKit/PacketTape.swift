@@ -1,0 +1,120 @@
+package import MediaCore
+package import SyncRendering
+
+/// A speaker that takes the packets of one codec untouched, and everything else encoded into packets of 1024 frames. It plays what it
+/// is handed without an end, as a speaker across the network does: a packet that overlaps the one before follows on from it and
+/// comes late, with all that is behind it.
+///
+/// `@unchecked Sendable`: everything happens on the one thread of a test.
+package final class PacketTape: AudioOutput, @unchecked Sendable {
+    /// A packet as it is played.
+    package struct Slot {
+        /// Frames of the timeline, counted from film time 0.
+        package var frames: Range<Int64>
+        /// Where its own time says that it begins.
+        package var due: Int64
+        package var isUntouched: Bool
+        /// Its bytes read as floats, which is what test films hold (`FloatCodecs.meaning`).
+        package var samples: [Float]
+    }
+
+    package static let framesPerPacket = 1024
+    package static let rate: Int32 = 48_000
+    /// Sound of the codec that passes.
+    package static func format(bitRate: Int64 = 0, codec: String = "aac") -> AudioFormat {
+        AudioFormat(
+            parameters: CodecParameters(codec: codec, bitRate: bitRate, framesPerPacket: Int32(framesPerPacket)),
+            sampleRate: Int(rate), layout: .stereo)
+    }
+
+    package let name = "packets"
+    package let kind = AudioRouteKind.bufferedSpeaker
+    package let latency = OutputLatency(startLead: .milliseconds(50))
+    package let desiredDepth: Duration
+    private let codec: String
+    package private(set) var slots: [Slot] = []
+    package private(set) var deliveries: [AudioDelivery] = []
+    package private(set) var acceptedUntil: MediaTime?
+    package private(set) var isFinished = false
+    private var context: AudioOutputContext?
+
+    package init(codec: String = "aac", desiredDepth: Duration = .seconds(60)) {
+        (self.codec, self.desiredDepth) = (codec, desiredDepth)
+    }
+
+    private var encoded: AudioDelivery {
+        .encoded(
+            FloatCodecs.format(sampleRate: Int(Self.rate)), from: PCMFormat(sampleRate: Int(Self.rate), layout: .stereo)
+        )
+    }
+
+    package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
+        !mustDecode && format.parameters.codec == codec ? .passThrough(format) : encoded
+    }
+
+    package func continuation(
+        of delivery: AudioDelivery, with format: AudioFormat, mustDecode: Bool
+    ) -> AudioDelivery? {
+        if case .passThrough = delivery { return self.delivery(for: format, mustDecode: mustDecode) }
+        return encoded
+    }
+
+    package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) {
+        self.context = context
+        deliveries.append(delivery)
+    }
+
+    package func accept(_ batch: PacketBatch, from offset: Int) -> Int {
+        isFinished = false
+        var taken = 0
+        for packet in batch.packets.dropFirst(offset) {
+            let time = packet.presentationTime ?? .zero
+            if let context, (time - context.timebase.currentTime).duration > desiredDepth { break }
+            let due = time.rescaled(to: Self.rate)
+            // A real encoder's packets are of any size.
+            let samples = packet.count % 8 == 0 ? FloatCodecs.samples(of: packet, in: batch) : []
+            let next = slots.last?.frames.upperBound ?? due
+            // Three milliseconds are rounding.
+            let start = due - next > 144 ? due : next
+            var isUntouched = false
+            var count = Int64(samples.count)
+            if case .passThrough(let format)? = deliveries.last {
+                isUntouched = true
+                if format.parameters.framesPerPacket > 0 { count = Int64(format.parameters.framesPerPacket) }
+            }
+            slots.append(Slot(frames: start..<start + count, due: due, isUntouched: isUntouched, samples: samples))
+            acceptedUntil = time + packet.duration
+            taken += 1
+        }
+        return taken
+    }
+
+    package func finish() { isFinished = true }
+    package func flush() { (slots, acceptedUntil) = ([], nil) }
+    package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { context?.room.raise() }
+    package func setGain(_ gain: Float) {}
+    package func close() {}
+
+    // MARK: What was heard
+
+    /// The furthest that a packet lies from its place, in frames.
+    package var furthest: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
+
+    /// Frames between packets.
+    package var longestHole: Int64 {
+        zip(slots, slots.dropFirst()).map { $1.frames.lowerBound - $0.frames.upperBound }.max() ?? 0
+    }
+
+    /// What is heard at each frame of a range, nil where nothing is.
+    package func sound(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
+        var heard = [(sound: Int, frame: Int64)?](repeating: nil, count: range.count)
+        for slot in slots where slot.frames.overlaps(range) {
+            for frame in slot.frames.clamped(to: range) {
+                let place = Int(frame - slot.frames.lowerBound)
+                guard place < slot.samples.count else { break }
+                heard[Int(frame - range.lowerBound)] = FloatCodecs.meaning(of: slot.samples[place])
+            }
+        }
+        return heard
+    }
+}

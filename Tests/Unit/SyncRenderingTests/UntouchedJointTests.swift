@@ -1,0 +1,228 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Pieces of one codec that a speaker takes untouched follow one another.
+@Suite struct UntouchedJointTests {
+    private let clock = ManualClock()
+    private let tape = PacketTape()
+    private let synchronizer: RenderSynchronizer
+    private let renderer: AudioRenderer
+    private var feeder: AudioFeeder
+    private let packet = Int64(PacketTape.framesPerPacket)
+
+    init() {
+        synchronizer = RenderSynchronizer(clock: clock)
+        renderer = AudioRenderer(codecs: FloatCodecs(), events: EventLog(clock: clock))
+        synchronizer.addRenderer(renderer)
+        feeder = renderer.startWithoutThread { _ in }
+        renderer.setOutput(tape)
+    }
+
+    private func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: PacketTape.rate) }
+
+    /// A piece as it comes out of a file: an encoder's silence in front, and a last packet of which only the beginning is heard.
+    ///
+    /// - Parameters:
+    ///   - delay: frames of that silence.
+    ///   - start: where it is heard from, in frames of the timeline.
+    ///   - trims: the last packet says how much of it is padding; otherwise that it is short.
+    private func enqueue(
+        _ sound: Int, frames count: Int64, delay: Int64 = 1024, at start: Int64, trims: Bool = false,
+        as format: AudioFormat = PacketTape.format(), rounded: Bool = false
+    ) {
+        var first = -delay
+        var isFirst = true
+        while first < count {
+            let batch = PacketBatch()
+            let begin = first
+            // Some packets in each buffer.
+            for _ in 0..<5 where first < count {
+                let samples = (first..<first + packet).flatMap { frame -> [Float] in
+                    let value = frame < 0 || frame >= count ? 0 : FloatCodecs.value(sound, frame)
+                    return [value, value]
+                }
+                let rest = min(packet, count - first)
+                var place = time(start + first)
+                if rounded { place = MediaTime(value: place.rescaled(to: 1000), timescale: 1000) }
+                samples.withUnsafeBytes {
+                    batch.append(
+                        $0,
+                        as: PacketBatch.Packet(
+                            presentationTime: place, duration: time(trims ? packet : rest),
+                            trimStart: isFirst && begin == first ? Int(delay) : 0,
+                            trimEnd: trims ? Int(packet - rest) : 0))
+                }
+                first += packet
+            }
+            let heard = max(0, begin)
+            renderer.enqueue(
+                SampleBuffer(
+                    payload: .encodedAudio(format, batch), presentationTime: time(start + heard),
+                    duration: time(min(count, first) - heard), flags: isFirst && start > 0 ? [.sync, .joint] : .sync))
+            isFirst = false
+        }
+    }
+
+    /// Frames around a joint at which nothing is heard, and the first frame heard that is in a wrong place.
+    private func look(at joint: Int64) -> (lost: Int, wrong: Int64?) {
+        let range = max(0, joint - 20_000)..<joint + 20_000
+        var (lost, wrong) = (0, Int64?.none)
+        for (place, heard) in zip(range, tape.sound(in: range)) {
+            guard let heard else {
+                lost += 1
+                continue
+            }
+            let due = heard.sound == 1 ? place : place - joint
+            if heard.frame != due, wrong == nil { wrong = place }
+        }
+        return (lost, wrong)
+    }
+
+    @Test mutating func twoPiecesOfOneCodecPassUntouchedOverTheirJoint() {
+        enqueue(1, frames: 100_000, at: 0)
+        enqueue(2, frames: 100_000, at: 100_000)
+        feeder.settle()
+        #expect(tape.deliveries == [.passThrough(PacketTape.format())])
+        #expect(tape.slots.allSatisfy { $0.isUntouched })
+        #expect(tape.furthest <= 144, "a packet came late or early by \(tape.furthest) frames")
+        // 672 frames of the last packet are heard, which leaves no room for the next piece's first.
+        #expect(look(at: 100_000).lost == 672)
+        #expect(look(at: 100_000).wrong == nil)
+    }
+
+    @Test(arguments: [0, 312, 1024, 1600, 2112] as [Int64], [0, 1, 10, 500, 700, 1000, 1023] as [Int64])
+    mutating func whateverDelayAndLengthAtMostAPacketIsLostAndNothingMoves(delay: Int64, odd: Int64) {
+        for trims in [false, true] {
+            renderer.flush()
+            feeder.settle()
+            let joint = 60 * packet + odd
+            enqueue(1, frames: joint, delay: delay, at: 0, trims: trims)
+            enqueue(2, frames: 50_000, delay: delay, at: joint, trims: trims)
+            renderer.finish()
+            feeder.settle()
+            let (lost, wrong) = look(at: joint)
+            #expect(lost <= 1024, "lost \(lost)")
+            #expect(wrong.map { abs($0 - joint) < 20_000 && tape.furthest <= 144 } ?? true)
+            #expect(tape.furthest <= 144)
+            #expect(tape.longestHole <= 1024)
+        }
+    }
+
+    @Test mutating func whatIsWholePacketsJoinsWithoutAHole() {
+        let joint = 60 * packet
+        enqueue(1, frames: joint, at: 0)
+        enqueue(2, frames: 50_000, at: joint)
+        feeder.settle()
+        #expect(look(at: joint) == (0, nil))
+        #expect(tape.longestHole == 0)
+    }
+
+    @Test mutating func aHundredJointsDoNotAddUp() {
+        var place: Int64 = 0
+        for count in 0..<100 {
+            // Containers that count milliseconds move each packet by up to half of one.
+            let length = 20_000 + Int64(count * 37)
+            enqueue(count % 7 + 1, frames: length, at: place, rounded: true)
+            place += length
+            synchronizer.setRate(0, time: time(place))
+            feeder.settle()
+        }
+        #expect(tape.deliveries.count == 1)
+        #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
+        #expect(tape.longestHole <= 1024 + 144)
+    }
+
+    @Test mutating func anEncodersSilenceIsPlayedWhereThereIsRoomForIt() {
+        enqueue(1, frames: 61_440, at: 0)
+        enqueue(2, frames: 50_000, at: 66_000)
+        feeder.settle()
+        #expect(tape.slots.contains { $0.frames.lowerBound == 66_000 - 1024 })
+        #expect(look(at: 66_000).lost == 66_000 - 61_440)
+    }
+
+    /// A jump leads into the middle of a piece: what lies before is there for decoders.
+    @Test mutating func whatLiesBeforeAPiecesBeginningIsNotHeardInAHole() {
+        enqueue(1, frames: 61_440, at: 0)
+        let batch = PacketBatch()
+        for index in 0..<6 {
+            let begin = Int64(index) * packet
+            (begin..<begin + packet).flatMap { [FloatCodecs.value(2, $0), FloatCodecs.value(2, $0)] }.withUnsafeBytes {
+                batch.append(
+                    $0,
+                    as: PacketBatch.Packet(presentationTime: time(70_000 - 3 * packet + begin), duration: time(packet)))
+            }
+        }
+        renderer.enqueue(
+            SampleBuffer(
+                payload: .encodedAudio(PacketTape.format(), batch), presentationTime: time(70_000),
+                duration: time(3 * packet), flags: [.sync, .joint]))
+        feeder.settle()
+        #expect(tape.slots.last { $0.frames.upperBound <= 70_000 }?.frames.upperBound == 61_440)
+        #expect(tape.slots.contains { $0.frames.lowerBound == 70_000 })
+    }
+
+    @Test mutating func anotherBitRateIsNoOtherCodec() {
+        enqueue(1, frames: 100_000, at: 0)
+        enqueue(2, frames: 50_000, at: 100_000, as: PacketTape.format(bitRate: 128_000))
+        feeder.settle()
+        #expect(tape.slots.allSatisfy { $0.isUntouched })
+        #expect(look(at: 100_000).lost <= 1024)
+    }
+
+    @Test(arguments: [0, 10, 300, 512, 700, 1023] as [Int64])
+    mutating func anotherCodecIsDecodedFromTheJointOnAndInItsPlace(odd: Int64) {
+        let joint = 60 * packet + odd
+        enqueue(1, frames: joint, at: 0)
+        enqueue(2, frames: 50_000, delay: 0, at: joint, as: PacketTape.format(codec: "other"))
+        renderer.finish()
+        feeder.settle()
+        #expect(tape.deliveries.count == 2)
+        let (lost, wrong) = look(at: joint)
+        // Half a packet's place is the most that either piece has to give.
+        #expect(lost <= 512, "lost \(lost)")
+        #expect(wrong == nil, "frame \(wrong ?? 0) of \(joint)")
+        #expect(tape.longestHole == 0)
+    }
+
+    @Test mutating func whatMayNotPassAnyMoreIsDecodedFromTheJointOn() {
+        let joint = 60 * packet + 300
+        enqueue(1, frames: joint, at: 0)
+        feeder.settle()
+        renderer.allowsPassThrough = false
+        enqueue(2, frames: 50_000, delay: 0, at: joint)
+        renderer.finish()
+        feeder.settle()
+        #expect(tape.slots.contains { !$0.isUntouched })
+        #expect(look(at: joint).wrong == nil)
+        #expect(look(at: joint).lost <= 512)
+    }
+
+    @Test mutating func theLastPacketOfAllIsPlayed() {
+        enqueue(1, frames: 60_000, at: 0)
+        feeder.settle()
+        // What follows may need its place.
+        #expect(tape.sound(in: 59_990..<60_000).allSatisfy { $0 == nil })
+        renderer.finish()
+        feeder.settle()
+        #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
+        #expect(tape.isFinished)
+        #expect(renderer.progress.isDrained)
+    }
+
+    @Test mutating func aPieceThatWasNotMarkedAsOneThatJoinsLosesNothing() {
+        enqueue(1, frames: 60_000, at: 0)
+        let format = PacketTape.format()
+        let batch = PacketBatch()
+        [Float](repeating: FloatCodecs.value(2, 0), count: 2048).withUnsafeBytes {
+            batch.append($0, as: PacketBatch.Packet(presentationTime: time(60_416), duration: time(packet)))
+        }
+        renderer.enqueue(
+            SampleBuffer(payload: .encodedAudio(format, batch), presentationTime: time(60_416), duration: time(packet)))
+        feeder.settle()
+        #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
+        #expect(tape.sound(in: 60_416..<61_440).allSatisfy { $0?.sound == 2 })
+    }
+}

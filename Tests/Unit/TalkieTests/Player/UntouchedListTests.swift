@@ -1,0 +1,82 @@
+import MediaCore
+import MediaFiles
+import Testing
+
+@testable import Playback
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Lists of films on a speaker that takes their sound as it is.
+@Suite struct UntouchedListTests {
+    @Test func filmsOfOneCodecPassUntouchedOverTheirJointAndNoPictureMoves() throws {
+        let (one, two) = (
+            CountedFilm(1, pictures: 100, soundFrames: 192_000), CountedFilm(2, pictures: 75, soundFrames: 144_000)
+        )
+        let tape = PacketTape(codec: "pcm_f32le", desiredDepth: .seconds(2))
+        let programme = VirtualProgramme(["one": one, "two": two], first: "one", speaker: tape)
+        programme.core.setNext([QueueItem("two")])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.began == ["two"])
+        #expect(tape.slots.allSatisfy { $0.isUntouched })
+        #expect(tape.furthest == 0)
+        let heard = tape.sound(in: 0..<336_000)
+        #expect(heard[..<192_000].enumerated().allSatisfy { $1?.sound == 1 && $1?.frame == Int64($0) })
+        #expect(heard[192_000...].enumerated().allSatisfy { $1?.sound == 2 && $1?.frame == Int64($0) })
+        #expect(programme.numbers == (0..<100).map { 1_000_000 + $0 } + (0..<75).map { 2_000_000 + $0 })
+        #expect(programme.shown.dropFirst().allSatisfy { abs(($0.presented - $0.target).inMilliseconds) < 0.001 })
+    }
+
+    /// Encoders put silence in front and fill the last packet up; the joint is nowhere near a packet's edge.
+    @Test(arguments: ["m4a", "mkv", "aac"])
+    func filesOfAnEncoderPassUntouchedAndLoseAPacketAtMost(container: String) throws {
+        func film(_ hertz: Int, _ seconds: String, _ rate: String) throws -> MediaFile {
+            let path = try TestClips.make(
+                "untouched.\(container)",
+                TestClips.words("-f lavfi -i sine=f=\(hertz):r=48000:d=\(seconds) -ac 2 -c:a aac -b:a \(rate)"))
+            return try MediaFile.open(path)
+        }
+        let films = [try film(500, "2.71", "128k"), try film(800, "3.14", "192k"), try film(900, "1.93", "96k")]
+        let tape = PacketTape(desiredDepth: .seconds(2))
+        let programme = VirtualProgramme(
+            ["one": films[0], "two": films[1], "three": films[2]], first: "one", speaker: tape)
+        programme.core.setNext([QueueItem("two"), QueueItem("three")])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.began == ["two", "three"])
+        #expect(tape.slots.count > 360)
+        #expect(tape.slots.allSatisfy { $0.isUntouched })
+        // Matroska counts milliseconds.
+        #expect(tape.furthest <= 144 + 48, "\(tape.furthest) frames from its place")
+        #expect(tape.longestHole <= 1024 + 48, "a hole of \(tape.longestHole) frames")
+    }
+
+    @Test func aFilmThatFollowsItselfIsDecodedSoThatItIsHeardAsOne() {
+        let film = CountedFilm(1, pictures: 0, soundFrames: 96_000)
+        var options = PlayerOptions()
+        options.loopFile = .times(1)
+        let tape = PacketTape(codec: "pcm_f32le")
+        let loop = VirtualProgramme(["one": film], first: "one", options: options, speaker: tape)
+        loop.run(for: .milliseconds(200))
+        #expect(loop.core.renderer?.allowsPassThrough == false)
+        #expect(!tape.slots.contains { $0.isUntouched })
+        let once = VirtualProgramme(["one": film], first: "one", speaker: PacketTape(codec: "pcm_f32le"))
+        once.run(for: .milliseconds(200))
+        #expect(once.core.renderer?.allowsPassThrough == true)
+        once.core.setLoop(.times(1))
+        #expect(once.core.renderer?.allowsPassThrough == false)
+    }
+
+    @Test func aListThatWillHoldMoreIsNoLoopOfItsFirstFilm() {
+        var options = PlayerOptions()
+        options.loopPlaylist = .forever
+        let film = CountedFilm(1, pictures: 0, soundFrames: 96_000)
+        func passes(_ options: PlayerOptions) -> Bool? {
+            let programme = VirtualProgramme(
+                ["one": film], first: "one", options: options, speaker: PacketTape(codec: "pcm_f32le"))
+            programme.run(for: .milliseconds(100))
+            return programme.core.renderer?.allowsPassThrough
+        }
+        #expect(passes(options) == false)
+        options.expectsMore = true
+        #expect(passes(options) == true)
+    }
+}
