@@ -19,6 +19,10 @@ package final class RecordingOutput: AudioOutput {
         /// What the owner left, 0…100.
         package var ownVolume: Double?
         package var refusal: OutputError?
+        /// Why it has fallen silent by itself.
+        package var failure: OutputError?
+        /// How often it was asked to open ahead of need.
+        package var openings = 0
         /// What it was lent last.
         package var context: AudioOutputContext?
     }
@@ -50,6 +54,9 @@ package final class RecordingOutput: AudioOutput {
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {
         !mustDecode && format.parameters.codec == passThroughCodec ? .passThrough(format) : .pcm(self.format)
     }
+
+    package func open() { state.withLock { $0.openings += 1 } }
+    package var failure: OutputError? { state.withLock { $0.failure } }
 
     package func prepare(_ delivery: AudioDelivery, context: AudioOutputContext) throws(OutputError) {
         let refusal = state.withLock { state -> OutputError? in

@@ -68,7 +68,14 @@ final class MemberChange: @unchecked Sendable {
     /// Nothing is open: the group will be prepared with the new members.
     private func noteOnly() -> Duration? {
         guard !wish.members.isEmpty else { return refuse() }
-        group.state.withLock { $0.members = wish.members }
+        let (before, isOpenedAhead) = group.state.withLock { state in
+            defer { state.members = wish.members }
+            return (state.members, state.isOpenedAhead)
+        }
+        if isOpenedAhead {
+            for member in wish.members where !before.contains(where: { $0 === member }) { member.open() }
+            group.close(before.filter { old in !wish.members.contains { $0 === old } })
+        }
         return end(.changed(at: nil, without: []))
     }
 

@@ -38,6 +38,8 @@ public final class OutputGroup: AudioOutput {
         /// Something was taken since the renderer's feeder was told last.
         var hasTaken = false
         var format: AudioFormat?
+        /// Members were asked to open before there is sound for them: nobody feeds them so far.
+        var isOpenedAhead = false
         /// Nil leaves every member as its owner left it.
         var gain: Float?
         /// How much later than the group each is to be heard, by number; negative is earlier.
@@ -115,6 +117,17 @@ public final class OutputGroup: AudioOutput {
 
     public func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery { .sampleBuffers(format) }
 
+    /// Lets all members begin to open their devices, also those that become members before the group is prepared. Any thread;
+    /// returns at once.
+    public func open() {
+        let members = state.withLock { state -> [any AudioOutput] in
+            guard state.context == nil else { return [] }
+            state.isOpenedAhead = true
+            return state.members
+        }
+        for member in members { member.open() }
+    }
+
     /// Opens all members at once, and waits until each has answered; for those that do not answer only as long as
     /// nobody else does.
     ///
@@ -130,6 +143,8 @@ public final class OutputGroup: AudioOutput {
         }
         // Each feed agrees on a new format with its member by itself.
         if isReady { return }
+        // What was opened ahead of need is taken into use.
+        state.withLock { $0.isOpenedAhead = false }
         close()
         let feeds = state.withLock { state in
             state.context = context
@@ -284,9 +299,10 @@ public final class OutputGroup: AudioOutput {
     /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting. A
     /// change of members that is under way is given up.
     public func close() {
-        let feeds = state.withLock { state in
+        let (feeds, unused) = state.withLock { state in
             defer {
                 state.feeds = []
+                state.isOpenedAhead = false
                 state.context = nil
                 state.source = nil
                 state.fedUntil = nil
@@ -294,10 +310,17 @@ public final class OutputGroup: AudioOutput {
                 state.partialFlush = nil
                 state.flushes += 1
             }
-            return state.feeds
+            return (state.feeds, state.isOpenedAhead ? state.members : [])
         }
         changes.noteMove()
         close(feeds)
+        close(unused)
+    }
+
+    /// Gives back outputs that were opened and have no feed.
+    func close(_ members: [any AudioOutput]) {
+        let closers = members.map { member in work.run("group closing") { member.close() } }
+        for closer in closers { closer?.join() }
     }
 
     func close(_ feeds: [MemberFeed]) {

@@ -101,6 +101,38 @@ import Testing
         #expect(lost == [OutputID(4)])
     }
 
+    @Test func membersBeginToOpenWhenTheRendererIsAddedAndAreGivenBackUnused() {
+        func openings(_ output: RecordingOutput) -> Int { output.state.withLock { $0.openings } }
+        let (first, second, third) = (RecordingOutput(), RecordingOutput(), RecordingOutput())
+        let group = OutputGroup(members: [first, second], codecs: SyntheticCodecs(), work: .byHand())
+        let renderer = AudioRenderer(codecs: SyntheticCodecs(), events: events)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        renderer.setOutput(group)
+        #expect(openings(first) == 0, "nobody listens yet")
+        synchronizer.addRenderer(renderer)
+        #expect(openings(first) == 1 && openings(second) == 1)
+        // Who takes the place of another before there is sound opens, and the other is given back.
+        group.change(to: [first, third]) { _ in }
+        while group.advanceChange() != nil {}
+        #expect(openings(first) == 1 && openings(third) == 1)
+        #expect(second.state.withLock { $0.isClosed } && !first.state.withLock { $0.isClosed })
+        group.close()
+        #expect([first, third].allSatisfy { $0.state.withLock { $0.isClosed } })
+    }
+
+    @Test func whatWasOpenedAheadIsTakenIntoUseAndNotClosed() throws {
+        let member = RecordingOutput()
+        let group = OutputGroup(members: [member], codecs: SyntheticCodecs(), work: .byHand())
+        let renderer = AudioRenderer(codecs: SyntheticCodecs(), events: events)
+        let synchronizer = RenderSynchronizer(clock: clock)
+        var feeder = renderer.startWithoutThread { _ in }
+        renderer.setOutput(group)
+        synchronizer.addRenderer(renderer)
+        renderer.enqueue(try #require(try sound.read()))
+        feeder.settle()
+        #expect(member.state.withLock { $0.deliveries.count == 1 && !$0.isClosed && $0.openings == 1 })
+    }
+
     @Test func aGroupWithoutAnybodyFailsAndHoldsNothing() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         for member in members { member.state.withLock { $0.refusal = OutputError(.busy, "somebody plays there") } }
