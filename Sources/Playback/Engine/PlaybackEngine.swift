@@ -79,6 +79,7 @@ package final class PlaybackEngine {
             renderer.setSpeed(options.speed)
             renderer.setOutput(output)
             renderer.onNews { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+            renderer.onAutomaticFlush { [mailbox] _ in mailbox.post { $0.soundIsBack() } }
         } else {
             renderer = nil
         }

@@ -100,6 +100,9 @@ extension Player.Parts {
 }
 
 extension PlaybackEngine {
+    /// An output that had been lost plays again by itself, with the sound that it missed.
+    func soundIsBack() { if renderer?.progress.hasFailed == false { soundIsLost = false } }
+
     /// Other outputs play. Where the sound had been given up, it begins again.
     func outputsHaveChanged() {
         guard let renderer, audio != nil else { return }

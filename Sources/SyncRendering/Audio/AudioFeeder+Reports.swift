@@ -5,10 +5,7 @@ extension AudioFeeder {
     /// An output that converts by itself gets on between hand-overs.
     mutating func reportAcceptance() {
         guard let output else { return }
-        if let failure = output.failure, !isRefused, delivery != nil {
-            isRefused = true
-            renderer.fail(.outputFailed(failure))
-        }
+        followFailure(of: output)
         guard case .sampleBuffers = delivery else { return }
         let until = output.acceptedUntil
         let hasMoved = renderer.state.withLock { state -> Bool in
@@ -19,6 +16,21 @@ extension AudioFeeder {
         guard hasMoved else { return }
         noteAcceptance(until)
         renderer.tell(.progress)
+    }
+
+    /// An output that has fallen silent by itself, and one that came back, or whose place another has taken inside a group.
+    private mutating func followFailure(of output: any AudioOutput) {
+        guard let failure = delivery == nil ? nil : output.failure else {
+            guard isSilent else { return }
+            isSilent = false
+            // What was left out meanwhile is fed again, as far as it is still to be heard.
+            return renderer.recover(feedsAgain: isRefused)
+        }
+        guard !isSilent, !isRefused else { return }
+        isSilent = true
+        // What an output cannot decode it leaves out by itself; the next format may be another matter.
+        isRefused = failure.code != .unsupportedFormat
+        renderer.fail(.outputFailed(failure))
     }
 
     /// Once for each second of film and at each jump, so that the timeline of a long evening stays small.
@@ -62,6 +74,21 @@ extension AudioRenderer {
             return state.news
         }
         handler?.call(news)
+    }
+
+    /// The output is heard again although nobody flushed, and no failure is left to be told.
+    func recover(feedsAgain: Bool) {
+        let (moment, handler) = state.withLock { state -> (MediaTime, AutomaticFlushHandler?) in
+            state.failure = nil
+            state.status.hasFailed = false
+            let moment = state.timebase.currentTime
+            guard feedsAgain else { return (moment, nil) }
+            feedAgain(&state, from: moment)
+            return (moment, state.onAutomaticFlush)
+        }
+        wake.raise()
+        handler?.call(moment)
+        tell(.progress)
     }
 
     func fail(_ news: News) {

@@ -27,6 +27,8 @@ struct AudioFeeder {
     var nextFormat: SampleBuffer?
     var isFinishing = false
     var isRefused = false
+    /// The output has fallen silent by itself, and that was told.
+    var isSilent = false
     /// What lies before this is only there for codecs to settle.
     var resumesFrom: MediaTime?
     /// Nothing is under way: how sound is handed over may change without a gap.
@@ -183,6 +185,7 @@ struct AudioFeeder {
         isFinished = false
         encoderFinished = false
         isRefused = false
+        isSilent = false
         line = PacketLine()
         tail = nil
         isAtJoint = false
@@ -318,7 +321,14 @@ struct AudioFeeder {
         }
         if taken > 0 {
             let until = output.acceptedUntil
-            renderer.state.withLock { if !$0.flushRequested { $0.status.acceptedUntil = until } }
+            renderer.state.withLock { [isRefused] state in
+                if !state.flushRequested { state.status.acceptedUntil = until }
+                // What could not be decoded is behind us.
+                if let failure = state.failure, !isRefused, failure is MediaError {
+                    state.failure = nil
+                    state.status.hasFailed = false
+                }
+            }
             noteAcceptance(until)
             renderer.tell(.progress)
         }

@@ -18,7 +18,7 @@ final class AutomaticFlushHandler: Sendable {
 }
 
 extension AudioRenderer {
-    /// Who is told that another output took over, and from which film time on it is handed sound. The renderer does that by
+    /// Who is told that another output took over, or a lost one came back, and from which film time on it is handed sound. The renderer does that by
     /// itself with what it has kept; enqueueing again from there, after a flush, does no harm.
     ///
     /// - Parameter handler: called on the feeder thread; must return at once.

@@ -1,7 +1,9 @@
 internal import MediaCore
 
 extension AudioRenderer {
-    /// What has become of it. A failure ends with a flush or another output. Any thread.
+    /// What has become of it: as in AVFoundation, `failed` says that nothing can be rendered as things are. It ends with a flush,
+    /// with another output, when the output comes back by itself or another one takes its place inside a group, and when sound of
+    /// another format is heard behind one that cannot be decoded. Any thread.
     public var status: RenderingStatus {
         state.withLock { $0.failure != nil ? .failed : $0.enqueueCount > 0 ? .rendering : .unknown }
     }

@@ -1,0 +1,139 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// A renderer says `failed` while nothing can be heard, and no longer.
+@Suite struct RendererStatusTests {
+    private let clock = ManualClock()
+    private let synchronizer: RenderSynchronizer
+    private let film = SyntheticFilm(duration: MediaTime(value: 60, timescale: 1))
+
+    init() { synchronizer = RenderSynchronizer(clock: clock) }
+
+    private var sound: any SampleSource { film.source(for: film.summary.tracks[1]) }
+
+    private func fill(_ renderer: AudioRenderer, from source: any SampleSource) throws {
+        while renderer.isReadyForMoreMediaData, let buffer = try source.read() { renderer.enqueue(buffer) }
+    }
+
+    @Test func anOutputThatComesBackByItselfIsFedAgainFromWhereTheFilmIs() throws {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        let output = RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5))
+        let again = Lock<[MediaTime]>([])
+        renderer.onAutomaticFlush { moment in again.withLock { $0.append(moment) } }
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(output)
+        let source = sound
+        try fill(renderer, from: source)
+        feeder.settle()
+        #expect(renderer.status == .rendering)
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        clock.advance(by: .seconds(2))
+        output.state.withLock { $0.failure = OutputError(.lost, "nobody answers any more") }
+        feeder.settle()
+        #expect(renderer.status == .failed && renderer.progress.hasFailed)
+        #expect((renderer.error as? OutputError)?.code == .lost)
+        // Film goes on, and sound comes that nobody can hear.
+        clock.advance(by: .seconds(3))
+        try fill(renderer, from: source)
+        feeder.settle()
+        #expect(renderer.status == .failed)
+        let before = output.state.withLock { ($0.starts.count, $0.flushes) }
+        output.state.withLock { $0.failure = nil }
+        feeder.settle()
+        feeder.settle()
+        #expect(renderer.status == .rendering && renderer.error == nil && !renderer.progress.hasFailed)
+        let (starts, flushes) = output.state.withLock { ($0.starts, $0.flushes) }
+        #expect(flushes == before.1 + 1)
+        let first = try #require(starts.dropFirst(before.0).first)
+        #expect(abs(first.seconds - 5) < 0.2)
+        #expect(try #require(renderer.progress.acceptedUntil).seconds > 9)
+        #expect(again.withLock { $0 } == [MediaTime(value: 5, timescale: 1)])
+    }
+
+    @Test func aFailureThatLastsIsToldOnceAndAgainAfterAFlush() throws {
+        let told = Lock(0)
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { news in
+            if case .outputFailed = news { told.withLock { $0 += 1 } }
+        }
+        let output = RecordingOutput()
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(output)
+        let source = sound
+        try fill(renderer, from: source)
+        feeder.settle()
+        output.state.withLock { $0.failure = OutputError(.lost, "gone") }
+        feeder.settle()
+        feeder.settle()
+        #expect(told.withLock { $0 } == 1)
+        renderer.flush()
+        feeder.settle()
+        #expect(told.withLock { $0 } == 2)
+        #expect(renderer.status == .failed)
+    }
+
+    @Test func anotherMemberOfAGroupTakesTheLostOnesPlace() throws {
+        let feeders = Lock<[MemberFeeder]>([])
+        let work = GroupWork.byHand { feeder in feeders.withLock { $0.append(feeder) } }
+        let (lost, other) = (RecordingOutput(name: "lost"), RecordingOutput(name: "other"))
+        let group = OutputGroup(members: [lost], codecs: SyntheticCodecs(), work: work)
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(group)
+        try fill(renderer, from: sound)
+        func turn() {
+            for _ in 0..<10 {
+                feeder.settle()
+                for member in feeders.withLock({ $0 }) { member.turn() }
+            }
+        }
+        turn()
+        #expect(lost.state.withLock { !$0.samples.isEmpty })
+        // Whoever has taken it keeps it: nobody tries again.
+        lost.state.withLock { $0.failure = OutputError(.busy, "somebody else plays there") }
+        turn()
+        #expect(renderer.status == .failed)
+        let outcome = Lock<RouteChange?>(nil)
+        group.change(to: [other]) { result in outcome.withLock { $0 = result } }
+        for _ in 0..<20 where outcome.withLock({ $0 == nil }) {
+            _ = group.advanceChange()
+            turn()
+        }
+        turn()
+        #expect(renderer.status == .rendering && renderer.error == nil)
+        #expect(other.state.withLock { $0.samples.count } > 40_000)
+    }
+
+    @Test func aFormatThatCanBeDecodedEndsTheFailureOfOneThatCannot() throws {
+        struct PickyCodecs: AudioCodecs {
+            func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
+                -> any PCMConverter
+            {
+                if format.parameters.codec == "odd" { throw MediaError(.unsupported, "nobody can decode this") }
+                return try FloatCodecs().converter(from: format, to: output, speed: speed)
+            }
+            func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder {
+                try FloatCodecs().encoder(from: input, to: format)
+            }
+        }
+        let renderer = AudioRenderer(codecs: PickyCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        let output = RecordingOutput(capacity: 1_000_000)
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(output)
+        let odd = FloatCodecs.format(sampleRate: 48_000, name: "odd")
+        renderer.enqueue(FloatCodecs.buffer(1, frames: 0..<4800, format: odd))
+        feeder.settle()
+        #expect(renderer.status == .failed && renderer.error is MediaError)
+        renderer.enqueue(
+            FloatCodecs.buffer(2, frames: 4800..<9600, format: FloatCodecs.format(sampleRate: 48_000)))
+        feeder.settle()
+        #expect(output.state.withLock { $0.samples.count } == 4800)
+        #expect(renderer.status == .rendering && renderer.error == nil && !renderer.progress.hasFailed)
+    }
+}
