@@ -45,8 +45,10 @@ final class AudioDecoder {
     private var isDrained = false
     /// The decoder is giving out the last of one piece before the next one begins.
     private var isChanging = false
-    /// Decoded sound that came as it is, packed like everything else.
+    /// Decoded sound that came as it is: it takes its turn among the packets, and needs no decoder.
     private var plain = PlainSound()
+    /// `frame` holds such sound, which has not been given out.
+    private var isLent = false
     private var interleaver: PlaneInterleaver?
 
     init(_ format: AudioFormat) throws(MediaError) {
@@ -89,8 +91,7 @@ final class AudioDecoder {
     func send(_ buffer: SampleBuffer) {
         isFinished = false
         switch buffer.payload {
-        case .encodedAudio: queue.append(buffer)
-        case .pcm(let block): queue.append(plain.packed(block, of: buffer))
+        case .encodedAudio, .pcm: queue.append(buffer)
         case .encodedVideo, .picture: break
         }
     }
@@ -111,13 +112,17 @@ final class AudioDecoder {
         queue.removeAll(keepingCapacity: true)
         (index, toSkip, trimEnd) = (0, 0, 0)
         (isDecodeOnly, isFinished, isDrained) = (false, false, false)
-        (isChanging, beginsPiece) = (false, false)
+        (isChanging, beginsPiece, isLent) = (false, false, false)
         isDiscontinuous = true
     }
 
     /// Decodes until there is something to hear; nil when more packets are needed.
     func next() throws(MediaError) -> Output? {
         while true {
+            if isLent {
+                isLent = false
+                if let output = trimmed() { return output }
+            }
             let code = avcodec_receive_frame(context, frame)
             if code >= 0 {
                 if let output = trimmed() { return output }
@@ -163,6 +168,13 @@ final class AudioDecoder {
 
     private func feedNextPacket() throws(MediaError) -> Bool {
         while let buffer = queue.first {
+            if case .pcm(let block) = buffer.payload, index == 0 {
+                if try begin(buffer, plain.format(of: block)) { return true }
+                // It stays in the queue, and with it its memory, until the next is wanted.
+                index = 1
+                lend(block, at: buffer.presentationTime ?? block.start)
+                return true
+            }
             guard case .encodedAudio(let format, let batch) = buffer.payload, index < batch.packets.count else {
                 queue.removeFirst()
                 index = 0
@@ -241,6 +253,12 @@ final class AudioDecoder {
         }
         packet.pointee.data = nil
         packet.pointee.size = 0
+    }
+
+    private func lend(_ block: PCMBlock, at start: MediaTime) {
+        plain.lend(block, at: start, to: frame)
+        (timescale, toSkip, trimEnd, statedFrames) = (start.timescale, 0, 0, nil)
+        isLent = true
     }
 
     /// Frames at the end that a packet decodes to beyond the length it states: the padding of an MP4's last one. Only

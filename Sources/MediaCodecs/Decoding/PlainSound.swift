@@ -1,28 +1,30 @@
+internal import CFFmpeg
 internal import MediaCore
 
-/// Packs decoded sound that an application enqueues into packets of raw floats, so that it goes the way of all sound.
+/// Decoded sound that an application enqueues, as frames of libavutil: it goes the way of all sound behind the decoder, and nothing is
+/// copied. Owned and called by one thread.
 struct PlainSound {
-    private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
-    private var format: AudioFormat?
+    private var last: AudioFormat?
 
-    /// The same sound with the same times as a buffer of `pcm_f32le`.
-    mutating func packed(_ block: PCMBlock, of buffer: SampleBuffer) -> SampleBuffer {
+    /// What a block would be as packets of a film.
+    mutating func format(of block: PCMBlock) -> AudioFormat {
         let layout = block.format.layout
-        if format?.sampleRate != block.format.sampleRate || format?.layout != layout {
-            format = AudioFormat(LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: layout)
-        }
-        let batch = pool.acquire()
-        batch.removeAll()
-        let bytes = UnsafeRawBufferPointer(
-            start: block.samples, count: block.frames * block.format.channels * MemoryLayout<Float>.stride)
-        let start = buffer.presentationTime ?? block.start
-        batch.append(
-            bytes,
-            as: PacketBatch.Packet(
-                presentationTime: start,
-                duration: MediaTime(value: Int64(block.frames), timescale: Int32(clamping: block.format.sampleRate))))
-        return SampleBuffer(
-            payload: .encodedAudio(format!, batch), presentationTime: start, duration: buffer.duration,
-            flags: buffer.flags)
+        if let last, last.sampleRate == block.format.sampleRate, last.layout == layout { return last }
+        let format = AudioFormat(LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: layout)
+        last = format
+        return format
+    }
+
+    /// Lends a block's samples to a frame, which must be emptied or filled anew before the block goes.
+    func lend(_ block: PCMBlock, at start: MediaTime, to frame: UnsafeMutablePointer<AVFrame>) {
+        av_frame_unref(frame)
+        frame.pointee.format = AV_SAMPLE_FMT_FLT.rawValue
+        frame.pointee.sample_rate = Int32(clamping: block.format.sampleRate)
+        frame.pointee.nb_samples = Int32(clamping: block.frames)
+        AudioLayouts.set(&frame.pointee.ch_layout, block.format.layout)
+        frame.pointee.data.0 = UnsafeMutableRawPointer(block.samples).assumingMemoryBound(to: UInt8.self)
+        frame.pointee.linesize.0 = Int32(
+            clamping: block.frames * block.format.channels * MemoryLayout<Float>.stride)
+        frame.pointee.pts = start.value
     }
 }

@@ -158,6 +158,45 @@ import Testing
         #expect((0..<1500).allSatisfy { heard.samples[$0 * 2] == Float($0) / 2000 })
     }
 
+    /// Packets without bytes mean the end to a decoder, which blocks without frames once were made into.
+    @Test func decodedBlocksTakeTurnsWithPacketsAndEmptyOnesEndNothing() throws {
+        let format = PCMFormat(sampleRate: 48000, layout: .stereo)
+        let plain = AudioFormat(LinearPCM(.float32), sampleRate: 48000, layout: .stereo)
+        let converter = try FilmAudioCodecs().converter(from: plain, to: format, speed: 1)
+        func value(_ frame: Int) -> Float { Float(frame) / 3000 }
+        var place = 0
+        for (number, count) in [400, 0, 1, 700, 0, 500, 300].enumerated() {
+            let start = MediaTime(value: Int64(place), timescale: 48000)
+            let samples = (place..<place + count).flatMap { [value($0), value($0)] }
+            if number % 3 == 2 {
+                let batch = PacketBatch()
+                samples.withUnsafeBytes {
+                    batch.append(
+                        $0,
+                        as: .init(presentationTime: start, duration: MediaTime(value: Int64(count), timescale: 48000)))
+                }
+                try converter.send(SampleBuffer(payload: .encodedAudio(plain, batch), presentationTime: start))
+            } else {
+                let block = PCMBlock(format: format, capacity: max(1, count))
+                (block.frames, block.start) = (count, start)
+                for (index, sample) in samples.enumerated() { block.samples[index] = sample }
+                try converter.send(SampleBuffer(payload: .pcm(block), presentationTime: start))
+            }
+            place += count
+        }
+        converter.finish()
+        let heard = PCMBlock(format: format, capacity: 4000)
+        #expect(try converter.receive(into: heard))
+        #expect(heard.frames == place)
+        #expect((0..<place).allSatisfy { heard.samples[$0 * 2] == value($0) })
+        // A jump lets go of what was lent.
+        let block = PCMBlock(format: format, capacity: 100)
+        (block.frames, block.start) = (100, MediaTime(value: 9, timescale: 1))
+        try converter.send(SampleBuffer(payload: .pcm(block), presentationTime: block.start))
+        converter.reset()
+        #expect(try !converter.receive(into: heard))
+    }
+
     /// A packet that is longer than what was taken of it: its rest is gone with the jump, and is not heard at the new place.
     @Test func afterAJumpNothingOfALongPacketIsLeft() throws {
         let format = AudioFormat(LinearPCM(.float32), sampleRate: 48000, layout: .mono)
