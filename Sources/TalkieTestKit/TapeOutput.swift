@@ -23,7 +23,7 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     /// How far ahead of the playhead sound can be taken back; nil: never.
     package var recallLead: Duration? = .milliseconds(100)
     private var context: AudioOutputContext?
-    private var verdict: PartialFlushVerdict?
+    package private(set) var partialFlushResult: PartialFlushResult?
     package private(set) var acceptedUntil: MediaTime?
 
     package init(sampleRate: Int = 48_000, desiredDepth: Duration = .seconds(1)) {
@@ -69,17 +69,15 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
 
     package func beginPartialFlush(from time: MediaTime) {
         guard let recallLead, (time - playhead).duration >= recallLead else {
-            return verdict = .tooLate(leadNeeded: partialFlushLead)
+            return partialFlushResult = .refused(leadNeeded: partialFlushLead)
         }
         partialFlushes += 1
         let first = time.rescaled(to: rate)
         tape = tape.filter { $0.key < first }
-        let end = acceptedUntil.map { min($0, time) }
-        acceptedUntil = end
-        verdict = .flushed(keptUntil: end, severed: nil)
+        acceptedUntil = acceptedUntil.map { min($0, time) }
+        partialFlushResult = .flushed(from: acceptedUntil ?? time)
     }
 
-    package var partialFlushVerdict: PartialFlushVerdict? { verdict }
     package func timebaseDidChange(_ snapshot: TimebaseSnapshot) {}
     package func setGain(_ gain: Float) {}
     package func close() {}

@@ -144,9 +144,9 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         buffer?.beginCut(at: time)
         wake = min(wake, clock.now)
     }
-    package var partialFlushVerdict: PartialFlushVerdict? {
-        guard let buffer else { return .flushed(keptUntil: nil, severed: nil) }
-        return buffer.cutVerdict(lead: partialFlushLead)
+    package var partialFlushResult: PartialFlushResult? {
+        guard let buffer else { return .flushed(from: .zero) }
+        return buffer.cutResult(lead: partialFlushLead)
     }
     package func timebaseDidChange(_ snapshot: TimebaseSnapshot) { wake = min(wake, clock.now) }
     package func setGain(_ gain: Float) { pump?.setGain(gain) }

@@ -11,7 +11,8 @@ extension AirPlaySpeaker: PartialFlushing {
     /// What became of the last request.
     enum Recall: Sendable {
         case open
-        case decided(PartialFlushVerdict)
+        /// With the packet that reaches across the time.
+        case decided(PartialFlushResult, severed: PacketBatch?)
     }
 
     /// shairport-sync decodes what is due within its buffer's desired length (0.75 s) and a tenth of a second more; what is
@@ -44,28 +45,40 @@ extension AirPlaySpeaker: PartialFlushing {
         if isPosted != true { recall(from: time, epoch, nil) }
     }
 
-    public var partialFlushVerdict: PartialFlushVerdict? {
-        state.withLock { if case .decided(let verdict)? = $0.recall { verdict } else { nil } }
+    public var partialFlushResult: PartialFlushResult? {
+        state.withLock { if case .decided(let result, _)? = $0.recall { result } else { nil } }
+    }
+
+    public var severedPacket: PacketBatch? {
+        state.withLock { if case .decided(_, let severed)? = $0.recall { severed } else { nil } }
     }
 
     // MARK: The control thread
 
     private func recall(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
         let (context, line, store, stream) = state.withLock { ($0.context, $0.line, $0.store, $0.stream) }
-        var verdict = PartialFlushVerdict.flushed(keptUntil: nil, severed: nil)
+        var decision = Decision(result: .flushed(from: time))
         if let context, let line, let store, let stream, let timestamp = line.timestamp(of: time, rate: 1) {
             let cutting = Cutting(
                 timestamp: timestamp, epoch: epoch, store: store, line: line, frames: stream.framesPerPacket,
                 timebase: context.timebase)
-            verdict = recall(cutting, core)
+            decision = recall(cutting, core)
             store.setHeld(false)
             core?.shared.writer?.wake()
         }
         let room = state.withLock { state in
-            state.recall = .decided(verdict)
+            state.recall = .decided(decision.result, severed: decision.severed)
             return state.context?.room
         }
         room?.raise()
+    }
+
+    /// What becomes of a request.
+    private struct Decision {
+        var result: PartialFlushResult
+        var severed: PacketBatch?
+
+        static func tooLate(leadNeeded lead: Duration) -> Decision { Decision(result: .refused(leadNeeded: lead)) }
     }
 
     private struct Cutting {
@@ -77,7 +90,7 @@ extension AirPlaySpeaker: PartialFlushing {
         var timebase: Timebase
     }
 
-    private func recall(_ cutting: Cutting, _ core: SessionCore?) -> PartialFlushVerdict {
+    private func recall(_ cutting: Cutting, _ core: SessionCore?) -> Decision {
         let store = cutting.store
         if let core, core.isPlaying, route != .buffered {
             guard let severed = store.dropUnsent(from: cutting.timestamp, frames: cutting.frames) else {
@@ -103,7 +116,7 @@ extension AirPlaySpeaker: PartialFlushing {
     /// The speaker plays, and holds what is to go.
     private func recall(
         _ sent: PacketCut.Sent, _ cut: PacketCut, _ cutting: Cutting, _ core: SessionCore
-    ) -> PartialFlushVerdict {
+    ) -> Decision {
         let snapshot = cutting.timebase.snapshot
         let segment = snapshot.upcoming.rate > 0 ? snapshot.upcoming : snapshot.current
         guard let media = cutting.line.media(of: sent.timestamp), let due = segment.hostInstant(of: media) else {
@@ -120,9 +133,9 @@ extension AirPlaySpeaker: PartialFlushing {
             } catch {
                 // A connection that is gone is made anew, and then it gets what is left.
             }
-            let verdict = seal(cutting, severed)
+            let decision = seal(cutting, severed)
             beginAgain(core)
-            return verdict
+            return decision
         }
         do throws(AirPlayError) {
             try core.forget(from: sent.from, until: sent.until)
@@ -166,7 +179,7 @@ extension AirPlaySpeaker: PartialFlushing {
     }
 
     /// What follows begins where the cut was made.
-    private func seal(_ cutting: Cutting, _ severed: PacketStore.Severed?) -> PartialFlushVerdict {
+    private func seal(_ cutting: Cutting, _ severed: PacketStore.Severed?) -> Decision {
         let end = severed?.timestamp
         let kept = state.withLock { state -> MediaTime? in
             guard state.epoch == cutting.epoch, let end else { return state.acceptedUntil }
@@ -178,13 +191,13 @@ extension AirPlaySpeaker: PartialFlushing {
             return state.acceptedUntil
         }
         guard let severed, !severed.packet.isEmpty, let media = cutting.line.media(of: severed.timestamp) else {
-            return .flushed(keptUntil: kept, severed: nil)
+            return Decision(result: .flushed(from: kept ?? .zero))
         }
         let batch = PacketBatch(reservingBytes: severed.packet.count, packets: 1)
         let length = MediaTime(value: Int64(cutting.frames), timescale: Int32(clamping: cutting.line.sampleRate))
         severed.packet.withUnsafeBytes {
             batch.append($0, as: PacketBatch.Packet(presentationTime: media, duration: length))
         }
-        return .flushed(keptUntil: kept, severed: batch)
+        return Decision(result: .flushed(from: kept ?? media), severed: batch)
     }
 }

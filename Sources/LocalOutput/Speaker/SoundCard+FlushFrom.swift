@@ -14,8 +14,8 @@ extension SoundCard: PartialFlushing {
         worker.wake.raise()
     }
 
-    public var partialFlushVerdict: PartialFlushVerdict? {
-        guard let worker = state.withLock({ $0.worker }) else { return .flushed(keptUntil: nil, severed: nil) }
-        return worker.buffer.cutVerdict(lead: partialFlushLead)
+    public var partialFlushResult: PartialFlushResult? {
+        guard let worker = state.withLock({ $0.worker }) else { return .flushed(from: .zero) }
+        return worker.buffer.cutResult(lead: partialFlushLead)
     }
 }

@@ -6,12 +6,15 @@ extension AudioFeeder {
     /// Begins the next flush that waits, or goes on with the one the output decides about.
     mutating func servePartialFlush() {
         if let request = partialFlush {
-            guard let verdict = (output as? any PartialFlushing)?.partialFlushVerdict else { return }
+            guard let flushing = output as? any PartialFlushing, let result = flushing.partialFlushResult else {
+                return
+            }
             partialFlush = nil
-            switch verdict {
-            case .tooLate(let lead): answer(request, .refused(leadNeeded: lead))
-            case .flushed(let end, let severed):
-                cutEverythingHere(at: request.time, keptUntil: end, severed: severed)
+            switch result {
+            case .refused, .overtaken: answer(request, result)
+            case .flushed:
+                cutEverythingHere(
+                    at: request.time, keptUntil: flushing.acceptedUntil, severed: flushing.severedPacket)
                 answer(request, .flushed(from: request.time))
             }
         }
@@ -66,7 +69,7 @@ extension AudioFeeder {
         flushing.beginPartialFlush(from: time)
         partialFlush = request
         // Many outputs know at once.
-        if flushing.partialFlushVerdict != nil { servePartialFlush() }
+        if flushing.partialFlushResult != nil { servePartialFlush() }
     }
 
     private var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }

@@ -13,17 +13,17 @@ extension PlayoutBuffer {
     /// What came of `beginCut`; nil while the pump has not answered.
     ///
     /// - Parameter lead: what to say that would have been needed, beyond the sound already rendered.
-    public func cutVerdict(lead: Duration) -> PartialFlushVerdict? {
-        if cut.isIdle { return .flushed(keptUntil: acceptedUntil, severed: nil) }
+    public func cutResult(lead: Duration) -> PartialFlushResult? {
+        if cut.isIdle { return .flushed(from: acceptedUntil ?? .zero) }
         switch cut.answer {
         case nil: return nil
         case .refused:
             cut.lift()
-            return .tooLate(leadNeeded: lead)
+            return .refused(leadNeeded: lead)
         case .agreed(let position, let marks):
             takeBack(to: position, marks: marks)
             cut.lift()
-            return .flushed(keptUntil: acceptedUntil, severed: nil)
+            return .flushed(from: acceptedUntil ?? .zero)
         }
     }
 

@@ -26,15 +26,15 @@ extension OutputGroup: PartialFlushing {
         for (index, feed) in feeds.enumerated() { ballot.ask(feed, index: index) { room?.raise() } }
     }
 
-    public var partialFlushVerdict: PartialFlushVerdict? {
-        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(keptUntil: nil, severed: nil) }
+    public var partialFlushResult: PartialFlushResult? {
+        guard let ballot = state.withLock({ $0.partialFlush }) else { return .flushed(from: .zero) }
         guard let results = ballot.results else { return nil }
         let refused = results.indices.filter { if case .refused = results[$0] { true } else { false } }
         if refused.count == results.count, !refused.isEmpty {
             let leads = results.compactMap { result -> Duration? in
                 if case .refused(let lead) = result { lead } else { nil }
             }
-            return .tooLate(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
+            return .refused(leadNeeded: (leads.max() ?? .zero) + (results.count > 1 ? Self.spread : .zero))
         }
         // The others have let go of it: whoever lost the race falls silent until the new sound begins.
         for index in refused { ballot.feeds[index].renderer.flush() }
@@ -45,7 +45,7 @@ extension OutputGroup: PartialFlushing {
                 state.hasFinished = false
             }
         }
-        return .flushed(keptUntil: acceptedUntil, severed: nil)
+        return .flushed(from: ballot.time)
     }
 }
 

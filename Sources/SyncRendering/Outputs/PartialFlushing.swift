@@ -3,7 +3,7 @@ public import MediaCore
 /// An output that can take back the end of what it was handed while the rest plays on: what `flush(fromSourceTime:)`
 /// of a renderer needs.
 ///
-/// The feeder's thread makes these calls, except where another is named. Between `beginPartialFlush` and the verdict
+/// The feeder's thread makes these calls, except where another is named. Between `beginPartialFlush` and the result
 /// nothing is handed over.
 public protocol PartialFlushing: AudioOutput {
     /// How far ahead of the playhead, in time heard, a flush must begin to succeed, as known now. Any thread.
@@ -13,24 +13,21 @@ public protocol PartialFlushing: AudioOutput {
     func beginPartialFlush(from time: MediaTime)
 
     /// What became of it; nil while that is open. The output raises `room` when it is decided, within seconds.
-    var partialFlushVerdict: PartialFlushVerdict? { get }
-}
-
-/// What an output says of a flush from a film time on.
-public enum PartialFlushVerdict: Sendable {
-    /// Nothing from the time on will be heard.
     ///
-    /// - Parameters:
-    ///   - keptUntil: where what is kept ends: the time, or before it when a packet reaches across; nil when nothing
-    ///     is kept.
-    ///   - severed: the packet that reaches across the time, as it was accepted. It is gone from the output; the sound
-    ///     in it from `keptUntil` to the time is to be handed over again.
-    case flushed(keptUntil: MediaTime?, severed: PacketBatch?)
-    /// It came too late, and everything is as it was.
-    case tooLate(leadNeeded: Duration)
+    /// `flushed` says where what is kept ends: the time, or before it when a packet reaches across; `acceptedUntil` says the same from
+    /// then on, and is nil when nothing is kept. `refused` leaves everything as it was.
+    var partialFlushResult: PartialFlushResult? { get }
+
+    /// After `flushed`: the packet that reaches across the time, as it was accepted. It is gone from the output; the sound in it up to
+    /// the time is to be handed over again. Nil where nothing was cut in two, as for outputs of decoded sound.
+    var severedPacket: PacketBatch? { get }
 }
 
-/// What came of a renderer's `flush(fromSourceTime:)`.
+extension PartialFlushing {
+    public var severedPacket: PacketBatch? { nil }
+}
+
+/// What came of a flush from a film time on, of a renderer's `flush(fromSourceTime:)` or inside one output.
 public enum PartialFlushResult: Sendable, Hashable {
     /// Nothing from this film time on will be heard; the next buffer may start there.
     case flushed(from: MediaTime)

@@ -237,7 +237,8 @@ private final class PacketOutput: PartialFlushing {
     struct State {
         var samples: [Float] = []
         var origin: MediaTime?
-        var verdict: PartialFlushVerdict?
+        var result: PartialFlushResult?
+        var severed: PacketBatch?
         var context: AudioOutputContext?
     }
     let name = "packets"
@@ -291,10 +292,11 @@ private final class PacketOutput: PartialFlushing {
                 batch.append($0, as: .init(presentationTime: kept, duration: MediaTime(value: 352, timescale: 48000)))
             }
             state.samples.removeSubrange(start...)
-            state.verdict = .flushed(keptUntil: kept, severed: batch)
+            (state.result, state.severed) = (.flushed(from: kept), batch)
         }
     }
-    var partialFlushVerdict: PartialFlushVerdict? { state.withLock { $0.verdict } }
+    var partialFlushResult: PartialFlushResult? { state.withLock { $0.result } }
+    var severedPacket: PacketBatch? { state.withLock { $0.severed } }
 }
 
 @Suite struct PartialFlushOnASpeakerTests {
