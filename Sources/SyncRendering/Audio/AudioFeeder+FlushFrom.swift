@@ -119,6 +119,8 @@ extension AudioFeeder {
             }
         }
         if let tail { self.tail = tail.start < time ? tail.ending(at: time) : nil }
+        // What comes next joins, whether it says so or not.
+        isAtJoint = passesPackets
         guard let takenUntil, takenUntil > time else { return cutQueue(at: time, isLast: false) }
         cutQueue(at: time, isLast: true)
         self.takenUntil = time
@@ -181,7 +183,7 @@ extension AudioFeeder {
                 renderer.cutKept(&state, at: time)
             }
             agreesAnew = false
-            if passesPackets { line = PacketLine(end: end) }
+            if passesPackets { (line, isAtJoint) = (PacketLine(end: end), true) }
             if isEncoding, let severed { putBack(severed, until: time) }
         }
         renderer.state.withLock { state in

@@ -28,10 +28,11 @@ import Testing
     /// - Parameters:
     ///   - delay: frames of that silence.
     ///   - start: where it is heard from, in frames of the timeline.
+    ///   - joins: it is marked as a piece of its own.
     ///   - trims: the last packet says how much of it is padding; otherwise that it is short.
     private func enqueue(
         _ sound: Int, frames count: Int64, delay: Int64 = 1024, at start: Int64, trims: Bool = false,
-        as format: AudioFormat = PacketTape.format(), rounded: Bool = false
+        as format: AudioFormat = PacketTape.format(), rounded: Bool = false, joins: Bool = true
     ) {
         var first = -delay
         var isFirst = true
@@ -61,7 +62,8 @@ import Testing
             renderer.enqueue(
                 SampleBuffer(
                     payload: .encodedAudio(format, batch), presentationTime: time(start + heard),
-                    duration: time(min(count, first) - heard), flags: isFirst && start > 0 ? [.sync, .joint] : .sync))
+                    duration: time(min(count, first) - heard),
+                    flags: isFirst && start > 0 && joins ? [.sync, .joint] : .sync))
             isFirst = false
         }
     }
@@ -210,6 +212,20 @@ import Testing
         #expect(tape.sound(in: 0..<60_000).allSatisfy { $0 != nil })
         #expect(tape.isFinished)
         #expect(renderer.progress.isDrained)
+    }
+
+    @Test mutating func whatFollowsWhatWasTakenBackJoinsItAtTheTime() {
+        enqueue(1, frames: 100_000, at: 0)
+        feeder.settle()
+        let result = Lock<PartialFlushResult?>(nil)
+        renderer.requestFlush(fromSourceTime: time(99_900)) { answer in result.withLock { $0 = answer } }
+        feeder.settle()
+        #expect(result.withLock { $0 } == .flushed(from: time(99_900)))
+        enqueue(2, frames: 50_000, at: 99_900, joins: false)
+        feeder.settle()
+        #expect(tape.furthest <= 144)
+        #expect(look(at: 99_900).lost == 572)
+        #expect(look(at: 99_900).wrong == nil)
     }
 
     @Test mutating func aPieceThatWasNotMarkedAsOneThatJoinsLosesNothing() {
