@@ -94,7 +94,7 @@ let package = Package(
             [
                 "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
                 "LocalOutput",
-                "MediaCodecs",
+                "MediaFiles", "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim",
             ]),
         module(

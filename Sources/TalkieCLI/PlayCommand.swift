@@ -20,6 +20,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
     @OptionGroup(title: "Where the sound goes") var sound: SoundOptions
     @OptionGroup(title: "Where the picture goes") var picture: PictureOptions
     @OptionGroup(title: "What is played") var film: FilmOptions
+    @OptionGroup(title: "Films from the network") var network: NetworkOptions
     @OptionGroup(title: "What is told and recorded") var record: RecordOptions
 
     func validate() throws {
@@ -32,6 +33,9 @@ struct PlayCommand: ParsableCommand, UsageLine {
         }
         if film.noVideo && (picture.isFullScreen || picture.size != nil || picture.screen != nil) {
             throw ValidationError("--no-video leaves no window for --fs, --screen or --size; drop one of them")
+        }
+        if network.tlsVerify == .no && network.tlsCaFile != nil {
+            throw ValidationError("--tls-ca-file means nothing with --tls-verify=no; drop one of them")
         }
         if record.controlSocket != nil {
             throw ValidationError("--input-ipc-server is not there yet; control Talkie with its keys")
@@ -47,6 +51,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
         sound.apply(to: &arguments)
         picture.apply(to: &arguments)
         film.apply(to: &arguments)
+        network.apply(to: &arguments)
         record.apply(to: &arguments)
         return arguments
     }

@@ -7,7 +7,7 @@ internal import Synchronization
 /// `/NAME` sends a file of the folder and understands ranges; with a prefix it misbehaves:
 /// `/whole/NAME` knows no ranges, `/stall/NAME` sends the header of the answer and then nothing,
 /// `/half/NAME` sends half of what it announced and then nothing, `/drop/NAME` sends half and hangs up,
-/// `/circle` sends back to itself, `/moved/NAME` sends on to the file, `/silent` takes the request and never answers.
+/// `/circle` sends back to itself, `/moved/NAME` sends on to the file, `/onward/SCHEME/PORT/NAME` to another server, `/silent` takes the request and never answers.
 /// Anything else is 404.
 ///
 /// `@unchecked Sendable`: the listening socket is set once in `init`; all else is atomic or on the server's threads.
@@ -76,7 +76,7 @@ package final class TinyWebServer: @unchecked Sendable {
         let words = (lines.first ?? "").split(separator: " ").map(String.init)
         guard words.count >= 2 else { return }
         var parts = words[1].split(separator: "/").map(String.init)
-        let manners: Set<String> = ["whole", "stall", "half", "drop", "circle", "moved", "silent"]
+        let manners: Set<String> = ["whole", "stall", "half", "drop", "circle", "moved", "onward", "silent"]
         let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
         if !manner.isEmpty { parts.removeFirst() }
         switch manner {
@@ -85,6 +85,9 @@ package final class TinyWebServer: @unchecked Sendable {
         case "moved":
             let to = parts.joined(separator: "/")
             send(client, "HTTP/1.1 301 Moved Permanently\r\nLocation: /\(to)\r\nContent-Length: 0\r\n\r\n")
+        case "onward" where parts.count > 2:
+            let to = "\(parts[0])://localhost:\(parts[1])/\(parts.dropFirst(2).joined(separator: "/"))"
+            send(client, "HTTP/1.1 302 Found\r\nLocation: \(to)\r\nContent-Length: 0\r\n\r\n")
         default: sendFile(client, parts.joined(separator: "/"), manner: manner, range: Self.range(in: lines))
         }
     }

@@ -9,6 +9,8 @@ extension CodedError<MediaErrors>.Code {
     public static var cannotOpen: Self { Self(rawValue: "cannotOpen") }
     /// We may not read it.
     public static var notPermitted: Self { Self(rawValue: "notPermitted") }
+    /// A server does not prove who it is, or leads to what it must not.
+    public static var untrusted: Self { Self(rawValue: "untrusted") }
     /// It is not a film or a recording that can be recognised.
     public static var notMedia: Self { Self(rawValue: "notMedia") }
     /// Nothing here can decode this.

@@ -20,7 +20,9 @@ final class DemuxContext {
     /// How far the stamps of the packet last given are to be moved.
     private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
-    private let openLimit: UnsafeMutablePointer<cff_open_limit>
+    /// What opening is held to, at an address that libavformat keeps.
+    private let policy: UnsafeMutablePointer<cff_open_policy>
+    private var tls = TLSWatch()
     private var consecutiveFailures = 0
     /// How far an input that cannot go back was read for its header.
     private var headerEnd: Int64?
@@ -37,15 +39,18 @@ final class DemuxContext {
         self.options = options
         waiting = BlockingGuard(cancellations)
         packet = av_packet_alloc()
-        openLimit = .allocate(capacity: 1)
-        openLimit.initialize(to: cff_open_limit(left: -1, open: nil))
+        policy = .allocate(capacity: 1)
+        policy.initialize(to: cff_open_policy())
+        policy.pointee.left = Self.mostOpens
+        policy.pointee.verifies = options.trust.verifies ? 1 : 0
+        policy.pointee.authorities = options.trust.path
         guard let fresh = avformat_alloc_context(), packet != nil else {
             throw MediaError(.limitExceeded, "there is no memory left to open \"\(address.text)\"; close something")
         }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
-        cff_limit_opens(fresh, openLimit, Self.mostOpens)
-        defer { openLimit.pointee.left = -1 }
+        cff_guard_opens(fresh, policy)
+        defer { policy.pointee.left = -1 }
         context = fresh
         if address.kind == .pipe {
             pipe = try PipeInput(address, waiting: waiting)
@@ -58,11 +63,14 @@ final class DemuxContext {
         defer { waiting.allow(nil) }
         // On failure libavformat frees the context and sets the pointer to nil.
         let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
-        guard code >= 0 else { throw ReadingErrors.opening(code, address, waiting) }
+        guard code >= 0 else {
+            throw distrust ?? ReadingErrors.opening(code, address, waiting)
+        }
         if !hasRandomAccess, !managesOwnInputs { headerEnd = bytePosition }
         if !headerSaysEverything {
             noteOversizedPictures()
             let code = avformat_find_stream_info(context, nil)
+            if let distrust { throw distrust }
             if code < 0, waiting.isCancelled || waiting.isPastDeadline {
                 throw ReadingErrors.opening(cff_error_exit, address, waiting)
             }
@@ -74,7 +82,14 @@ final class DemuxContext {
         for index in primed.indices { av_packet_free(&primed[index].packet) }
         av_packet_free(&packet)
         avformat_close_input(&context)
-        openLimit.deallocate()
+        policy.deallocate()
+    }
+
+    /// Why something that the input led to is not believed, since this was last asked.
+    private var distrust: MediaError? {
+        let refusal = policy.pointee.refusal
+        policy.pointee.refusal = cff_refused_nothing
+        return ReadingErrors.untrusted(address, refusal, tls.refusal(), options.trust)
     }
 
     /// Playlists and segments that may be opened to find out what an input holds.
@@ -91,6 +106,8 @@ final class DemuxContext {
             av_dict_set(&settings, "user_agent", options.userAgent, 0)
             av_dict_set(&settings, "reconnect", "1", 0)
             av_dict_set(&settings, "reconnect_delay_max", "4", 0)
+            // A kept connection would be asked for the next segment without anybody seeing where that leads.
+            if options.trust.verifies { av_dict_set(&settings, "http_persistent", "0", 0) }
         }
         return settings
     }
@@ -214,6 +231,8 @@ final class DemuxContext {
         while true {
             av_packet_unref(packet)
             let code = av_read_frame(context, packet)
+            // A playlist's demuxer passes over pieces that it cannot open: a film with holes that nobody was told of.
+            if let distrust { throw distrust }
             if code >= 0 {
                 consecutiveFailures = 0
                 shift = follower?.shift(of: packet) ?? .zero
@@ -273,7 +292,7 @@ final class DemuxContext {
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
         let code = body(context)
-        if code < 0 { throw ReadingErrors.reading(code, address, waiting) }
+        if code < 0 { throw distrust ?? ReadingErrors.reading(code, address, waiting) }
     }
 
     /// Whether all that the header speaks of lies before it, in an input that cannot go back there.

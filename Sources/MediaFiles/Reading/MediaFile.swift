@@ -37,6 +37,11 @@ public final class MediaFile: MediaSource {
     ) throws(MediaError) -> MediaFile {
         LibrarySettings.once
         let address = try InputAddress(url)
+        // libavformat asks servers of RTSP for no certificate (`tls_verify` does not reach them as of FFmpeg 5.1).
+        if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
+            throw MediaError(
+                .untrusted, "the server of \"\(url)\" cannot be made to prove who it is; use an https address of it")
+        }
         let context = try DemuxContext(address, options: options, cancellations: [cancellation])
         return try MediaFile(context, address: address, options: options, cancellation: cancellation)
     }
@@ -189,8 +194,8 @@ enum LibrarySettings {
     private static let largestAllocation = 256 << 20
 
     static let once: Void = {
-        // What they write to standard error helps nobody here.
-        cff_log_silence()
+        // What they write to standard error helps nobody here; why a server is not trusted is said nowhere else.
+        TLSWatch.install()
         av_max_alloc(largestAllocation)
     }()
 }

@@ -10,6 +10,8 @@ public struct ReadOptions: Sendable {
     public var windowBytes: Int = 48 << 20
     /// Sent to web servers.
     public var userAgent = "Talkie"
+    /// Whom to believe that a server is the one it says.
+    public var trust = ServerTrust.system
 
     public init() {}
 }

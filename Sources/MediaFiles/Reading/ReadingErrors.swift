@@ -44,6 +44,37 @@ enum ReadingErrors {
         }
     }
 
+    /// Why an input, or one that it led to, is not believed; nil when that was not the reason.
+    static func untrusted(
+        _ address: InputAddress, _ refusal: cff_refusal, _ tls: TLSWatch.Refusal?, _ trust: ServerTrust
+    ) -> MediaError? {
+        let name = "\"\(address.text)\""
+        switch refusal {
+        case cff_refused_downgrade:
+            return MediaError(
+                .untrusted,
+                "the server of \(name) sends on to an address without https; use that address, or another server")
+        case cff_refused_count:
+            return MediaError(.limitExceeded, "\(name) leads on and on; it probably contains itself")
+        default: break
+        }
+        switch tls {
+        case .name?:
+            return MediaError(
+                .untrusted, "the server of \(name) proves to be another one than the address names; check the address")
+        case .certificate? where trust.path == nil && !ServerTrust.isSystemEquipped:
+            return MediaError(
+                .untrusted,
+                "no server can prove itself to this computer, which knows no authorities; install ca-certificates")
+        case .certificate?:
+            return MediaError(
+                .untrusted,
+                "the server of \(name) does not prove who it is: its certificate is of no authority that this computer "
+                    + "trusts, or not of today; check the address and the computer's date, or trust its authority")
+        case nil: return nil
+        }
+    }
+
     /// Why reading `address` broke off.
     static func reading(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""

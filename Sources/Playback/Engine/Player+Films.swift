@@ -1,16 +1,18 @@
 internal import MediaCodecs
 internal import MediaCore
-internal import MediaFiles
+package import MediaFiles
 package import SyncRendering
 
 extension Player.Parts {
     /// The real parts: files and networks through libavformat, decoding through libavcodec.
-    package static func film(audioOutput: (any AudioOutput)?) -> Player.Parts {
+    package static func film(
+        audioOutput: (any AudioOutput)?, reading options: ReadOptions = ReadOptions()
+    ) -> Player.Parts {
         Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
                 cancellation.onCancel { reading.cancel() }
-                return try MediaFile.open(address, cancellation: reading)
+                return try MediaFile.open(address, options: options, cancellation: reading)
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },

@@ -20,7 +20,8 @@ extension Player {
         let output: (any AudioOutput)? =
             outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
         self.init(
-            parts: .film(audioOutput: output), options: options, events: EventLog(clock: MonotonicClock()), news: news)
+            parts: .film(audioOutput: output, reading: options.reading), options: options,
+            events: EventLog(clock: MonotonicClock()), news: news)
     }
 
     /// Where the player stands: the present state at once, then each change, and four times a second while it plays.

@@ -19,6 +19,8 @@ package struct PlaylistLoader {
     static let deepestNesting = 8
     /// Playlists opened in all: lists of lists that name nothing must end, too.
     static let mostPlaylists = 500
+    /// Entries that are left out and told one by one.
+    static let mostTold = 5
     /// Bytes of one playlist: ten thousand locations of four hundred characters.
     package static let largestFile = 4 << 20
 
@@ -28,6 +30,7 @@ package struct PlaylistLoader {
     /// Words that name nothing that can be opened, among others that do.
     package private(set) var failures: [TalkieError] = []
     private var playlists = 0
+    private var leftOut = 0
 
     /// - Throws: status 66 when a file named cannot be opened, when a playlist contains itself, or when nothing is
     ///   left to play.
@@ -64,6 +67,16 @@ package struct PlaylistLoader {
 
     private mutating func add(_ item: Item) {
         if items.count < Self.mostItems { items.append(item) }
+    }
+
+    /// The first few are told one by one.
+    private mutating func leaveOut(_ what: String, _ why: String) {
+        leftOut += 1
+        if leftOut <= Self.mostTold {
+            warnings.append("\(why): '\(what)' is left out; name it yourself to play it")
+        } else if leftOut == Self.mostTold + 1 {
+            warnings.append("more of the list is left out for the same reasons")
+        }
     }
 
     private static func failure(_ message: String) -> TalkieError {
@@ -106,7 +119,13 @@ package struct PlaylistLoader {
                 // "./" keeps a file named "-" from being standard input.
                 let full = path.hasPrefix("/") ? path : (folder.isEmpty ? "./" : folder) + path
                 if PlaylistFormat.isLikely(name: full), try load(full, ancestors: ancestors + [identity]) { continue }
+                if let objection = ListedAddress.objection(toPath: full) {
+                    leaveOut(full, objection)
+                    continue
+                }
                 add(Item(address: full, title: entry.title))
+            } else if let objection = ListedAddress.objection(toAddress: entry.location) {
+                leaveOut(entry.location, objection)
             } else {
                 add(Item(address: entry.location, title: entry.title))
             }

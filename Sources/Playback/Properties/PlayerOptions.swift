@@ -1,4 +1,5 @@
 public import MediaCore
+public import MediaFiles
 
 /// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
 public struct PlayerOptions: Sendable {
@@ -39,6 +40,8 @@ public struct PlayerOptions: Sendable {
     public var loopPlaylist: Loop = .times(0)
     /// Whether a recording shows the picture that came along with it.
     public var showsCoverArt = true
+    /// How films are read: how long a network is waited for, and which servers are believed.
+    public var reading = ReadOptions()
     /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing
     /// is held open for hours.
     public var readAhead: Duration = .seconds(30)

@@ -24,6 +24,10 @@ package struct PlayArguments: Sendable {
     package var windowSize: WindowSize?
     /// How often the whole list is played again.
     package var loopPlaylist: PlayerOptions.Loop = .times(0)
+    /// Whether https servers must prove who they are.
+    package var verifiesServers = true
+    /// Certificates to believe beside the system's, in PEM.
+    package var authorityFile: String?
     /// Where the flight recorder writes.
     package var timelinePath: String?
     package var controlSocketPath: String?

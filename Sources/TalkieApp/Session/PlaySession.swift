@@ -3,6 +3,7 @@ internal import Glibc
 internal import LocalOutput
 internal import MediaCodecs
 package import MediaCore
+internal import MediaFiles
 internal import Playback
 internal import Profiles
 internal import Routing
@@ -17,6 +18,7 @@ package enum PlaySession {
     package static func run(_ arguments: PlayArguments) throws(TalkieError) -> Int32 {
         // First the input, then the outputs.
         let list = try PlaylistLoader(arguments.files)
+        let trust = try serverTrust(arguments)
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
         let interruption = Interruption()
@@ -64,8 +66,10 @@ package enum PlaySession {
         var options = arguments.options
         options.showsCoverArt = false
         options.isOutputNamed = !arguments.speakers.isEmpty
+        options.reading.trust = trust
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
-        let player = Player(parts: .film(audioOutput: route?.output), options: options, events: events) {
+        let parts = Player.Parts.film(audioOutput: route?.output, reading: options.reading)
+        let player = Player(parts: parts, options: options, events: events) {
             mailbox.post(.player($0))
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
@@ -78,7 +82,9 @@ package enum PlaySession {
                 route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer,
                 calibration: calibration),
             arguments: arguments, items: list.items, mailbox: mailbox)
-        director.tell(leftOut: list.failures, warnings: list.warnings + registry.notes + (notice.map { [$0] } ?? []))
+        director.tell(
+            leftOut: list.failures,
+            warnings: list.warnings + Self.cautions(arguments) + registry.notes + (notice.map { [$0] } ?? []))
         director.start()
         loop?.run()
         let status = director.join()
@@ -93,6 +99,21 @@ package enum PlaySession {
             _exit(status)
         }
         return status
+    }
+
+    /// Whom the session believes that a server is the one it says.
+    private static func serverTrust(_ arguments: PlayArguments) throws(TalkieError) -> ServerTrust {
+        guard arguments.verifiesServers else { return .everybody }
+        guard let file = arguments.authorityFile else { return .system }
+        do throws(MediaError) { return try .system(and: file) } catch {
+            throw TalkieError(error.code == .notPermitted ? .notPermitted : .cannotOpen, error.message)
+        }
+    }
+
+    /// What was chosen and should not be forgotten.
+    private static func cautions(_ arguments: PlayArguments) -> [String] {
+        arguments.verifiesServers
+            ? [] : ["servers need not prove who they are (--tls-verify=no); anybody may answer for them"]
     }
 
     /// How long a film may hold on to what it reads: a pipe that nobody writes to, a network drive that is gone.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TalkieTestKit
 
 /// A PulseAudio server of our own with one null sink, and recordings of what that sink plays.
 final class PulseServer {

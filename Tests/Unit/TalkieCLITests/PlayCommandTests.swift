@@ -147,6 +147,15 @@ import Testing
         #expect(try spoken("--loop", "a.mkv").files == ["a.mkv"])
     }
 
+    @Test func serversMustProveThemselvesUnlessThatIsGivenUp() throws {
+        #expect(try arguments("a").verifiesServers)
+        #expect(try arguments("a", "--tls-verify=yes", "--tls-ca-file", "own.pem").authorityFile == "own.pem")
+        #expect(try !arguments("a", "--tls-verify=no").verifiesServers)
+        for words in [["--tls-verify=no", "--tls-ca-file=own.pem"], ["--tls-verify=perhaps"]] {
+            #expect(throws: (any Error).self) { try arguments("a", words[0], words.count > 1 ? words[1] : "--pause") }
+        }
+    }
+
     @Test(arguments: ["101", "130", "1000"]) func moreThanFullVolumeIsRefusedWithTheRange(volume: String) throws {
         #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 100"))
     }

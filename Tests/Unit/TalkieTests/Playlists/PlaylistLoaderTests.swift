@@ -86,4 +86,34 @@ import Testing
         #expect(mkfifo(folder.path("pipe.m3u"), 0o600) == 0)
         #expect(try addresses(folder.path("pipe.m3u")) == [folder.path("pipe.m3u")])
     }
+
+    @Test(arguments: [
+        "tcp://0.0.0.0:8181?listen=1", "udp://0.0.0.0:5399", "udp://@192.0.2.7:5399", "rtp://127.0.0.1:5004",
+        "rtp://[fe80::1]:5004", "srt://0.0.0.0:9000?mode=listener", "rtmp://0.0.0.0/live?listen=1",
+        "TCP://0.0.0.0:8181?timeout=1&listen", "tls://192.0.2.7:443?verify=0", "/dev/zero", "/dev/../dev/zero",
+    ])
+    func aListOpensNoListenerAndNoDevice(_ entry: String) throws {
+        let film = folder.write("film", to: "film.mkv")
+        let list = folder.write("#EXTM3U\n\(entry)\nfilm.mkv\n", to: "list.m3u")
+        let loader = try PlaylistLoader([list])
+        #expect(loader.items.map(\.address) == [film])
+        #expect(loader.warnings.count == 1 && loader.warnings[0].contains("left out"))
+        // Typed, it is what a person wants.
+        if entry.contains("://") { #expect(try addresses(entry) == [entry]) }
+    }
+
+    @Test(arguments: [
+        "udp://@239.1.1.1:1234", "rtp://239.1.1.1:5004", "udp://[ff3e::1]:1234", "https://example.org/a.mkv?listen=1",
+        "srt://example.org:9000?mode=caller", "rtsp://camera/stream", "tcp://192.0.2.7:8000",
+    ])
+    func televisionAndServersOfAListArePlayed(_ entry: String) throws {
+        #expect(try addresses(folder.write("#EXTM3U\n\(entry)\n", to: "list.m3u")) == [entry])
+    }
+
+    @Test func whatIsLeftOutOfALongListIsToldInAFewSentences() throws {
+        let lines = (0..<3000).map { "udp://0.0.0.0:\(1024 + $0)" }.joined(separator: "\n")
+        let list = folder.write("#EXTM3U\n\(lines)\nhttp://example.org/film.mkv\n", to: "list.m3u")
+        let loader = try PlaylistLoader([list])
+        #expect(loader.items.count == 1 && loader.warnings.count == 6)
+    }
 }

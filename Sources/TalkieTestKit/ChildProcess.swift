@@ -1,17 +1,19 @@
-import Glibc
+package import Glibc
 
 /// A program that a test starts and ends. (Foundation's own waits on a run loop, which stalls with several children.)
-final class ChildProcess {
-    let pid: pid_t
+package final class ChildProcess {
+    package let pid: pid_t
     /// What it writes to standard output; −1 when that is thrown away.
-    let output: Int32
+    package let output: Int32
     private var hasEnded = false
 
-    struct NotStarted: Error {
-        var code: Int32
+    package struct NotStarted: Error {
+        package var code: Int32
     }
 
-    init(_ path: String, _ arguments: [String], environment: [String: String] = [:], keepsOutput: Bool = false) throws {
+    package init(_ path: String, _ arguments: [String], environment: [String: String] = [:], keepsOutput: Bool = false)
+        throws
+    {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -55,7 +57,7 @@ final class ChildProcess {
 
     /// Waits for its end; true when it exited with status 0.
     @discardableResult
-    func wait() -> Bool {
+    package func wait() -> Bool {
         guard !hasEnded else { return true }
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -65,14 +67,14 @@ final class ChildProcess {
     }
 
     /// Asks it to end and waits until it has.
-    func end() {
+    package func end() {
         guard !hasEnded else { return }
         kill(pid, SIGTERM)
         wait()
     }
 
     /// Everything it writes to its end.
-    func readAll() -> String {
+    package func readAll() -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -84,7 +86,7 @@ final class ChildProcess {
     }
 
     /// Blocks until it has written something; false when it ended instead.
-    func waitForOutput() -> Bool {
+    package func waitForOutput() -> Bool {
         var byte: UInt8 = 0
         return read(output, &byte, 1) == 1
     }

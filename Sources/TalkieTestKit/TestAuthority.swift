@@ -1,0 +1,105 @@
+internal import Glibc
+
+/// An authority that signs certificates for servers of this machine, by the `openssl` program.
+package struct TestAuthority {
+    /// The authority's own certificate, in PEM.
+    package let certificate: String
+    private let folder: String
+
+    /// A certificate and its key, as files in PEM.
+    package struct Identity: Sendable {
+        package var certificate: String
+        package var key: String
+    }
+
+    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+
+    package init(in folder: String) throws {
+        self.folder = folder
+        certificate = folder + "/authority.pem"
+        try TestClips.run(
+            "openssl",
+            ["req", "-x509"] + Self.newKey + [
+                "-keyout", folder + "/authority.key", "-out", certificate, "-days", "30", "-subj", "/CN=Talkie Test",
+            ])
+    }
+
+    /// - Parameters:
+    ///   - names: as X.509's subjectAltName (RFC 5280, 4.2.1.6).
+    ///   - days: how long it is valid; below zero it was.
+    package func sign(_ name: String, for names: String = "DNS:localhost,IP:127.0.0.1", days: Int = 1) throws
+        -> Identity
+    {
+        let path = "\(folder)/\(name)"
+        let identity = Identity(certificate: path + ".pem", key: path + ".key")
+        try TestClips.run(
+            "openssl",
+            ["req", "-new"] + Self.newKey + ["-keyout", identity.key, "-out", path + ".csr", "-subj", "/CN=\(name)"])
+        try TestClips.write(Array("subjectAltName=\(names)".utf8), to: path + ".ext")
+        try TestClips.run(
+            "openssl",
+            [
+                "x509", "-req", "-in", path + ".csr", "-CA", certificate, "-CAkey", folder + "/authority.key",
+                "-CAcreateserial", "-days", "\(days)", "-extfile", path + ".ext", "-out", identity.certificate,
+            ])
+        return identity
+    }
+}
+
+/// TLS in front of a server of this machine that speaks none, by Python's `ssl`.
+package final class TLSFront {
+    package let port: UInt16
+    private let child: ChildProcess
+
+    /// Waits until connections are taken.
+    ///
+    /// - Parameter laterIdentity: shown from the second connection on.
+    package init(
+        to server: UInt16, as identity: TestAuthority.Identity, later laterIdentity: TestAuthority.Identity? = nil
+    ) throws {
+        let later = laterIdentity ?? identity
+        child = try ChildProcess(
+            "/usr/bin/env",
+            [
+                "python3", "-c", Self.program, "\(server)", identity.certificate, identity.key, later.certificate,
+                later.key,
+            ], keepsOutput: true)
+        var line = ""
+        var byte: UInt8 = 0
+        while read(child.output, &byte, 1) == 1, byte != 10 { line.append(Character(UnicodeScalar(byte))) }
+        guard let port = UInt16(line) else { throw TestClips.Failure(description: "no TLS server; install python3") }
+        self.port = port
+    }
+
+    package func url(_ path: String, host: String = "localhost") -> String { "https://\(host):\(port)/\(path)" }
+
+    package func stop() { child.end() }
+
+    private static let program = """
+        import socket, ssl, sys, threading
+        server, identities = int(sys.argv[1]), [sys.argv[2:4], sys.argv[4:6]]
+        front = socket.create_server(("127.0.0.1", 0))
+        print(front.getsockname()[1], flush=True)
+        def pump(source, sink):
+            try:
+                while piece := source.recv(65536): sink.sendall(piece)
+            except OSError: pass
+            for end in (source, sink):
+                try: end.shutdown(socket.SHUT_RDWR)
+                except OSError: pass
+        def serve(client, identity):
+            try:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(*identity)
+                client = context.wrap_socket(client, server_side=True)
+                behind = socket.create_connection(("127.0.0.1", server))
+            except OSError: return client.close()
+            threading.Thread(target=pump, args=(client, behind), daemon=True).start()
+            pump(behind, client)
+            client.close(); behind.close()
+        while True:
+            client, _ = front.accept()
+            threading.Thread(target=serve, args=(client, identities[0]), daemon=True).start()
+            identities = identities[1:] or identities
+        """
+}

@@ -1,0 +1,171 @@
+import Glibc
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+/// Films from https servers, some of which are not who they say. Every server is on this machine.
+@Suite(.serialized) struct ServerTrustTests {
+    /// A web server, one with TLS before it, and the authority that vouches for that.
+    private final class House {
+        let folder = ScratchFolder()
+        let strangers = ScratchFolder()
+        let web: TinyWebServer
+        let front: TLSFront
+        let trust: ServerTrust
+        let film: String
+        let piece: String
+
+        /// - Parameters:
+        ///   - show: what the server shows; nil is what nobody vouches for.
+        ///   - isReplaced: from the second connection on a stranger answers.
+        init(
+            _ show: (TestAuthority) throws -> TestAuthority.Identity? = { try $0.sign("right") },
+            isReplaced: Bool = false
+        ) throws {
+            let authority = try TestAuthority(in: folder.path)
+            let stranger = try TestAuthority(in: strangers.path).sign("stranger")
+            web = try TinyWebServer(serving: folder.path)
+            front = try TLSFront(
+                to: web.port, as: try show(authority) ?? stranger, later: isReplaced ? stranger : nil)
+            trust = try .system(and: authority.certificate)
+            let film = try TestClips.flashAndBeep(
+                "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
+            let piece = try TestClips.flashAndBeep("piece.ts", "-c:v libx264 -g 25 -c:a aac -f mpegts", seconds: 2)
+            (self.film, self.piece) = ("film.mp4", "piece.ts")
+            symlink(film, folder.path(self.film))
+            symlink(piece, folder.path(self.piece))
+        }
+
+        deinit {
+            front.stop()
+            web.stop()
+        }
+
+        /// A server with TLS that nobody vouches for.
+        func stranger() throws -> TLSFront {
+            try TLSFront(to: web.port, as: TestAuthority(in: strangers.path).sign("other"))
+        }
+
+        /// A playlist of these pieces, served beside the films.
+        func playlist(_ name: String, _ pieces: String..., head: String = "") throws -> String {
+            let text =
+                "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:6\n" + head
+                + pieces.map { "#EXTINF:6,\n\($0)\n" }.joined() + "#EXT-X-ENDLIST\n"
+            try folder.write(Array(text.utf8), to: name + ".m3u8")
+            return name + ".m3u8"
+        }
+    }
+
+    private func refusal(_ url: String, _ trust: ServerTrust) -> MediaError? {
+        var options = ReadOptions()
+        options.trust = trust
+        do throws(MediaError) {
+            let film = try MediaFile.open(url, options: options)
+            let reader = try film.reader(for: film.summary.tracks[0])
+            while try reader.read() != nil {}
+            return nil
+        } catch { return error }
+    }
+
+    private func expectRefused(_ url: String, _ trust: ServerTrust, _ words: String = "does not prove who it is") {
+        let error = refusal(url, trust)
+        #expect(error?.code == .untrusted, "\(error?.message ?? "played")")
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "played")")
+    }
+
+    @Test func aServerThatAnAuthorityVouchesForIsPlayed() throws {
+        let house = try House()
+        #expect(refusal(house.front.url(house.film), house.trust) == nil)
+        #expect(refusal(house.front.url(house.film, host: "127.0.0.1"), house.trust) == nil)
+        #expect(refusal(house.front.url("moved/" + house.film), house.trust) == nil)
+    }
+
+    @Test func aServerThatVouchesForItselfIsRefusedUnlessEverybodyIsBelieved() throws {
+        let house = try House { _ in nil }
+        expectRefused(house.front.url(house.film), .system)
+        expectRefused(house.front.url(house.film), house.trust)
+        #expect(refusal(house.front.url(house.film), .everybody) == nil)
+    }
+
+    @Test func aServerWithAnothersNameOrAnOldCertificateIsRefused() throws {
+        let other = try House { try $0.sign("other", for: "DNS:example.org") }
+        expectRefused(other.front.url(other.film), other.trust, "another one than the address names")
+        let old = try House { try $0.sign("old", days: -1) }
+        expectRefused(old.front.url(old.film), old.trust)
+    }
+
+    @Test func aRedirectIsHeldToTheSameProof() throws {
+        let house = try House()
+        let stranger = try house.stranger()
+        defer { stranger.stop() }
+        expectRefused(house.web.url("onward/https/\(stranger.port)/" + house.film), house.trust)
+        expectRefused(house.front.url("onward/https/\(stranger.port)/" + house.film), house.trust)
+        #expect(refusal(house.web.url("onward/https/\(house.front.port)/" + house.film), house.trust) == nil)
+    }
+
+    @Test func aRedirectOutOfHTTPSIsRefused() throws {
+        let house = try House()
+        let url = house.front.url("onward/http/\(house.web.port)/" + house.film)
+        expectRefused(url, house.trust, "without https")
+        #expect(refusal(url, .everybody) == nil)
+    }
+
+    @Test func aConnectionInMidFilmIsHeldToTheSameProof() throws {
+        let house = try House(isReplaced: true)
+        var options = ReadOptions()
+        options.trust = house.trust
+        #expect(throws: MediaError.self) {
+            let film = try MediaFile.open(house.front.url(house.film), options: options)
+            let video = try film.reader(for: try #require(film.summary.track(.video)))
+            for second in [5.0, 0, 4] {
+                try video.seek(to: MediaTime(seconds: second), mode: .exact)
+                while try video.read() != nil {}
+            }
+            _ = try film.reader(for: try #require(film.summary.track(.audio)))
+        }
+    }
+
+    @Test func piecesAndKeysOfAPlaylistAreHeldToTheSameProof() throws {
+        let house = try House()
+        let name = house.piece
+        let stranger = try house.stranger()
+        defer { stranger.stop() }
+        let good = try house.playlist("good", house.front.url(name))
+        #expect(refusal(house.web.url(good), house.trust) == nil)
+        #expect(refusal(house.front.url(good), house.trust) == nil)
+        let bad = try house.playlist("bad", stranger.url(name))
+        expectRefused(house.web.url(bad), house.trust)
+        expectRefused(house.front.url(bad), house.trust)
+        // A second piece that is refused is no hole that nobody hears of.
+        let late = try house.playlist("late", house.front.url(name), stranger.url(name))
+        expectRefused(house.front.url(late), house.trust)
+        let onward = try house.playlist("onward", house.front.url("onward/http/\(house.web.port)/" + name))
+        expectRefused(house.front.url(onward), house.trust, "without https")
+        let key = try house.playlist(
+            "key", house.front.url(name),
+            head: "#EXT-X-KEY:METHOD=AES-128,URI=\"\(stranger.url(name))\"\n")
+        expectRefused(house.front.url(key), house.trust)
+    }
+
+    @Test(arguments: ["tcp://127.0.0.1:1?listen=1", "udp://127.0.0.1:1", "rtmp://127.0.0.1:1/live?listen=1"])
+    func aPlaylistOpensNoListenersAndNoDevices(piece: String) throws {
+        let house = try House()
+        let name = try house.playlist("listener", piece)
+        #expect(refusal(house.web.url(name), house.trust) != nil)
+    }
+
+    @Test func aProtocolThatAsksForNoProofIsRefused() {
+        expectRefused("rtsps://127.0.0.1:1/live", .system, "cannot be made to prove")
+        #expect(refusal("rtsps://127.0.0.1:1/live", .everybody)?.code != .untrusted)
+    }
+
+    @Test func aFileOfAuthoritiesMustHoldSome() throws {
+        let folder = ScratchFolder()
+        let empty = try folder.write(Array("nothing".utf8), to: "empty.pem")
+        #expect(throws: MediaError.self) { try ServerTrust.system(and: empty) }
+        #expect(throws: MediaError.self) { try ServerTrust.system(and: folder.path + "/none.pem") }
+        #expect(throws: MediaError.self) { try ServerTrust.system(and: folder.path) }
+        #expect(throws: MediaError.self) { try ServerTrust.system(and: "/dev/zero") }
+    }
+}
