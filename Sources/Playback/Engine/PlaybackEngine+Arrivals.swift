@@ -212,18 +212,19 @@ extension PlaybackEngine {
         state.lineOffset = .zero
     }
 
-    /// Packets that pass a speaker untouched cannot be cut: up to one is left out where films join. One that follows itself is heard as
-    /// one all the same, and therefore decoded.
+    /// Packets that pass a speaker untouched cannot be cut: up to one is left out where pieces join. Nobody hears that where
+    /// the picture changes, too. Songs in a row, and a film that follows itself, are to be heard as one, and therefore decoded.
     func choosePassThrough() {
         let list = list
-        var isLoop = false
-        if let entry = list.entries.first, let next = list.successor(of: entry) {
-            isLoop = next.item.address == entry.item.address
-            // A list that holds one film so far.
-            if options.expectsMore, next.itemPass == 0, next.item == entry.item { isLoop = false }
-        }
-        renderer?.allowsPassThrough = !isLoop
-        parts.audioOutput?.allowPassThrough(!isLoop)
+        let entry = list.entries.first
+        let next = entry.flatMap { list.successor(of: $0) }
+        // A list that is played again and holds one film so far will not be a loop of that.
+        let isOnlyItself = options.expectsMore && next?.itemPass == 0 && next?.item == entry?.item
+        let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
+        let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
+        let joinsExactly = isLoop || (!hasPictures && (options.expectsMore || next != nil))
+        renderer?.allowsPassThrough = !joinsExactly
+        parts.audioOutput?.allowPassThrough(!joinsExactly)
     }
 }
 

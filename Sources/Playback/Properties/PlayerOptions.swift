@@ -55,8 +55,8 @@ public struct PlayerOptions: Sendable {
     public var soundFormat: PCMFormat?
     /// How long the stretches are that a tap sees.
     public var bufferLength: Duration = .seconds(1)
-    /// Other films are going to follow the first one: a list that is to be played again is no loop of that film, whose sound would be
-    /// decoded on the way to a speaker so that it joins itself to the sample.
+    /// More is going to follow the first film or song. Songs in a row are then decoded on the way to a speaker, so that they join
+    /// to the sample, and a list that is to be played again is no loop of its first film.
     public var expectsMore = false
     /// The output was chosen by a person: without it the film is not played.
     public var isOutputNamed = false
