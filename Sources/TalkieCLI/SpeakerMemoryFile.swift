@@ -8,12 +8,14 @@ struct SpeakerMemoryFile: SpeakerMemory {
 
     init(name: String) { store = SoftwareSpeakerStore(name: name) }
 
-    func recall() -> SpeakerKeepsake? {
-        store.read().map { content in
+    func recall() -> (keepsake: SpeakerKeepsake?, note: String?) {
+        let (content, note) = store.read()
+        let keepsake = content.map { content in
             SpeakerKeepsake(
                 seed: content.seed,
                 senders: content.senders.map { PairedAccessory(identifier: $0.name, publicKey: $0.key) })
         }
+        return (keepsake, note)
     }
 
     func keep(_ keepsake: SpeakerKeepsake) -> String? {

@@ -104,13 +104,19 @@ package struct PairingStore: Sendable {
     /// Every speaker keys are kept for.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 
-    /// What a speaker was called when its keys were kept; nil when there are none.
-    package func name(of speaker: SpeakerID) -> String? {
-        guard
-            case .record(let record)? = try? folder.readRecord(
-                Self.name(speaker), kind: Self.kind, version: Self.version)
-        else { return nil }
-        return record["speaker"]
+    /// What a speaker was called when its keys were kept.
+    ///
+    /// - Returns: nil when there are none, with a sentence for the user when there were some.
+    package func name(of speaker: SpeakerID) -> (name: String?, note: String?) {
+        do {
+            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
+            case .absent: return (nil, nil)
+            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
+            case .record(let record): return (record["speaker"], nil)
+            }
+        } catch {
+            return (nil, error.message)
+        }
     }
 
     private static func name(_ speaker: SpeakerID) -> String { "\(folderName)/\(speaker.digits)" }

@@ -74,7 +74,7 @@ public final class AirPlayProvider: OutputProvider {
     /// What the owner of a speaker has to do first.
     private static func obstacle(_ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge) -> String? {
         let listing = SpeakerListing.list(
-            [entry], pairings: knowledge.pairings, routes: knowledge.routes, clockPorts: { _ in .available })
+            [entry], knowledge: knowledge, clockPorts: { _ in .available })
         guard let line = listing.first else { return nil }
         if line.decision.route == nil { return line.decision.reason }
         return line.todo.map { "wants to be paired first; type \($0) in a terminal" }
@@ -169,7 +169,7 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     /// Only once something was read: looking for it would make an identity.
-    public var note: String? { state.withLock { $0.knowledge }?.note }
+    public var notes: [String] { state.withLock { $0.knowledge }?.notes ?? [] }
 
     public func remember() {
         let (speakers, knowledge) = state.withLock { (Array($0.driven.values), $0.knowledge) }

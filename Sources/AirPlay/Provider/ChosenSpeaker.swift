@@ -25,9 +25,9 @@ package struct ChosenSpeaker: Sendable {
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
     ) throws(TalkieError) {
         let name = speaker.name
-        let stored = speaker.id.map { knowledge.pairings.credentials(for: $0).credentials }
+        let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
-        memory = speaker.id.flatMap { knowledge.routes.memory(of: $0) }
+        memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         let ports = clockPorts(speaker.endpoint?.address)
         let decision = RouteDecision.decide(
             for: speaker,

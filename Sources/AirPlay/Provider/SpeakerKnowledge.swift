@@ -7,15 +7,38 @@ package struct SpeakerKnowledge: Sendable {
     let identity: InstallationIdentity
     package let pairings: PairingStore
     package let routes: RouteStore
-    /// A sentence about what could not be kept or read.
-    package let note: String?
+    private let found: StateNotes
 
     package init(folder: StateFolder = .standard()) {
         let (identity, note) = InstallationIdentity.load(from: folder)
         self.identity = identity
-        self.note = note
+        found = StateNotes(note)
         pairings = PairingStore(folder, identity: identity)
         routes = RouteStore(folder)
+    }
+
+    /// Sentences about what could not be kept or read so far.
+    package var notes: [String] { found.all }
+
+    /// What opens a speaker; nothing when nothing is kept. Reads a file.
+    package func credentials(for speaker: SpeakerID) -> SpeakerCredentials {
+        let (credentials, note) = pairings.credentials(for: speaker)
+        found.add(note)
+        return credentials
+    }
+
+    /// What playing to a speaker has taught; nil when nothing is kept. Reads a file.
+    package func memory(of speaker: SpeakerID) -> RouteMemory? {
+        let (memory, note) = routes.memory(of: speaker)
+        found.add(note)
+        return memory
+    }
+
+    /// What a speaker was called when its keys were kept; nil when there are none. Reads a file.
+    package func name(of speaker: SpeakerID) -> String? {
+        let (name, note) = pairings.name(of: speaker)
+        found.add(note)
+        return name
     }
 
     /// As speakers list this computer.

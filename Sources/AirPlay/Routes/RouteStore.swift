@@ -1,8 +1,10 @@
 internal import MediaCore
 package import Storage
 
-/// What playing to each speaker has taught, one file each in `routes/`. Losing it costs a second at the next start, so
-/// every failure to read it is silent and counts as knowing nothing.
+/// What playing to each speaker has taught, one file each in `routes/`.
+///
+/// A file that is damaged is set aside and one that a newer Talkie wrote is left alone; both count as knowing nothing,
+/// which costs a second at the next start. Methods block on the disk.
 package struct RouteStore: Sendable {
     private static let kind = "route"
     private static let version = 1
@@ -11,11 +13,22 @@ package struct RouteStore: Sendable {
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    package func memory(of speaker: SpeakerID) -> RouteMemory? {
-        guard
-            case .record(let record)? = try? folder.readRecord(
-                Self.name(speaker), kind: Self.kind, version: Self.version)
-        else { return nil }
+    /// What is known of a speaker.
+    ///
+    /// - Returns: nil when there is nothing, with a sentence for the user when there was something.
+    package func memory(of speaker: SpeakerID) -> (memory: RouteMemory?, note: String?) {
+        do {
+            switch try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
+            case .absent: return (nil, nil)
+            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
+            case .record(let record): return (Self.memory(in: record), nil)
+            }
+        } catch {
+            return (nil, error.message)
+        }
+    }
+
+    private static func memory(in record: StateRecord) -> RouteMemory {
         func routes(_ key: String) -> [Route] {
             (record[key] ?? "").split(separator: " ").compactMap { Route(word: String($0)) }
         }

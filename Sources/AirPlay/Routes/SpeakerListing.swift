@@ -41,17 +41,18 @@ package struct SpeakerListing: Hashable, Sendable {
     /// The entries of a snapshot with their decisions.
     ///
     /// - Parameters:
+    ///   - knowledge: what is kept; its notes tell of files that could not be read.
     ///   - clockPorts: asked once for each address that packets would leave from.
     package static func list(
-        _ entries: [SpeakerEntry], pairings: PairingStore, routes: RouteStore,
+        _ entries: [SpeakerEntry], knowledge: SpeakerKnowledge,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
     ) -> [SpeakerListing] {
         entries.map { entry in
             let speaker = entry.leader
-            let credentials = speaker.id.map { pairings.credentials(for: $0).credentials } ?? SpeakerCredentials()
+            let credentials = speaker.id.map { knowledge.credentials(for: $0) } ?? SpeakerCredentials()
             let isPaired = credentials.accessory != nil
             let conditions = RouteConditions(
-                memory: speaker.id.flatMap { routes.memory(of: $0) },
+                memory: speaker.id.flatMap { knowledge.memory(of: $0) },
                 clockPorts: clockPorts(speaker.endpoint?.address), isPaired: isPaired)
             return SpeakerListing(
                 entry: entry, decision: .decide(for: speaker, under: conditions), isPaired: isPaired,

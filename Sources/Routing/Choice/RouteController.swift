@@ -26,11 +26,14 @@ package final class RouteController {
     package private(set) var chosen: [OutputPlace]
     /// Before the choice that is under way.
     private var before: [OutputPlace]?
-    /// Where the sound went on earlier evenings, until somebody chooses or it was offered.
+    /// Where the sound likely goes by its history, until somebody chooses or it was offered.
     private var remembered: [String]?
     /// Beside the others, 0…100, by id; 100 where nothing was set.
     private var volumes: [String: Double] = [:]
     package private(set) var picker: RoutePicker?
+    /// What was told of files that could not be read; the session has told those of the start.
+    private var toldNotes: [String]
+
     /// - Parameters:
     ///   - routes: the ones that play at the start.
     ///   - home: what plays when everything else is lost.
@@ -47,6 +50,7 @@ package final class RouteController {
         self.post = post
         chosen = routes
         offered = routes
+        toldNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
     }
 
@@ -125,7 +129,7 @@ package final class RouteController {
 
     // MARK: What is remembered
 
-    /// Where the sound went on earlier evenings: looked for, and known when it is there.
+    /// Where the sound likely goes by its history: looked for, and known when it is there.
     package func expect(_ ids: [String]) {
         guard ids != self.ids else { return }
         remembered = ids
@@ -186,7 +190,7 @@ package final class RouteController {
             // What plays stays listed, though nobody announces it: a speaker that was named by its address.
             offered = offer.places + chosen.filter { route in !offer.places.contains { $0.id == route.id } }
             if let note = offer.note, isOpen { picker?.notice = note }
-            return nil
+            return takeNotes()
         case .changed(.superseded, _): return nil
         case .changed(.changed(_, let without), let ids):
             guard ids == chosen.map(\.id) else { return nil }
@@ -197,9 +201,9 @@ package final class RouteController {
                     (try? registry.outputs(at: route))?.contains { output in members.contains { $0 === output } }
                         ?? false
                 }
-                return "Sound: \(name)\n" + without.map(\.description).joined(separator: "\n")
+                return told("Sound: \(name)\n" + without.map(\.description).joined(separator: "\n"))
             }
-            return "Sound: \(name)"
+            return told("Sound: \(name)")
         case .changed(.refused(let refusals), let ids):
             return takeBack(ids, because: refusals.map(\.description).joined(separator: "\n"))
         case .failed(let failure, let ids): return takeBack(ids, because: failure.message)
@@ -211,6 +215,18 @@ package final class RouteController {
         chosen = old
         before = nil
         if isOpen { picker?.notice = reason }
-        return "The sound stays on \(name).\n\(reason)"
+        return told("The sound stays on \(name).\n\(reason)")
     }
+
+    // MARK: Files that could not be read
+
+    /// What was found out about files since the last time; nil for nothing.
+    private func takeNotes() -> String? {
+        let notes = registry.notes
+        let fresh = notes.filter { !toldNotes.contains($0) }
+        toldNotes = notes
+        return fresh.isEmpty ? nil : fresh.joined(separator: "\n")
+    }
+
+    private func told(_ text: String) -> String { takeNotes().map { "\(text)\n\($0)" } ?? text }
 }

@@ -2,11 +2,14 @@ internal import Glibc
 internal import MediaCore
 package import Storage
 
-/// Where sound went lately, so that the likely place can be offered: a small file, the newest 64 evenings. Folders of films
+/// Where sound went lately, so that the likely place can be offered: a small file, the newest 64 entries. Folders of films
 /// are kept as a number that tells only whether two are the same.
+///
+/// A file that is damaged is set aside and one that a newer Talkie wrote is left alone; both count as no history. Methods
+/// block on the disk.
 public struct RouteHistory: Sendable {
     /// One film, and where its sound went.
-    public struct Evening: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
         /// Of the film's folder or address.
         public var folder: UInt64
         /// 0…23 by the clock on the wall.
@@ -24,10 +27,11 @@ public struct RouteHistory: Sendable {
         }
     }
 
+    // The file and its lines keep the names that version 1 gave them.
     private static let file = "route-habits"
     private static let kind = "route-habits"
     private static let version = 1
-    package static let mostEvenings = 64
+    package static let mostEntries = 64
     /// A stereo pair and three rooms; more would be a mistake in the file.
     private static let mostRoutes = 16
 
@@ -35,44 +39,61 @@ public struct RouteHistory: Sendable {
 
     package init(_ folder: StateFolder = .standard()) { self.folder = folder }
 
-    /// Oldest first; empty when there are none or they cannot be read.
-    public var evenings: [Evening] {
-        guard case .record(let record)? = try? folder.readRecord(Self.file, kind: Self.kind, version: Self.version)
-        else {
-            return []
+    /// What is kept, oldest first.
+    ///
+    /// - Returns: nothing when there is none, with a sentence for the user when there was some that cannot be read.
+    public func read() -> (entries: [Entry], note: String?) {
+        do {
+            switch try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
+            case .absent: return ([], nil)
+            case .damaged(let sentence), .newer(let sentence): return ([], sentence)
+            case .record(let record):
+                return ((0..<Self.mostEntries).compactMap { record[Self.key($0)].flatMap(Self.entry) }, nil)
+            }
+        } catch {
+            return ([], error.message)
         }
-        return (0..<Self.mostEvenings).compactMap { record["evening-\($0)"].flatMap(Self.evening) }
     }
 
     /// Adds one, in place of the oldest when there are many.
+    ///
+    /// - Returns: a sentence for the user when what was kept before is damaged.
     /// - Throws: `StateError` when it cannot be kept; nothing depends on it.
-    package func note(_ evening: Evening) throws(StateError) {
+    @discardableResult
+    package func append(_ entry: Entry) throws(StateError) -> String? {
+        let (entries, note) = read()
         if case .newer(let sentence) = try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
             throw StateError(.newer, sentence)
         }
         var record = StateRecord(kind: Self.kind, version: Self.version)
-        for (number, one) in (evenings + [evening]).suffix(Self.mostEvenings).enumerated() {
-            record["evening-\(number)"] = Self.text(one)
+        for (number, one) in (entries + [entry]).suffix(Self.mostEntries).enumerated() {
+            record[Self.key(number)] = Self.text(one)
         }
         try folder.write(Self.file, record.encoded())
+        return note
     }
+
+    private static func key(_ number: Int) -> String { "evening-\(number)" }
 
     /// Where the sound of a film most likely goes; nil when too little is known.
     ///
     /// The same folder speaks loudest, then the hour, then the length; what is longer ago speaks more softly.
-    public func likely(folder: UInt64, hour: Int, minutes: Int?) -> [String]? {
+    ///
+    /// - Returns: with a sentence for the user when what is kept cannot be read.
+    public func likely(folder: UInt64, hour: Int, minutes: Int?) -> (routes: [String]?, note: String?) {
+        let (entries, note) = read()
         var votes: [[String]: Double] = [:]
-        for (age, evening) in evenings.reversed().enumerated() {
+        for (age, entry) in entries.reversed().enumerated() {
             var likeness = 0.0
-            if evening.folder == folder { likeness += 4 }
-            let apart = abs(evening.hour - hour) % 24
+            if entry.folder == folder { likeness += 4 }
+            let apart = abs(entry.hour - hour) % 24
             if min(apart, 24 - apart) <= 2 { likeness += 2 }
-            if Self.length(evening.minutes) == Self.length(minutes) { likeness += 1 }
+            if Self.length(entry.minutes) == Self.length(minutes) { likeness += 1 }
             guard likeness >= 3 else { continue }
-            votes[evening.routes.sorted(), default: 0] += likeness / (1 + 0.15 * Double(age))
+            votes[entry.routes.sorted(), default: 0] += likeness / (1 + 0.15 * Double(age))
         }
         // Ties are broken by name, so that the answer does not change from one look to the next.
-        return votes.max { ($0.value, $1.key.joined()) < ($1.value, $0.key.joined()) }?.key
+        return (votes.max { ($0.value, $1.key.joined()) < ($1.value, $0.key.joined()) }?.key, note)
     }
 
     /// A number for a film's folder, or for the machine an address leads to (FNV-1a, RFC 9923).
@@ -98,13 +119,13 @@ public struct RouteHistory: Sendable {
         return minutes < 15 ? 0 : minutes < 70 ? 1 : 2
     }
 
-    private static func text(_ evening: Evening) -> String {
-        let minutes = evening.minutes.map { "\($0)" } ?? "live"
-        return "\(evening.folder) \(evening.hour) \(minutes) "
-            + evening.routes.map { Hexadecimal.text($0.utf8) }.joined(separator: ",")
+    private static func text(_ entry: Entry) -> String {
+        let minutes = entry.minutes.map { "\($0)" } ?? "live"
+        return "\(entry.folder) \(entry.hour) \(minutes) "
+            + entry.routes.map { Hexadecimal.text($0.utf8) }.joined(separator: ",")
     }
 
-    private static func evening(_ text: String) -> Evening? {
+    private static func entry(_ text: String) -> Entry? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 4, let folder = UInt64(parts[0]), let hour = Int(parts[1]), (0..<24).contains(hour) else {
             return nil
@@ -115,6 +136,6 @@ public struct RouteHistory: Sendable {
             Hexadecimal.bytes(String(hex)).map { String(decoding: $0, as: UTF8.self) }
         }
         guard !routes.isEmpty, routes.count <= mostRoutes else { return nil }
-        return Evening(folder: folder, hour: hour, minutes: minutes, routes: routes)
+        return Entry(folder: folder, hour: hour, minutes: minutes, routes: routes)
     }
 }

@@ -72,8 +72,8 @@ public final class OutputRegistry: Sendable {
     /// See `OutputProvider.setTitle`.
     public func setTitle(_ title: String) { for provider in providers { provider.setTitle(title) } }
 
-    /// What the providers could not keep or read, one sentence each.
-    public var notes: [String] { providers.compactMap(\.note) }
+    /// What the providers could not keep or read so far, provider by provider. See `OutputProvider.notes`.
+    public var notes: [String] { providers.flatMap(\.notes) }
 
     /// Keeps what was learned about the places. After their outputs have been closed.
     public func remember() { for provider in providers { provider.remember() } }

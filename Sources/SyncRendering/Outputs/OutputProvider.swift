@@ -42,8 +42,9 @@ public protocol OutputProvider: AnyObject, Sendable {
     /// What plays, for places that show it; also for outputs that are made later.
     func setTitle(_ title: String)
 
-    /// A sentence about what this computer could not keep or read for this provider; nil when there is none.
-    var note: String? { get }
+    /// A sentence about each thing that this computer could not keep or read for this provider, oldest first. Looking at places and
+    /// making their outputs may add some.
+    var notes: [String] { get }
 
     /// Keeps what was learned about the places. After their outputs have been closed.
     func remember()
@@ -52,7 +53,7 @@ public protocol OutputProvider: AnyObject, Sendable {
 extension OutputProvider {
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {}
     public func setTitle(_ title: String) {}
-    public var note: String? { nil }
+    public var notes: [String] { [] }
     public func remember() {}
 }
 

@@ -3,6 +3,7 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
@@ -66,8 +67,10 @@ extension SessionDirector {
             arguments.routeMemory != .never, !hasRecalled
         else { return }
         hasRecalled = true
-        let habits = RouteHistory(stage.stateFolder)
-        if let likely = habits.likely(folder: folder, hour: RouteHistory.hour, minutes: minutes) { desk.expect(likely) }
+        let (likely, note) = RouteHistory(stage.stateFolder)
+            .likely(folder: folder, hour: RouteHistory.hour, minutes: minutes)
+        if let note { say(.warning, note) }
+        if let likely { desk.expect(likely) }
     }
 
     /// The likely place is there: it is offered or taken, once.
@@ -89,10 +92,14 @@ extension SessionDirector {
     /// nothing of it any more.
     func keepHabit() {
         guard let desk, arguments.routeMemory != .never, let lastHeard, !desk.ids.isEmpty else { return }
-        // Losing it costs a key press, so failures are silent.
-        try? RouteHistory(stage.stateFolder).note(
-            RouteHistory.Evening(
-                folder: lastHeard.folder, hour: RouteHistory.hour, minutes: lastHeard.minutes, routes: desk.ids))
+        let entry = RouteHistory.Entry(
+            folder: lastHeard.folder, hour: RouteHistory.hour, minutes: lastHeard.minutes, routes: desk.ids)
+        do throws(StateError) {
+            if let note = try RouteHistory(stage.stateFolder).append(entry) { say(.warning, note) }
+        } catch {
+            // Losing it costs a key press, so a disk that takes nothing is no news; a newer file is, once.
+            if error.code == .newer, !hasRecalled { say(.warning, error.message) }
+        }
     }
 
     // MARK: Signs

@@ -4,7 +4,8 @@ internal import Storage
 
 /// What speakers in software with a PIN keep on this computer, one file each in `receivers/`, named by the speaker's name.
 ///
-/// A file that is damaged is set aside and the speaker is a new one; one that a newer Talkie wrote is left alone.
+/// A file that is damaged is set aside and the speaker is a new one; one that a newer Talkie wrote is left alone, and the
+/// speaker is a new one for this run.
 /// Methods block on the disk.
 package struct SoftwareSpeakerStore: Sendable {
     /// The key of a speaker, and the senders that it knows.
@@ -44,11 +45,25 @@ package struct SoftwareSpeakerStore: Sendable {
         file = "receivers/" + Self.text(Array(name.utf8))
     }
 
-    /// What is kept; nil when there is nothing that can be read.
-    package func read() -> Content? {
-        guard case .record(let record)? = try? folder.readRecord(file, kind: Self.kind, version: Self.version),
-            let seed = record["seed"].flatMap({ Self.bytes($0) }), seed.count == 32
-        else { return nil }
+    /// What is kept.
+    ///
+    /// - Returns: nil when there is nothing that can be read, with a sentence for the user when there was something.
+    package func read() -> (content: Content?, note: String?) {
+        do {
+            switch try folder.readRecord(file, kind: Self.kind, version: Self.version) {
+            case .absent: return (nil, nil)
+            case .damaged(let sentence), .newer(let sentence): return (nil, sentence)
+            case .record(let record):
+                if let content = Self.content(of: record) { return (content, nil) }
+                return (nil, try folder.damaged(file))
+            }
+        } catch {
+            return (nil, error.message)
+        }
+    }
+
+    private static func content(of record: StateRecord) -> Content? {
+        guard let seed = record["seed"].flatMap({ Self.bytes($0) }), seed.count == 32 else { return nil }
         var senders: [Sender] = []
         while let line = record["sender-\(senders.count + 1)"] {
             let parts = line.split(separator: " ").map { Self.bytes(String($0)) }

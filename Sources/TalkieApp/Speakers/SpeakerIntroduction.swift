@@ -56,7 +56,7 @@ package struct SpeakerIntroduction {
         var outcome =
             wish == .forget
             ? try forget(query, selection) : try introduce(query, wish, selection, ask)
-        if let note = knowledge.note { outcome.remarks.append(note) }
+        outcome.remarks += knowledge.notes.filter { !outcome.remarks.contains($0) }
         return outcome
     }
 
@@ -121,8 +121,7 @@ package struct SpeakerIntroduction {
             let outcome = try pairing.pair(SpeakerAddress(endpoint), traits: speaker.traits, method: method) {
                 ask?("PIN that '\(name)' shows: ")
             }
-            // What is wrong with the state folder is told once, by `run`.
-            return Outcome(message: outcome.message, remarks: outcome.notes.filter { $0 != knowledge.note })
+            return Outcome(message: outcome.message, remarks: outcome.notes)
         } catch let error as AirPlayError {
             throw TalkieError(error)
         } catch let failure as PairingFailure {
@@ -140,11 +139,11 @@ package struct SpeakerIntroduction {
     private func forget(_ query: SpeakerQuery, _ selection: SpeakerSelection) throws(TalkieError) -> Outcome {
         var ids: [(id: SpeakerID, name: String)] = []
         switch query {
-        case .id(let id): ids = [(id, knowledge.pairings.name(of: id) ?? id.description)]
+        case .id(let id): ids = [(id, knowledge.name(of: id) ?? id.description)]
         case .name(let wanted):
             let wanted = PrintableText.of(wanted).lowercased()
             ids = knowledge.pairings.speakers.compactMap { id in
-                guard let name = knowledge.pairings.name(of: id), name.lowercased() == wanted else { return nil }
+                guard let name = knowledge.name(of: id), name.lowercased() == wanted else { return nil }
                 return (id, name)
             }
         case .address, .local: break

@@ -44,7 +44,14 @@ package struct SpeakerScan {
         let signals = SignalWatch { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         let knowledge = SpeakerKnowledge()
-        if let note = knowledge.note { remark(note) }
+        var told: [String] = []
+        func tellNotes() {
+            for note in knowledge.notes where !told.contains(note) {
+                told.append(note)
+                remark(note)
+            }
+        }
+        tellNotes()
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
@@ -52,8 +59,9 @@ package struct SpeakerScan {
                 browser, clock: MonotonicClock(),
                 list: { entries in
                     let listings = SpeakerListing.list(
-                        entries, pairings: knowledge.pairings, routes: knowledge.routes
+                        entries, knowledge: knowledge
                     ) { .check(toward: $0) }
+                    tellNotes()
                     return LatencyProfile.shown(in: listings, ProfileStore().all().profiles)
                 }, write: write, remark: remark)
         } catch {

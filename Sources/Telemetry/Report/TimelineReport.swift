@@ -74,6 +74,8 @@ package struct TimelineReport {
     private(set) var understoodLines = 0
     private(set) var garbageLines = 0
     private(set) var isCutOff = false
+    /// The first version that stands in a head and is later than ours: fields may mean something else there.
+    private var newerVersion: Int64?
     /// Seconds between the earliest and the latest line.
     package private(set) var seconds = 0.0
 
@@ -97,7 +99,7 @@ package struct TimelineReport {
     ///
     /// - Parameter speakerRecord: what `talkie speaker --record` wrote meanwhile on the same computer; it takes the
     ///   place of what the player claims about sound.
-    /// - Throws: status 66 when one cannot be read or holds no timeline.
+    /// - Throws: status 66 when one cannot be read, holds no timeline, or was written by a newer Talkie.
     package init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
         self.init()
         if let speakerRecord { heard = try HeardRecord(reading: speakerRecord) }
@@ -113,6 +115,10 @@ package struct TimelineReport {
         }
         if let code {
             throw Self.unreadable("the timeline '\(path)' cannot be read (\(Self.reason(code))); check what it is")
+        }
+        if let version = report.newerVersion {
+            throw Self.unreadable(
+                "the timeline '\(path)' was written by a newer Talkie (version \(version)); update this one")
         }
         report.garbageLines += reader.overlongLines
         guard report.hasHead || report.understoodLines > 0 else {
@@ -165,7 +171,9 @@ package struct TimelineReport {
         seconds = max(seconds, now)
         listen(until: instant)
         switch event {
-        case .head(_, let program):
+        case .head(let version, let program):
+            guard version >= 1 else { return false }
+            if version > TimelineWriter.formatVersion, newerVersion == nil { newerVersion = version }
             hasHead = true
             self.program = program
         case .film(let name):

@@ -36,12 +36,13 @@ final class SpeakerCore: Sendable {
         self.codecs = codecs
         self.record = record
         self.ptp = ptp
-        let kept = configuration.memory?.recall()
+        let (kept, note) = configuration.memory?.recall() ?? (nil, nil)
         identity = SpeakerIdentity(name: configuration.name, seed: kept?.seed)
         oscillator = Oscillator(
             partsPerMillion: configuration.quirks.clockPartsPerMillion, sender: configuration.senderClock)
         state = Lock(State(volume: configuration.volume, paired: (kept?.senders ?? []).suffix(Self.pairedLimit)))
-        if kept == nil { remember() }
+        if let note { record.note(.damaged(reason: note)) }
+        if kept == nil { remember(told: note) }
     }
 
     var volume: Double {
@@ -62,13 +63,14 @@ final class SpeakerCore: Sendable {
         remember()
     }
 
-    private func remember() {
+    /// - Parameter told: what has been said already.
+    private func remember(told: String? = nil) {
         guard let memory = configuration.memory else { return }
         let seed = identity.pairing.withSeed { Array($0) }
         let complaint = writing.withLock { _ in
             memory.keep(SpeakerKeepsake(seed: seed, senders: state.withLock { $0.paired }))
         }
-        if let complaint { record.note(.damaged(reason: complaint)) }
+        if let complaint, complaint != told { record.note(.damaged(reason: complaint)) }
     }
 
     /// Where the next stream sounds: each gets a recording of its own.

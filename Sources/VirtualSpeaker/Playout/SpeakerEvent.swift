@@ -39,7 +39,7 @@ package enum SpeakerEvent: Hashable, Sendable {
     case lost(packets: Int)
     /// Packets that were asked for again.
     case resendRequested(first: UInt16, count: Int)
-    /// A packet that could not be opened or decoded.
+    /// A packet that could not be opened or decoded, or what the speaker keeps could not be read or written.
     case damaged(reason: String)
     /// There was nothing to play.
     case underrun

@@ -85,8 +85,8 @@ package struct SpeakerKeepsake: Hashable, Sendable {
 
 /// Where a speaker keeps what it knows. May block on the disk; called by one thread at a time.
 package protocol SpeakerMemory: Sendable {
-    /// What was kept last; nil when there is nothing.
-    func recall() -> SpeakerKeepsake?
+    /// What was kept last; nil when there is nothing, with a sentence for people when there was something.
+    func recall() -> (keepsake: SpeakerKeepsake?, note: String?)
     /// Keeps it for good; a sentence when that fails.
     func keep(_ keepsake: SpeakerKeepsake) -> String?
 }

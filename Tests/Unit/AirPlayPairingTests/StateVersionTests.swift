@@ -55,7 +55,7 @@ import Testing
 
     @Test func pairedSpeakersStillOpen() throws {
         #expect(Set(store().speakers) == [kitchen, salon])
-        #expect(store().name(of: kitchen) == "Küche" && store().name(of: salon) == "Salon")
+        #expect(store().name(of: kitchen).name == "Küche" && store().name(of: salon).name == "Salon")
         let (keys, note) = store().credentials(for: kitchen)
         #expect(note == nil && keys.password == nil)
         let accessory = try #require(keys.accessory)
@@ -69,19 +69,23 @@ import Testing
 
     @Test func whatPlayingHasTaughtIsStillKnown() {
         let routes = RouteStore(scratch.folder)
-        #expect(routes.memory(of: kitchen) == RouteMemory(route: .buffered, role: .grandmaster, sourceVersion: "366.0"))
-        #expect(
-            routes.memory(of: salon) == RouteMemory(route: .realtimeNTP, role: .grandmaster, sourceVersion: "366.0"))
-        #expect(routes.memory(of: attic) == RouteMemory(route: .buffered, role: .follower, sourceVersion: "366.0"))
+        for (speaker, route, role) in [
+            (kitchen, Route.buffered, ClockRole.grandmaster), (salon, .realtimeNTP, .grandmaster),
+            (attic, .buffered, .follower),
+        ] {
+            let (memory, note) = routes.memory(of: speaker)
+            #expect(memory == RouteMemory(route: route, role: role, sourceVersion: "366.0") && note == nil)
+        }
     }
 
-    @Test func earlierEveningsAreStillKnownAndTheFolderIsTheSame() {
-        let evenings = RouteHistory(scratch.folder).evenings
+    @Test func whereTheSoundWentIsStillKnownAndTheFolderIsTheSame() {
+        let (entries, note) = RouteHistory(scratch.folder).read()
         let folder = RouteHistory.folder(of: "flash-and-beep.mp4")
+        #expect(note == nil)
         #expect(
-            evenings
+            entries
                 == ["3E:A7:90:B3:24:81", "06:73:FD:C9:1C:6A", "32:91:76:39:D9:AC"].map {
-                    RouteHistory.Evening(folder: folder, hour: 11, minutes: 0, routes: [$0])
+                    RouteHistory.Entry(folder: folder, hour: 11, minutes: 0, routes: [$0])
                 })
     }
 
@@ -94,7 +98,7 @@ import Testing
             _ = store().credentials(for: speaker)
             _ = RouteStore(scratch.folder).memory(of: speaker)
         }
-        _ = RouteHistory(scratch.folder).evenings
+        _ = RouteHistory(scratch.folder).read()
         #expect(content() == before)
     }
 
@@ -128,26 +132,63 @@ import Testing
         #expect(try scratch.folder.read("identity") == identity)
     }
 
-    @Test func damagedLessonsArePutAsideAndLearnedAnew() throws {
-        let (route, habits) = (try spoil("routes/3EA790B32481"), try spoil("route-habits"))
-        #expect(RouteStore(scratch.folder).memory(of: kitchen) == nil)
-        #expect(RouteHistory(scratch.folder).evenings.isEmpty)
+    @Test func damagedLessonsArePutAsideToldAndLearnedAnew() throws {
+        let (route, history) = (try spoil("routes/3EA790B32481"), try spoil("route-habits"))
+        let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
+        #expect(lesson == nil && told?.contains("routes/3EA790B32481.damaged") == true)
+        #expect(RouteStore(scratch.folder).memory(of: kitchen).note == nil, "once")
+        let (entries, note) = RouteHistory(scratch.folder).read()
+        #expect(entries.isEmpty && note?.contains("route-habits.damaged") == true)
+        #expect(RouteHistory(scratch.folder).read().note == nil, "once")
         #expect(try scratch.folder.read("routes/3EA790B32481.damaged") == route)
-        #expect(try scratch.folder.read("route-habits.damaged") == habits)
+        #expect(try scratch.folder.read("route-habits.damaged") == history)
         let memory = RouteMemory(route: .realtime, role: .grandmaster)
         try RouteStore(scratch.folder).remember(memory, of: kitchen)
-        #expect(RouteStore(scratch.folder).memory(of: kitchen) == memory)
+        #expect(RouteStore(scratch.folder).memory(of: kitchen).memory == memory)
     }
 
-    @Test func newerLessonsAreNotOverwritten() throws {
+    @Test func aHistoryFoundDamagedWhenItIsAddedToIsToldThen() throws {
+        _ = try spoil("route-habits")
+        let entry = RouteHistory.Entry(folder: 1, hour: 1, minutes: 1, routes: ["local"])
+        #expect(try RouteHistory(scratch.folder).append(entry)?.contains("route-habits.damaged") == true)
+        #expect(RouteHistory(scratch.folder).read().entries == [entry])
+        #expect(try RouteHistory(scratch.folder).append(entry) == nil)
+    }
+
+    @Test func newerLessonsAreToldAndNotOverwritten() throws {
         let route = try age("routes/3EA790B32481", kind: "route")
-        let habits = try age("route-habits", kind: "route-habits")
-        #expect(RouteStore(scratch.folder).memory(of: kitchen) == nil)
-        #expect(RouteHistory(scratch.folder).evenings.isEmpty)
-        let evening = RouteHistory.Evening(folder: 1, hour: 1, minutes: 1, routes: ["local"])
+        let history = try age("route-habits", kind: "route-habits")
+        let (lesson, told) = RouteStore(scratch.folder).memory(of: kitchen)
+        #expect(lesson == nil && told?.contains("newer Talkie (version 2)") == true)
+        let (routes, note) = RouteHistory(scratch.folder).likely(folder: 1, hour: 1, minutes: 1)
+        #expect(routes == nil && note?.contains("newer Talkie (version 2)") == true)
+        let entry = RouteHistory.Entry(folder: 1, hour: 1, minutes: 1, routes: ["local"])
         #expect(throws: StateError.self) { try RouteStore(scratch.folder).remember(RouteMemory(), of: kitchen) }
-        #expect(throws: StateError.self) { try RouteHistory(scratch.folder).note(evening) }
+        #expect(throws: StateError.self) { try RouteHistory(scratch.folder).append(entry) }
         #expect(try scratch.folder.read("routes/3EA790B32481") == route)
-        #expect(try scratch.folder.read("route-habits") == habits)
+        #expect(try scratch.folder.read("route-habits") == history)
+    }
+
+    @Test func whoeverDrivesSpeakersHearsOfEachFileOnce() throws {
+        _ = try (spoil("pairings/3EA790B32481"), spoil("routes/3EA790B32481"))
+        _ = try age("pairings/0673FDC91C6A", kind: "pairing")
+        let knowledge = SpeakerKnowledge(folder: scratch.folder)
+        #expect(knowledge.notes.isEmpty)
+        for _ in 0..<3 {
+            for speaker in [kitchen, salon, attic] {
+                #expect(knowledge.credentials(for: speaker) == SpeakerCredentials())
+                _ = knowledge.memory(of: speaker)
+            }
+        }
+        let told = ["pairings/3EA790B32481.damaged", "routes/3EA790B32481.damaged", "newer Talkie (version 2)"]
+        #expect(knowledge.notes.count == told.count && zip(knowledge.notes, told).allSatisfy { $0.contains($1) })
+        #expect(AirPlayProvider(knowledge: knowledge).notes == knowledge.notes)
+    }
+
+    @Test func aDamagedPairingThatIsLookedThroughByNameIsTold() throws {
+        _ = try spoil("pairings/3EA790B32481")
+        let knowledge = SpeakerKnowledge(folder: scratch.folder)
+        #expect(knowledge.name(of: kitchen) == nil && knowledge.name(of: salon) == "Salon")
+        #expect(knowledge.notes.count == 1 && knowledge.notes[0].contains("3EA790B32481.damaged"))
     }
 }

@@ -92,22 +92,31 @@ import Testing
     // MARK: The speaker in software
 
     @Test func aSpeakerInSoftwareStillKnowsItsSenders() throws {
-        let content = try #require(receiver.read())
+        let content = try #require(receiver.read().content)
         #expect(content.seed.prefix(4) == [0x01, 0x86, 0x76, 0x32] && content.seed.count == 32)
         #expect(content.senders.map { String(decoding: $0.name, as: UTF8.self) } == ["BA043F7386869DCE"])
         #expect(content.senders[0].key.prefix(4) == [0x59, 0xCC, 0x67, 0x55])
     }
 
-    @Test func aDamagedReceiverIsPutAsideAndANewerOneIsNotOverwritten() throws {
-        let content = try #require(receiver.read())
+    @Test func aDamagedReceiverIsPutAsideAndANewerOneIsNotOverwrittenAndBothAreTold() throws {
+        let content = try #require(receiver.read().content)
         let bytes = try spoil(Self.kitchenReceiver)
-        #expect(receiver.read() == nil)
+        let (lost, note) = receiver.read()
+        #expect(lost == nil && note?.contains("\(Self.kitchenReceiver).damaged") == true)
         #expect(try files.read("\(Self.kitchenReceiver).damaged") == bytes)
         let newer = Array("talkie receiver 2\n{}\n".utf8)
         try files.write(Self.kitchenReceiver, newer)
-        #expect(receiver.read() == nil)
+        let (unread, told) = receiver.read()
+        #expect(unread == nil && told?.contains("newer Talkie (version 2)") == true)
         #expect(receiver.write(content)?.contains("newer Talkie (version 2)") == true)
         #expect(try files.read(Self.kitchenReceiver) == newer)
+    }
+
+    @Test func aReceiverWithoutAKeyIsDamagedToo() throws {
+        try files.write(Self.kitchenReceiver, StateRecord(kind: "receiver", version: 1).encoded())
+        let (content, note) = receiver.read()
+        #expect(content == nil && note?.contains("\(Self.kitchenReceiver).damaged") == true)
+        #expect(receiver.read().note == nil, "once")
     }
 
     // MARK: The flight recorder
@@ -129,6 +138,14 @@ import Testing
         #expect(route.offset.quantities.count == 48 && near(route.offset.quantities, -1.192))
         #expect(route.error.count == 20 && near(route.error, 0.004))
         #expect(report.pictureError.count == 48 && near(report.pictureError, 0.832))
+    }
+
+    @Test func aTimelineOfANewerTalkieIsRefusedWithAReason() throws {
+        let newer = try String(contentsOf: Self.fixture.appending(path: "timeline.jsonl"), encoding: .utf8)
+            .replacing(#""version":1"#, with: #""version":2"#, maxReplacements: 1)
+        let path = folder.write(newer, to: "newer.jsonl")
+        let failure = #expect(throws: TalkieError.self) { try TimelineReport(reading: path) }
+        #expect(failure?.code == .cannotOpen && failure?.message.contains("newer Talkie (version 2)") == true)
     }
 
     @Test func aDamagedTimelineSaysHowMuchOfItWasNotUnderstood() throws {

@@ -8,7 +8,7 @@ import Testing
 private final class KeptInMemory: SpeakerMemory {
     private let keepsake = Lock<SpeakerKeepsake?>(nil)
 
-    func recall() -> SpeakerKeepsake? { keepsake.withLock { $0 } }
+    func recall() -> (keepsake: SpeakerKeepsake?, note: String?) { (keepsake.withLock { $0 }, nil) }
 
     func keep(_ keepsake: SpeakerKeepsake) -> String? {
         self.keepsake.withLock { $0 = keepsake }
@@ -16,11 +16,19 @@ private final class KeptInMemory: SpeakerMemory {
     }
 }
 
+/// What a speaker kept was written by a later program.
+private struct Newer: SpeakerMemory {
+    func recall() -> (keepsake: SpeakerKeepsake?, note: String?) { (nil, "it is newer") }
+    func keep(_ keepsake: SpeakerKeepsake) -> String? { "it is newer" }
+}
+
 @Suite struct SpeakerMemoryTests {
-    private func core(_ memory: any SpeakerMemory) -> SpeakerCore {
+    private func core(
+        _ memory: any SpeakerMemory, record: SpeakerRecord = SpeakerRecord(journal: nil)
+    ) -> SpeakerCore {
         var configuration = SpeakerConfiguration(name: "Vault", admission: .pin("1357"))
         configuration.memory = memory
-        return SpeakerCore(configuration: configuration, codecs: nil, record: SpeakerRecord(journal: nil), ptp: nil)
+        return SpeakerCore(configuration: configuration, codecs: nil, record: record, ptp: nil)
     }
 
     private func sender(_ number: Int) -> PairedAccessory {
@@ -40,6 +48,12 @@ private final class KeptInMemory: SpeakerMemory {
         #expect(second.pairedKey(of: Array("Stranger".utf8)) == nil)
     }
 
+    @Test func whatCannotBeReadIsToldOnce() {
+        let record = SpeakerRecord(journal: nil)
+        _ = core(Newer(), record: record)
+        #expect(record.events == [.damaged(reason: "it is newer")])
+    }
+
     @Test func aSenderThatPairsAgainTakesItsOldPlaceAndTheOldestGivesWayAtTheLimit() {
         let memory = KeptInMemory()
         let speaker = core(memory)
@@ -49,6 +63,6 @@ private final class KeptInMemory: SpeakerMemory {
         let renewed = PairedAccessory(identifier: sender(1).identifier, publicKey: [UInt8](repeating: 9, count: 32))
         speaker.keep(renewed)
         #expect(speaker.pairedKey(of: renewed.identifier) == renewed.publicKey)
-        #expect(memory.recall()?.senders.count == SpeakerCore.pairedLimit)
+        #expect(memory.recall().keepsake?.senders.count == SpeakerCore.pairedLimit)
     }
 }

@@ -12,6 +12,8 @@ final class ToyProvider: OutputProvider {
     let title = Lock("")
     /// The rooms whose outputs somebody wanted, in this order.
     let wanted = Lock<[String]>([])
+    /// Sentences about files that could not be read.
+    let unread = Lock<[String]>([])
 
     init(_ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil) {
         self.rooms = rooms
@@ -62,6 +64,8 @@ final class ToyProvider: OutputProvider {
         guard let room = rooms.first(where: { $0.value === output })?.key else { return nil }
         return OutputIdentity(key: "toy-\(room)", name: room, query: "toy:\(room)", route: "toy")
     }
+
+    var notes: [String] { unread.withLock { $0 } }
 
     func setTitle(_ title: String) { self.title.withLock { $0 = title } }
 }

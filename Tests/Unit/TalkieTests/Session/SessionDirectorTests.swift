@@ -297,12 +297,40 @@ import Testing
         #expect(kept.run(.terminalKey("q")) == 0)
         let ended = Rig("short", routes: [ToyProvider([:]).place("card")])
         #expect(ended.run() == 0)
-        #expect(RouteHistory(StateFolder(path: ended.folder.path)).evenings.map(\.routes) == [["toy:card"]])
+        #expect(RouteHistory(StateFolder(path: ended.folder.path)).read().entries.map(\.routes) == [["toy:card"]])
         var arguments = PlayArguments(files: [])
         arguments.routeMemory = .never
         let unkept = Rig("long", arguments: arguments)
         #expect(unkept.run(.terminalKey("q")) == 0)
-        #expect(RouteHistory(StateFolder(path: unkept.folder.path)).evenings.isEmpty)
+        #expect(RouteHistory(StateFolder(path: unkept.folder.path)).read().entries.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aHistoryThatCannotBeReadIsToldOnceWhetherOrNotItIsAsked() throws {
+        let card = ToyProvider([:]).place("card")
+        for speakers in [[], [SpeakerChoice.named("toy:card")]] {
+            var arguments = PlayArguments(files: [])
+            arguments.speakers = speakers
+            for (bytes, words) in [("?", "route-habits.damaged"), ("talkie route-habits 2\n", "newer Talkie")] {
+                let rig = Rig("short", arguments: arguments, routes: [card])
+                try StateFolder(path: rig.folder.path).write("route-habits", Array(bytes.utf8))
+                #expect(rig.run() == 0)
+                let told = rig.person.output()
+                #expect(told.ranges(of: words).count == 1, "\(told)")
+            }
+        }
+    }
+
+    @Test func whatTurnsOutUnreadableWhileAFilmPlaysIsToldOnce() throws {
+        let rig = Rig("long")
+        defer { rig.player.shutDown() }
+        rig.toys.unread.withLock { $0 = ["told at the start"] }
+        let desk = RouteController(
+            player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
+            routes: [], home: rig.toys.place("card"), calibration: nil, post: { _ in })
+        #expect(desk.hear(.offered(OutputOffer())) == nil)
+        rig.toys.unread.withLock { $0 += ["a file", "another file"] }
+        #expect(desk.hear(.offered(OutputOffer())) == "a file\nanother file")
+        #expect(desk.hear(.offered(OutputOffer())) == nil)
     }
 
     @Test(.timeLimit(.minutes(1))) func theListOfPlacesTakesTheKeysItKnowsAndLeavesTheOthers() {
