@@ -30,7 +30,7 @@ package final class SpeakerBrowser: SpeakerSource {
         package var entries: [SpeakerEntry] { SpeakerEntry.entries(of: speakers) }
     }
 
-    private let board = SnapshotBoard()
+    private let board = BroadcastBoard(Snapshot())
     private let watch: ServiceWatch
 
     /// Begins to look.
@@ -50,16 +50,19 @@ package final class SpeakerBrowser: SpeakerSource {
     }
 
     /// What is known now.
-    package var snapshot: Snapshot { board.snapshot }
+    package var snapshot: Snapshot { board.value }
 
     /// Every later state, the present one first. Whoever reads slowly misses states, never the last one. Ends with
     /// the browser.
-    package func updates() -> AsyncStream<Snapshot> { board.updates() }
+    package func updates() -> AsyncStream<Snapshot> { board.values }
 
     /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
     package func wait(
         until deadline: HostInstant, _ condition: (Snapshot) -> Bool
-    ) -> (snapshot: Snapshot, satisfied: Bool) { board.wait(until: deadline, condition) }
+    ) -> (snapshot: Snapshot, satisfied: Bool) {
+        let (snapshot, satisfied) = board.wait(until: deadline, condition)
+        return (snapshot, satisfied)
+    }
 
     /// Blocks until the speaker that a person named is on the network.
     ///
@@ -78,14 +81,14 @@ package final class SpeakerBrowser: SpeakerSource {
     ///
     /// `@unchecked Sendable`: its state is touched on avahi's thread only.
     private final class Listener: @unchecked Sendable {
-        private let board: SnapshotBoard
+        private let board: BroadcastBoard<Snapshot>
         private var directory: SpeakerDirectory
         private var listed = 0
         /// Old speakers are shown until the new list is as complete as it gets at once.
         private var isHolding = false
         private var holdDeadline = HostInstant.now
 
-        init(board: SnapshotBoard, directory: SpeakerDirectory) {
+        init(board: BroadcastBoard<Snapshot>, directory: SpeakerDirectory) {
             self.board = board
             self.directory = directory
         }
@@ -95,13 +98,13 @@ package final class SpeakerBrowser: SpeakerSource {
             case .connected:
                 directory.clear()
                 listed = 0
-                isHolding = !board.snapshot.speakers.isEmpty
+                isHolding = !board.value.speakers.isEmpty
                 holdDeadline = HostInstant.now.advanced(by: .seconds(3))
-                board.post { $0.availability = .available }
+                board.update { $0.availability = .available }
                 if isHolding { watch.schedule(milliseconds: 3000) }
             case .disconnected(let reason):
                 directory.clear()
-                board.post {
+                board.update {
                     $0.availability = .unavailable(Self.missing(because: reason))
                     $0.isSettled = false
                 }
@@ -145,14 +148,14 @@ package final class SpeakerBrowser: SpeakerSource {
         private var isSettled: Bool { listed >= ServiceName.Kind.ofSpeakers.count && directory.pending == 0 }
 
         private func publish(_ watch: ServiceWatch) {
-            guard case .available = board.snapshot.availability else { return }
+            guard case .available = board.value.availability else { return }
             if isHolding, !isSettled, HostInstant.now < holdDeadline {
                 watch.schedule(milliseconds: 200)
                 return
             }
             isHolding = false
             let speakers = directory.speakers
-            board.post { snapshot in
+            board.update { snapshot in
                 snapshot.speakers = speakers
                 snapshot.refusals = directory.refusals
                 snapshot.isSettled = isSettled

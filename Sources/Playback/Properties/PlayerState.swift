@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// What an interface shows of a player: one value, read whole.
-public struct PlayerState: Sendable {
+public struct PlayerState: Sendable, Equatable {
     public enum Phase: String, Sendable {
         /// No film yet.
         case idle
