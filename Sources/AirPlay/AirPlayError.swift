@@ -1,4 +1,4 @@
-internal import MediaCore
+public import MediaCore
 package import Sockets
 
 /// Why a speaker cannot be used, or cannot be used any longer.
@@ -35,18 +35,28 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
     }
 
     public let code: Code
+    /// The message without the remedy.
+    public let problem: String
+    /// What a person can do, where a program can help with it.
+    public let remedy: Remedy?
     /// One sentence for a person: what is wrong and what to do.
-    public let message: String
+    public var message: String { remedy?.sentence(after: problem) ?? problem }
     /// The speaker's status code, for refusals.
     public let status: Int?
 
-    public init(_ code: Code, _ message: String, status: Int? = nil) {
+    public init(_ code: Code, _ message: String, remedy: Remedy? = nil, status: Int? = nil) {
         self.code = code
-        self.message = message
+        self.problem = message
+        self.remedy = remedy
         self.status = status
     }
 
     public var description: String { message }
+
+    /// The same error with its remedy in other words.
+    func saying(_ words: (Remedy) -> String?) -> Self {
+        Self(code, problem, remedy: remedy.map { $0.saying(words($0)) }, status: status)
+    }
 }
 
 extension AirPlayError {

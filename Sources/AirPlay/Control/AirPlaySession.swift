@@ -41,6 +41,8 @@ package final class AirPlaySession: Sendable {
         /// up to 28 s after the first loss on kernels that cannot be told to be quicker (`TCPSocket.Persistence`), and the
         /// session goes on without a gap; after a longer absence a new connection is quicker.
         package var patience = Duration.seconds(35)
+        /// How the application says what can be done about an error.
+        package var phrases = RemedyPhrases()
         /// What a connection may take.
         var connectPatience = Duration.seconds(3)
         /// Who must answer at `/info`; nil takes whoever is there.

@@ -127,7 +127,8 @@ extension RTSPResponse {
                 .busy, "Somebody else is playing on the speaker; stop that and try again.", status: status)
         case 454: throw AirPlayError(.ended, "The speaker has ended the session; connect anew.", status: status)
         case 470:
-            throw AirPlayError(.pairingRequired, "The speaker wants to be paired first: `talkie pair`.", status: status)
+            throw AirPlayError(
+                .pairingRequired, "The speaker wants to be paired first.", remedy: .pair, status: status)
         default:
             throw AirPlayError(.refused, "The speaker refuses to \(what) (status \(status)).", status: status)
         }

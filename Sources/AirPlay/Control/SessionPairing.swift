@@ -41,7 +41,7 @@ struct SessionPairing {
                 connection = try reconnect()
                 step = procedure.reconnected()
             case .askForPIN:
-                throw AirPlayError(.pairingRequired, "The speaker wants to be paired first: `talkie pair`.")
+                throw AirPlayError(.pairingRequired, "The speaker wants to be paired first.", remedy: .pair)
             case .finished(let result):
                 return (result.secret, connection)
             }
@@ -57,6 +57,6 @@ struct SessionPairing {
             case .refused: .refused
             default: .protocolViolation
             }
-        return AirPlayError(code, failure.message, status: failure.status)
+        return AirPlayError(code, failure.problem, remedy: failure.remedy, status: failure.status)
     }
 }

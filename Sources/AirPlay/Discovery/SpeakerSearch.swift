@@ -98,7 +98,6 @@ package struct SpeakerSearch: Sendable {
         var names = entries.prefix(mostNames).map { "'\($0.name)'" }.joined(separator: ", ")
         if entries.count > mostNames { names += " and \(entries.count - mostNames) more" }
         return DiscoveryError(
-            .notFound,
-            "No speaker named \(wanted) is on the network; found were \(names) ('talkie speakers' says more).")
+            .notFound, "No speaker named \(wanted) is on the network; found were \(names).", remedy: .listPlaces)
     }
 }

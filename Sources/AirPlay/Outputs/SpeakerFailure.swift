@@ -49,7 +49,8 @@ extension AirPlaySpeaker {
         case .lost, .ended: code = .lost
         default: code = error.status == 403 ? .notPermitted : .failed
         }
-        return OutputError(code, Self.naming(name, in: error.message))
+        return OutputError(code, Self.naming(name, in: error.problem), remedy: error.remedy)
+            .saying(configuration.phrases.inErrors)
     }
 
     /// Sessions know their speaker by its address only.

@@ -30,7 +30,7 @@ extension AirPlaySpeaker {
             guard state.use == use, state.session === session else { return nil }
             state.session = nil
             state.takeBackFirstStart(at: host.now)
-            state.interruption = error.message
+            state.interruption = error.saying(configuration.phrases.inErrors).message
             state.evictions = host.now - state.adopted < Self.evictions.span ? state.evictions + 1 : 0
             return state.context
         }

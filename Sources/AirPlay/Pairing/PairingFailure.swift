@@ -1,4 +1,5 @@
 package import AirPlayWire
+package import MediaCore
 
 /// Why a speaker and this computer did not come to trust each other.
 package struct PairingFailure: Error, Hashable, CustomStringConvertible {
@@ -22,16 +23,23 @@ package struct PairingFailure: Error, Hashable, CustomStringConvertible {
     }
 
     package let code: Code
+    /// The message without the remedy.
+    package let problem: String
+    /// What a person can do, where a program can help with it.
+    package let remedy: Remedy?
     /// One sentence that says what to do.
-    package let message: String
+    package var message: String { remedy?.sentence(after: problem) ?? problem }
     /// What the speaker said, when it answered with a pairing error.
     package let pairingError: PairingError?
     /// The status of its answer, when that was no success.
     package let status: Int?
 
-    package init(_ code: Code, _ message: String, pairingError: PairingError? = nil, status: Int? = nil) {
+    package init(
+        _ code: Code, _ message: String, remedy: Remedy? = nil, pairingError: PairingError? = nil, status: Int? = nil
+    ) {
         self.code = code
-        self.message = message
+        self.problem = message
+        self.remedy = remedy
         self.pairingError = pairingError
         self.status = status
     }

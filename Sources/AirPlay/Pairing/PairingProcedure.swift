@@ -149,7 +149,7 @@ package struct PairingProcedure: Sendable {
                 attempts = try plan(password: password)
             } catch {
                 throw PairingFailure(
-                    error.code, "The speaker has forgotten this computer; pair it again with 'talkie pair'.",
+                    error.code, "The speaker has forgotten this computer.", remedy: .pairAgain,
                     pairingError: failure.pairingError, status: failure.status)
             }
             return .reconnect
@@ -173,7 +173,7 @@ package struct PairingProcedure: Sendable {
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, .some):
             return PairingFailure(
-                .wrongCode, "The speaker refuses this password; check it and give it with 'talkie pair --password'.",
+                .wrongCode, "The speaker refuses this password.", remedy: .correctPassword,
                 pairingError: failure.pairingError, status: failure.status)
         case .session(_, nil):
             // Everybody's password is refused: an Apple TV says so for a PIN, others for a password.
@@ -182,7 +182,7 @@ package struct PairingProcedure: Sendable {
     }
 
     private static let pinRequired = PairingFailure(
-        .pinRequired, "The speaker plays only for those it was paired with; run 'talkie pair' once and type its PIN.")
+        .pinRequired, "The speaker plays only for those it was paired with.", remedy: .pairByPIN())
     private static let passwordRequired = PairingFailure(
-        .passwordRequired, "The speaker wants its password; give it once with 'talkie pair --password'.")
+        .passwordRequired, "The speaker wants its password.", remedy: .givePassword())
 }

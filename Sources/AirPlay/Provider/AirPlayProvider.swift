@@ -21,11 +21,16 @@ public final class AirPlayProvider: OutputProvider {
     private let state = Lock(State())
     /// Where speakers are found again that have moved.
     private let network = SpeakerNetwork()
+    private let phrases: RemedyPhrases
 
-    public init() {}
+    /// - Parameter phrases: how the application says what can be done about errors and obstacles.
+    public init(saying phrases: RemedyPhrases = RemedyPhrases()) { self.phrases = phrases }
 
     /// For tests: reads and keeps what it knows elsewhere.
-    package init(knowledge: SpeakerKnowledge) { state.withLock { $0.knowledge = knowledge } }
+    package init(knowledge: SpeakerKnowledge, saying phrases: RemedyPhrases = RemedyPhrases()) {
+        self.phrases = phrases
+        state.withLock { $0.knowledge = knowledge }
+    }
 
     // MARK: What there is
 
@@ -56,7 +61,7 @@ public final class AirPlayProvider: OutputProvider {
         }
         let knowledge = knowledge
         var offer = OutputOffer()
-        offer.places = entries.map { place($0, obstacle: Self.obstacle($0, knowledge)) }
+        offer.places = entries.map { place($0, obstacle: obstacle($0, knowledge)) }
             .sorted { ($0.name.lowercased(), $0.id) < ($1.name.lowercased(), $1.id) }
         if case .unavailable(let error) = snapshot.availability { offer.note = error.message }
         return offer
@@ -72,12 +77,12 @@ public final class AirPlayProvider: OutputProvider {
     private static func id(_ entry: SpeakerEntry) -> String { entry.leader.id?.description ?? "name:\(entry.name)" }
 
     /// What the owner of a speaker has to do first.
-    private static func obstacle(_ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge) -> String? {
+    private func obstacle(_ entry: SpeakerEntry, _ knowledge: SpeakerKnowledge) -> String? {
         let listing = SpeakerListing.list(
             [entry], knowledge: knowledge, clockPorts: { _ in .available })
         guard let line = listing.first else { return nil }
         if line.decision.route == nil { return line.decision.reason }
-        return line.todo.map { "wants to be paired first; type \($0) in a terminal" }
+        return line.todo.map { $0.saying(phrases.inLists($0)).sentence(after: "wants to be paired first") }
     }
 
     // MARK: What a person named
@@ -94,7 +99,8 @@ public final class AirPlayProvider: OutputProvider {
     }
 
     package func find(_ names: [String], _ selection: SpeakerSelection) throws(TalkieError) -> [OutputPlace] {
-        let chosen = try selection.choose(names)
+        let chosen: [[ChosenSpeaker]]
+        do { chosen = try selection.choose(names) } catch { throw error.saying(phrases.inErrors) }
         return SpeakerEntry.entries(of: chosen.flatMap { $0 }.map(\.speaker)).map { entry in
             let members = chosen.joined().filter { one in entry.members.contains { $0.key == one.speaker.key } }
             state.withLock { $0.named[Self.id(entry)] = Array(members) }
@@ -118,20 +124,25 @@ public final class AirPlayProvider: OutputProvider {
     private func output(of speaker: DiscoveredSpeaker) throws(TalkieError) -> DrivenSpeaker {
         if let known = state.withLock({ $0.driven[Self.key(speaker)] }) { return known }
         let clocks = clocks
-        return output(
-            of: try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {
-                .check(toward: $0, sharing: clocks)
-            })
+        do {
+            return output(
+                of: try ChosenSpeaker(speaker, query: speaker.name, knowledge: knowledge) {
+                    .check(toward: $0, sharing: clocks)
+                })
+        } catch {
+            throw error.saying(phrases.inErrors)
+        }
     }
 
     private func output(of chosen: ChosenSpeaker) -> DrivenSpeaker {
-        let (knowledge, clocks) = (knowledge, clocks)
+        let (knowledge, clocks, phrases) = (knowledge, clocks, phrases)
         network.start()
         let key = Self.key(chosen.speaker)
         return state.withLock { state in
             if let known = state.driven[key] { return known }
             let driven = DrivenSpeaker(
-                chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network)
+                chosen, knowledge: knowledge, sender: knowledge.sender, clocks: clocks, network: network,
+                phrases: phrases)
             if let title = state.title { driven.output.setTitle(title) }
             state.driven[key] = driven
             return driven

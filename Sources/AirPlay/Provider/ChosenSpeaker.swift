@@ -41,12 +41,9 @@ package struct ChosenSpeaker: Sendable {
         case .pin:
             throw TalkieError(
                 .notPermitted,
-                "'\(name)' plays only for those it was paired with; run 'talkie pair \(ShellWord.quoted(query))' once"
-            )
+                "'\(name)' plays only for those it was paired with", remedy: .pairByPIN(query))
         case .password where credentials.password == nil:
-            throw TalkieError(
-                .notPermitted,
-                "'\(name)' wants its password; run 'talkie pair \(ShellWord.quoted(query)) --password PW' once")
+            throw TalkieError(.notPermitted, "'\(name)' wants its password", remedy: .givePassword(query))
         case .password, .transient, .verify: break
         }
         // Sessions speak IPv4 only; an announcement heard over IPv6 may lead to the same speaker.

@@ -9,12 +9,14 @@ package struct DrivenSpeaker: Sendable {
     /// - Parameters:
     ///   - sender, clocks: the same for all speakers of one run, which share one identity and one clock on each address.
     ///   - network: where the speaker is found again when it has moved.
+    ///   - phrases: how the application says what can be done about its errors.
     package init(
         _ chosen: ChosenSpeaker, knowledge: SpeakerKnowledge, sender: SenderIdentity, clocks: PTPDirectory,
-        network: (any SpeakerSource)? = nil
+        network: (any SpeakerSource)? = nil, phrases: RemedyPhrases = RemedyPhrases()
     ) {
         var configuration = chosen.configuration(knowledge, sender: sender)
         configuration.network = network
+        configuration.phrases = phrases
         self.chosen = chosen
         output = AirPlaySpeaker(name: chosen.name, configuration: configuration, clocks: clocks, route: chosen.route)
         lessons = configuration.lessons

@@ -109,7 +109,7 @@ package struct SpeakerSelection {
                 do throws(AirPlayError) {
                     found.append([try inquire(address, deadline)])
                 } catch {
-                    throw DiscoveryError(.notFound, error.message)
+                    throw DiscoveryError(.notFound, error.problem, remedy: error.remedy)
                 }
             case .id, .name: found.append(entries.removeFirst().members)
             }

@@ -7,8 +7,8 @@ internal import Storage
 extension TalkieError {
     package init(_ error: DiscoveryError) {
         switch error.code {
-        case .ambiguous, .badAddress: self.init(.invalidArgument, error.message)
-        default: self.init(.unavailable, error.message)
+        case .ambiguous, .badAddress: self.init(.invalidArgument, error.problem, remedy: error.remedy)
+        default: self.init(.unavailable, error.problem, remedy: error.remedy)
         }
     }
 
@@ -20,7 +20,7 @@ extension TalkieError {
             case .unreachable, .timedOut, .lost, .busy: .unavailable
             default: .failed
             }
-        self.init(code, error.message)
+        self.init(code, error.problem, remedy: error.remedy)
     }
 
     package init(_ failure: PairingFailure) {
@@ -30,6 +30,6 @@ extension TalkieError {
             case .refused where failure.status == 453 || failure.status == 503: .unavailable
             default: .notPermitted
             }
-        self.init(code, failure.message)
+        self.init(code, failure.problem, remedy: failure.remedy)
     }
 }

@@ -77,17 +77,19 @@ package struct SpeakerListing: Hashable, Sendable {
     }
 
     /// What a person has to do first, or nil.
-    package var todo: String? {
+    package var todo: Remedy? {
         switch decision.access {
-        case .pin: "talkie pair \(ShellWord.quoted(entry.name))"
+        case .pin: .pairByPIN(entry.name)
         case .password where hasPassword: nil
-        case .password: "talkie pair \(ShellWord.quoted(entry.name)) --password PW"
+        case .password: .givePassword(entry.name)
         case .verify, .transient: nil
         }
     }
 
     /// The listing as text: one line of facts for each member, one for the route.
-    package var text: String {
+    ///
+    /// - Parameter first: how what has to be done first is said.
+    package func text(first: (Remedy) -> String = \.advice) -> String {
         var title = entry.name
         if entry.kind == .stereoPair {
             title += entry.isComplete ? " (stereo pair)" : " (stereo pair, one half missing)"
@@ -109,7 +111,7 @@ package struct SpeakerListing: Hashable, Sendable {
             verdict = "cannot be played to: \(decision.reason)"
         }
         lines.append("    " + verdict)
-        if let todo, decision.route != nil { lines.append("    first: \(todo)") }
+        if let todo, decision.route != nil { lines.append("    first: \(first(todo))") }
         for calibration in calibrations { lines.append("    calibrated: \(calibration.text)") }
         if isPaired { lines.append("    paired") }
         if hasPassword { lines.append("    password kept") }
@@ -200,10 +202,12 @@ package enum ListingChange: Hashable, Sendable {
     }
 
     /// `+`, `~` or `-` before the listing; of a speaker that vanished only the name.
-    package var text: String {
+    ///
+    /// - Parameter first: as `SpeakerListing.text`.
+    package func text(first: (Remedy) -> String = \.advice) -> String {
         let (sign, _, listing) = parts
         if case .vanished = self { return "\(sign) \(listing.entry.name)\n" }
-        return "\(sign) \(listing.text)"
+        return "\(sign) \(listing.text(first: first))"
     }
 
     /// One JSON object in one line.

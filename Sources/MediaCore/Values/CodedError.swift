@@ -7,12 +7,23 @@ public struct CodedError<Family>: Error, Hashable, CustomStringConvertible {
     }
 
     public let code: Code
+    /// The message without the remedy.
+    public let problem: String
+    /// What a person can do, where a program can help with it; nil where the problem says it already.
+    public let remedy: Remedy?
     /// One sentence for a person: what is wrong and what to do.
-    public let message: String
+    public var message: String { remedy?.sentence(after: problem) ?? problem }
     public var description: String { message }
 
-    public init(_ code: Code, _ message: String) {
+    /// - Parameter message: says what to do, too, unless there is a remedy.
+    public init(_ code: Code, _ message: String, remedy: Remedy? = nil) {
         self.code = code
-        self.message = message
+        self.problem = message
+        self.remedy = remedy
+    }
+
+    /// The same error with its remedy in other words; nil leaves it as it is.
+    public func saying(_ words: (Remedy) -> String?) -> Self {
+        Self(code, problem, remedy: remedy.map { $0.saying(words($0)) })
     }
 }

@@ -22,7 +22,7 @@ struct CalibrationOutputs {
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
-        registry = OutputRegistry(device: device)
+        registry = OutputRegistry(device: device, saying: .commands)
         let places = try registry.places(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
         let outputs = try registry.outputs(at: places)

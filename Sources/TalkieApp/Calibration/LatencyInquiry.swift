@@ -46,7 +46,7 @@ package struct LatencyInquiry {
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
         -> [OutputIdentity]
     {
-        let registry = OutputRegistry(device: audioDevice)
+        let registry = OutputRegistry(device: audioDevice, saying: .commands)
         let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
         return outputs.compactMap { output in
             output is SoundCard ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)

@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import Glibc
 
 /// Where this program lies.

@@ -31,7 +31,7 @@ package enum PlaySession {
         let terminal = Terminal()
         let card = SoundCardProvider(
             device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
-        let registry = OutputRegistry([card, AirPlayProvider()])
+        let registry = OutputRegistry([card, AirPlayProvider(saying: .commands)])
         var route: SoundRoute?
         do {
             if arguments.options.playsAudio {

@@ -53,9 +53,12 @@ package struct SpeakerIntroduction {
             throw TalkieError(
                 .invalidArgument, "local is this computer's own sound card; name a speaker")
         }
-        var outcome =
-            wish == .forget
-            ? try forget(query, selection) : try introduce(query, wish, selection, ask)
+        var outcome: Outcome
+        do throws(TalkieError) {
+            outcome = wish == .forget ? try forget(query, selection) : try introduce(query, wish, selection, ask)
+        } catch {
+            throw error.saying(\.phrase)
+        }
         outcome.remarks += knowledge.notes.filter { !outcome.remarks.contains($0) }
         return outcome
     }

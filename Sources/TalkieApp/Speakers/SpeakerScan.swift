@@ -95,7 +95,8 @@ package struct SpeakerScan {
         let note = Self.note(snapshot)
         let listings = list(snapshot.entries)
         if let note { remark(note) }
-        _ = write(isJSON ? SpeakerListing.json(listings, note: note) : listings.map(\.text).joined())
+        _ = write(
+            isJSON ? SpeakerListing.json(listings, note: note) : listings.map { $0.text(first: Self.first) }.joined())
     }
 
     private func watch(
@@ -115,11 +116,15 @@ package struct SpeakerScan {
                 let listings = list(snapshot.entries)
                 let changes = ListingChange.between(known, listings)
                 known = listings
-                if !changes.isEmpty, !write(changes.map { isJSON ? $0.json : $0.text }.joined()) { return }
+                if !changes.isEmpty, !write(changes.map { isJSON ? $0.json : $0.text(first: Self.first) }.joined()) {
+                    return
+                }
             }
             last = snapshot
         }
     }
+
+    private static func first(_ remedy: Remedy) -> String { remedy.command ?? remedy.advice }
 
     /// What the list does not say.
     private static func note(_ snapshot: SpeakerBrowser.Snapshot) -> String? {

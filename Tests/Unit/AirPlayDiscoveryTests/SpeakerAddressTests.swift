@@ -69,16 +69,17 @@ import Testing
 
     @Test func aListingSaysWhatASpeakerIsAndHowItWouldBeDriven() throws {
         #expect(
-            try listing(KnownSpeakers.shairportSync, name: "Kitchen").text == """
+            try listing(KnownSpeakers.shairportSync, name: "Kitchen").text() == """
                 Kitchen
                     ShairportSync  10.0.0.5:7000  02:00:00:00:00:01
                     can: AirPlay 2, buffered, PTP
                     buffered: advertises bit 40, PTP ports available
 
                 """)
-        let television = try listing(KnownSpeakers.appleTV, name: "TV").text
-        #expect(television.contains("first: talkie pair 'TV'"))
-        #expect(try listing(KnownSpeakers.marantzNR1607, name: "Old").text.contains("needs AirPlay 1"))
+        let television = try listing(KnownSpeakers.appleTV, name: "TV")
+        #expect(television.todo?.action == .pairByPIN && television.todo?.place == "TV")
+        #expect(television.text { "press \($0.action.rawValue)" }.contains("    first: press pair-by-pin\n"))
+        #expect(try listing(KnownSpeakers.marantzNR1607, name: "Old").text().contains("needs AirPlay 1"))
     }
 
     @Test func jsonHoldsTheSameAndSurvivesEveryName() throws {
@@ -97,6 +98,6 @@ import Testing
         #expect(ListingChange.between([before], [after]) == [.changed(after)])
         #expect(ListingChange.between([before], [before]) == [])
         #expect(ListingChange.between([before], [other]) == [.vanished(before), .appeared(other)])
-        #expect(ListingChange.vanished(before).text == "- A\n")
+        #expect(ListingChange.vanished(before).text() == "- A\n")
     }
 }

@@ -29,6 +29,7 @@ import Testing
 
     private func failure(_ selection: SpeakerSelection, _ name: String) throws -> TalkieError {
         try #require(throws: TalkieError.self) { try chosen(selection, name) }
+            .saying(RemedyPhrases.commands.inErrors)
     }
 
     @Test func aSpeakerThatIsBeingSwitchedOnIsWaitedFor() throws {

@@ -1,0 +1,35 @@
+package import AirPlay
+internal import MediaCore
+
+extension Remedy {
+    /// The command that does it; nil where none does.
+    var command: String? {
+        let place = place.map { " " + ShellWord.quoted($0) } ?? ""
+        return switch action {
+        case .pair, .pairByPIN, .pairAgain: "talkie pair\(place)"
+        case .givePassword, .correctPassword: "talkie pair\(place) --password\(place.isEmpty ? "" : " PW")"
+        case .listPlaces: "talkie speakers"
+        default: nil
+        }
+    }
+
+    /// As an error says it; nil for what this program has no words of its own for.
+    var phrase: String? {
+        guard let command else { return nil }
+        return switch action {
+        case .pair: ": `\(command)`"
+        case .pairByPIN: place == nil ? "run '\(command)' once and type its PIN" : "run '\(command)' once"
+        case .pairAgain: "pair it again with '\(command)'"
+        case .givePassword: place == nil ? "give it once with '\(command)'" : "run '\(command)' once"
+        case .correctPassword: "check it and give it with '\(command)'"
+        case .listPlaces: "('\(command)' says more)"
+        default: nil
+        }
+    }
+}
+
+extension RemedyPhrases {
+    /// The commands of this program.
+    package static let commands = RemedyPhrases(
+        inErrors: \.phrase, inLists: { remedy in remedy.command.map { "type \($0) in a terminal" } })
+}
