@@ -106,7 +106,8 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "VirtualSpeaker",
+                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "SyncRendering",
+                "VirtualSpeaker",
                 "AirPlayWire",
                 "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

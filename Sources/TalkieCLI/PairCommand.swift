@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
+internal import SyncRendering
 internal import TalkieApp
 
 /// `talkie pair`: gets a speaker and this computer acquainted, once.
@@ -36,7 +37,7 @@ struct PairCommand: ParsableCommand, UsageLine {
     }
 
     func run() throws {
-        let wish: SpeakerIntroduction.Wish =
+        let wish: PairingWish =
             forget ? .forget : password.map { .password($0) } ?? .pin(pin)
         let outcome = try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
         for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }
@@ -44,7 +45,7 @@ struct PairCommand: ParsableCommand, UsageLine {
     }
 
     /// Nil when nobody sits at a terminal.
-    private static var question: SpeakerIntroduction.Question? {
+    private static var question: PairingQuestion? {
         TerminalQuestion() == nil ? nil : { TerminalQuestion()?.ask($0) }
     }
 }

@@ -21,7 +21,7 @@ public final class AirPlayProvider: OutputProvider {
     private let state = Lock(State())
     /// Where speakers are found again that have moved.
     private let network = SpeakerNetwork()
-    private let phrases: RemedyPhrases
+    let phrases: RemedyPhrases
 
     /// - Parameter phrases: how the application says what can be done about errors and obstacles.
     public init(saying phrases: RemedyPhrases = RemedyPhrases()) { self.phrases = phrases }

@@ -4,6 +4,7 @@ package import Storage
 
 /// What this computer keeps for good: who it is to speakers, their keys, and what playing to them has taught.
 package struct SpeakerKnowledge: Sendable {
+    let folder: StateFolder
     let identity: InstallationIdentity
     package let pairings: PairingStore
     package let routes: RouteStore
@@ -11,6 +12,7 @@ package struct SpeakerKnowledge: Sendable {
 
     package init(folder: StateFolder = .standard()) {
         let (identity, note) = InstallationIdentity.load(from: folder)
+        self.folder = folder
         self.identity = identity
         found = StateNotes(note)
         pairings = PairingStore(folder, identity: identity)

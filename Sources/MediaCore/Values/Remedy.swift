@@ -16,6 +16,8 @@ public struct Remedy: Hashable, Sendable {
         public static let givePassword = Action(rawValue: "give-password")
         /// The same once more: the password that is kept is wrong.
         public static let correctPassword = Action(rawValue: "correct-password")
+        /// Give the PIN that the place shows, when nobody can be asked for it.
+        public static let givePIN = Action(rawValue: "give-pin")
         /// Look at which places there are.
         public static let listPlaces = Action(rawValue: "list-places")
     }

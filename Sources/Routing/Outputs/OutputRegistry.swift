@@ -20,9 +20,7 @@ public final class OutputRegistry: Sendable {
     ) throws(TalkieError) -> [OutputPlace] {
         var wanted: [(provider: any OutputProvider, names: [String])] = []
         for name in names {
-            guard let provider = providers.first(where: { $0.answers(to: name) }) else {
-                throw TalkieError(.invalidArgument, "nothing here answers to '\(PrintableText.of(name))'")
-            }
+            let provider = try provider(answeringTo: name)
             if let index = wanted.firstIndex(where: { $0.provider === provider }) {
                 wanted[index].names.append(name)
             } else {
@@ -36,6 +34,13 @@ public final class OutputRegistry: Sendable {
             }
         }
         return places
+    }
+
+    func provider(answeringTo name: String) throws(TalkieError) -> any OutputProvider {
+        guard let provider = providers.first(where: { $0.answers(to: name) }) else {
+            throw TalkieError(.invalidArgument, "nothing here answers to '\(PrintableText.of(name))'")
+        }
+        return provider
     }
 
     /// See `OutputProvider.outputs(at:)`.

@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import Calibration
 internal import Glibc
 internal import LocalOutput
@@ -6,7 +5,6 @@ internal import MediaCore
 internal import Profiles
 internal import Routing
 internal import SyncRendering
-internal import Talkie
 
 /// The speakers of a run: found, and each with an output of its own.
 struct CalibrationOutputs {
@@ -22,7 +20,7 @@ struct CalibrationOutputs {
         _ arguments: CalibrateArguments, interruption: Interruption, notice: @escaping (String) -> Void
     ) throws(TalkieError) {
         let device = arguments.audioDevice ?? SoundCardProvider.defaultDevice
-        registry = OutputRegistry(device: device, saying: .commands)
+        registry = OutputRegistry([SoundCardProvider(device: device)] + SpeakerKinds.all())
         let places = try registry.places(
             named: arguments.speakers.map(\.name), until: interruption, notice: notice)
         let outputs = try registry.outputs(at: places)

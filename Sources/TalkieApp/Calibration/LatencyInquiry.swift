@@ -4,7 +4,6 @@ package import MediaCore
 package import Profiles
 internal import Routing
 internal import SyncRendering
-internal import Talkie
 
 /// `talkie latency`: the ledger of a speaker, from what is kept and what it says about itself.
 package struct LatencyInquiry {
@@ -46,7 +45,7 @@ package struct LatencyInquiry {
     private static func members(_ choice: SpeakerChoice, _ audioDevice: String?) throws(TalkieError)
         -> [OutputIdentity]
     {
-        let registry = OutputRegistry(device: audioDevice, saying: .commands)
+        let registry = OutputRegistry([SoundCardProvider(device: audioDevice)] + SpeakerKinds.all())
         let outputs = try registry.outputs(at: try registry.places(named: [choice.name]))
         return outputs.compactMap { output in
             output is SoundCard ? card(audioDevice ?? SoundCardProvider.defaultDevice) : registry.identity(of: output)

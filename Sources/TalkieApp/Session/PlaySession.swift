@@ -1,4 +1,3 @@
-internal import AirPlay
 internal import Glibc
 internal import LocalOutput
 internal import MediaCodecs
@@ -31,7 +30,7 @@ package enum PlaySession {
         let terminal = Terminal()
         let card = SoundCardProvider(
             device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
-        let registry = OutputRegistry([card, AirPlayProvider(saying: .commands)])
+        let registry = OutputRegistry([card] + SpeakerKinds.all())
         var route: SoundRoute?
         do {
             if arguments.options.playsAudio {

@@ -29,6 +29,12 @@ extension Remedy {
 }
 
 extension RemedyPhrases {
+    /// While something is being paired: the command is the one that runs.
+    static let pairing = RemedyPhrases(inErrors: { remedy in
+        guard remedy.action == .givePassword, remedy.place != nil else { return remedy.phrase }
+        return remedy.command.map { "give it with '\($0)'" }
+    })
+
     /// The commands of this program.
     package static let commands = RemedyPhrases(
         inErrors: \.phrase, inLists: { remedy in remedy.command.map { "type \($0) in a terminal" } })

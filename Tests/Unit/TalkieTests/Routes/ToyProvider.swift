@@ -2,7 +2,7 @@ import MediaCore
 import SyncRendering
 
 /// A kind of speaker that nothing in Sources knows: what a stranger writes to add one.
-final class ToyProvider: OutputProvider {
+final class ToyProvider: PairingProvider {
     let name = "toy"
     private let rooms: [String: any AudioOutput]
     private let obstacle: String?
@@ -12,6 +12,8 @@ final class ToyProvider: OutputProvider {
     let title = Lock("")
     /// The rooms whose outputs somebody wanted, in this order.
     let wanted = Lock<[String]>([])
+    /// What somebody who pairs wanted.
+    let wishes = Lock<[PairingWish]>([])
     /// Sentences about files that could not be read.
     let unread = Lock<[String]>([])
 
@@ -63,6 +65,13 @@ final class ToyProvider: OutputProvider {
     func identity(of output: any AudioOutput) -> OutputIdentity? {
         guard let room = rooms.first(where: { $0.value === output })?.key else { return nil }
         return OutputIdentity(key: "toy-\(room)", name: room, query: "toy:\(room)", route: "toy")
+    }
+
+    func pair(
+        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+    ) throws(TalkieError) -> PairingOutcome {
+        wishes.withLock { $0.append(wish) }
+        return PairingOutcome(message: "\(name.dropFirst(4)) is paired")
     }
 
     var notes: [String] { unread.withLock { $0 } }

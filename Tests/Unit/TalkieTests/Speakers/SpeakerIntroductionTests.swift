@@ -1,5 +1,8 @@
 import AirPlayWire
+import LocalOutput
 import MediaCore
+import Routing
+import SyncRendering
 import TalkieTestKit
 import Testing
 
@@ -12,14 +15,19 @@ import Testing
     private var state: StateFolder { StateFolder(path: folder.path) }
 
     private func outcome(
-        _ name: String, _ wish: SpeakerIntroduction.Wish, on network: ScriptedNetwork,
-        ask: SpeakerIntroduction.Question? = nil
-    ) throws -> SpeakerIntroduction.Outcome {
+        _ name: String, _ wish: PairingWish, on network: ScriptedNetwork,
+        ask: PairingQuestion? = nil
+    ) throws -> PairingOutcome {
+        let knowledge = SpeakerKnowledge(folder: state)
         let selection = SpeakerSelection(
-            knowledge: SpeakerKnowledge(folder: state), clock: network.clock, browse: { network },
+            knowledge: knowledge, clock: network.clock, browse: { network },
             inquire: { (address, _) throws(AirPlayError) in throw AirPlayError(.unreachable, "nobody at \(address).") },
             clockPorts: { _ in .unavailable("of no matter here.") })
-        return try SpeakerIntroduction(folder: state).run(name, wish, selection: selection, ask: ask)
+        do throws(TalkieError) {
+            return try AirPlayProvider(knowledge: knowledge, saying: .pairing).pair(name, wish, selection, ask: ask)
+        } catch {
+            throw SpeakerIntroduction.told(error)
+        }
     }
 
     private func network(_ announced: String...) -> ScriptedNetwork {
@@ -27,7 +35,7 @@ import Testing
     }
 
     private func failure(
-        _ name: String, _ wish: SpeakerIntroduction.Wish, on network: ScriptedNetwork
+        _ name: String, _ wish: PairingWish, on network: ScriptedNetwork
     ) throws -> TalkieError {
         try #require(throws: TalkieError.self) { try outcome(name, wish, on: network) }
     }
@@ -38,20 +46,47 @@ import Testing
 
     @Test func aPINNeedsSomebodyToTypeIt() throws {
         let failure = try failure("Box", .pin(nil), on: network("flags=0x204"))
-        #expect(failure.exitStatus == 2 && failure.message.contains("--pin"))
+        #expect(failure.exitStatus == 2)
+        #expect(
+            failure.message
+                == "'Box' will show a PIN, and there is no terminal to type it on; "
+                + "run this in a terminal, or give the PIN with --pin")
     }
 
     @Test func aSpeakerWithAPasswordSaysHowToGiveIt() throws {
         let failure = try failure("Box", .pin(nil), on: network("flags=0x84"))
-        #expect(failure.exitStatus == 77 && failure.message.contains("talkie pair 'Box' --password PW"))
+        #expect(failure.exitStatus == 77)
+        #expect(failure.message == "'Box' wants its password; give it with 'talkie pair 'Box' --password PW'")
     }
 
     @Test func whatCannotBePairedIsSaidWithItsStatus() throws {
         #expect(try failure("Nobody", .pin("1"), on: network()).exitStatus == 69)
         #expect(try failure("Box", .pin("1"), on: network("features=0x405C4A00")).exitStatus == 69)
         #expect(try failure("Box", .pin("1"), on: network("acl=1")).exitStatus == 77)
-        #expect(try failure("local", .pin(nil), on: network()).exitStatus == 2)
         #expect(try failure("airplay://[", .pin(nil), on: network()).exitStatus == 2)
+    }
+
+    @Test func thisComputersOwnCardIsNoSpeaker() throws {
+        let error = try #require(throws: TalkieError.self) {
+            try SpeakerIntroduction(OutputRegistry([])).run("local", .pin(nil), ask: nil)
+        }
+        #expect(error.exitStatus == 2)
+        #expect(error.message == "local is this computer's own sound card; name a speaker")
+    }
+
+    @Test func aNewKindOfSpeakerIsPairedByItsProvider() throws {
+        let toys = ToyProvider(["attic": RecordingOutput()])
+        let pairing = SpeakerIntroduction(OutputRegistry([toys]))
+        #expect(try pairing.run("toy:attic", .password("x"), ask: nil).message == "attic is paired")
+        #expect(toys.wishes.withLock { $0 } == [.password("x")])
+        let strange = try #require(throws: TalkieError.self) { try pairing.run("Kitchen", .forget, ask: nil) }
+        #expect(strange.exitStatus == 2)
+    }
+
+    @Test func aKindOfSpeakerThatPairsWithNobodySaysSo() throws {
+        let registry = OutputRegistry([SoundCardProvider()])
+        let error = try #require(throws: TalkieError.self) { try registry.pair("local", .pin(nil), ask: nil) }
+        #expect(error.code == .invalidArgument)
     }
 
     @Test func aSpeakerThatWasSoldIsForgottenWithoutLookingForIt() throws {

@@ -1,0 +1,133 @@
+public import MediaCore
+internal import Sockets
+internal import Storage
+public import SyncRendering
+
+extension AirPlayProvider: PairingProvider {
+    public func pair(
+        _ name: String, _ wish: PairingWish, until interruption: Interruption, ask: PairingQuestion?
+    ) throws(TalkieError) -> PairingOutcome {
+        try pair(name, wish, .live(knowledge, interruption: interruption), ask: ask)
+    }
+
+    package func pair(
+        _ name: String, _ wish: PairingWish, _ selection: SpeakerSelection, ask: PairingQuestion?
+    ) throws(TalkieError) -> PairingOutcome {
+        let query: SpeakerQuery
+        do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
+        let introduction = SpeakerIntroduction(knowledge: knowledge, selection: selection, ask: ask)
+        do throws(TalkieError) {
+            var outcome = wish == .forget ? try introduction.forget(query) : try introduction.introduce(query, wish)
+            outcome.remarks += notes.filter { !outcome.remarks.contains($0) }
+            return outcome
+        } catch {
+            throw error.saying(phrases.inErrors)
+        }
+    }
+}
+
+/// Finds what a person named and pairs with it, receiver by receiver.
+private struct SpeakerIntroduction {
+    let knowledge: SpeakerKnowledge
+    let selection: SpeakerSelection
+    let ask: PairingQuestion?
+
+    // MARK: Pairing
+
+    func introduce(_ query: SpeakerQuery, _ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
+        var messages: [String] = []
+        var remarks: [String] = []
+        // The halves of a stereo pair are two receivers, and each wants to know us.
+        for speaker in try selection.receivers(query) {
+            let outcome = try introduce(speaker, query, wish)
+            messages.append(outcome.message)
+            remarks += outcome.remarks
+        }
+        return PairingOutcome(message: messages.joined(separator: " "), remarks: remarks)
+    }
+
+    private func introduce(
+        _ speaker: DiscoveredSpeaker, _ query: SpeakerQuery, _ wish: PairingWish
+    ) throws(TalkieError) -> PairingOutcome {
+        let name = speaker.name
+        // Ports and routes are of no matter here; what the owner allows is.
+        let decision = RouteDecision.decide(for: speaker)
+        if case .impossible(let obstacle) = decision.verdict, [.needsAirPlay1, .restricted].contains(obstacle) {
+            throw TalkieError(
+                obstacle == .restricted ? .notPermitted : .unavailable,
+                "'\(name)' cannot be paired: \(decision.reason)")
+        }
+        if wish == .pin(nil) {
+            let traits = speaker.traits
+            if !traits.needsPIN, traits.needsPassword {
+                throw TalkieError(
+                    .notPermitted, "'\(name)' wants its password", remedy: .givePassword(query.description))
+            }
+            if !traits.needsPIN {
+                return PairingOutcome(message: "'\(name)' needs no pairing: it plays for everybody on the network.")
+            }
+            if ask == nil {
+                throw TalkieError(
+                    .invalidArgument, "'\(name)' will show a PIN, and nobody is there to type it",
+                    remedy: Remedy(.givePIN, place: name, advice: "give the PIN"))
+            }
+        }
+        guard let endpoint = speaker.endpoints.first(where: { $0.address.isIPv4 }) else {
+            throw TalkieError(
+                .unavailable,
+                "'\(name)' has no IPv4 address, and speakers are reached by IPv4 only; give it one")
+        }
+        let method: SpeakerPairing.Method =
+            switch wish {
+            case .password(let password): .password(password)
+            case .pin(let pin): .pin(pin)
+            case .forget: .pin(nil)
+            }
+        do {
+            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+            let outcome = try pairing.pair(SpeakerAddress(endpoint), traits: speaker.traits, method: method) {
+                ask?("PIN that '\(name)' shows: ")
+            }
+            return PairingOutcome(message: outcome.message, remarks: outcome.notes)
+        } catch let error as AirPlayError {
+            throw TalkieError(error)
+        } catch let failure as PairingFailure {
+            throw TalkieError(failure)
+        } catch let error as StateError {
+            throw TalkieError(error)
+        } catch {
+            throw TalkieError(.failed, "'\(name)' cannot be paired: \(error)")
+        }
+    }
+
+    // MARK: Forgetting
+
+    /// A speaker that was sold cannot be found on the network, so what is kept is looked through first.
+    func forget(_ query: SpeakerQuery) throws(TalkieError) -> PairingOutcome {
+        var ids: [(id: SpeakerID, name: String)] = []
+        switch query {
+        case .id(let id): ids = [(id, knowledge.name(of: id) ?? id.description)]
+        case .name(let wanted):
+            let wanted = PrintableText.of(wanted).lowercased()
+            ids = knowledge.pairings.speakers.compactMap { id in
+                guard let name = knowledge.name(of: id), name.lowercased() == wanted else { return nil }
+                return (id, name)
+            }
+        case .address, .local: break
+        }
+        if ids.isEmpty {
+            for speaker in try selection.receivers(query) {
+                guard let id = speaker.id else { continue }
+                ids.append((id, speaker.name))
+            }
+        }
+        var messages: [String] = []
+        do {
+            let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+            for (id, name) in ids { messages.append(try pairing.forget(id, name: name).message) }
+        } catch {
+            throw TalkieError(error)
+        }
+        return PairingOutcome(message: messages.isEmpty ? "Nothing was kept for it." : messages.joined(separator: " "))
+    }
+}
