@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import MediaCore
 internal import Storage
+internal import TalkieApp
 internal import Telemetry
 
 /// `talkie report`: what a recorded timeline claims about lip sync.
@@ -30,7 +31,12 @@ struct ReportCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         if let objection = InputCheck.objection(to: timeline, what: .timeline) { throw objection }
-        let report = try TimelineReport(reading: timeline, speakerRecord: speakerRecord)
+        let report: TimelineReport
+        do throws(TalkieError) {
+            report = try TimelineReport(reading: timeline, speakerRecord: speakerRecord)
+        } catch {
+            throw error.saying(\.phrase)
+        }
         StandardStream.output.write(json ? report.json.formatted : report.text)
         if let plot { try report.plot(to: plot) }
     }

@@ -66,7 +66,7 @@ package struct HeardRecord {
             throw Self.failure("the speaker's record '\(path)' cannot be read (\(String(cString: strerror(code))))")
         }
         guard !record.spans.isEmpty else {
-            throw Self.failure("'\(path)' tells of nothing heard; record it with talkie speaker --record FILE")
+            throw TalkieError(.cannotOpen, "'\(path)' tells of nothing heard", remedy: .recordSpeaker)
         }
         record.order()
         self = record

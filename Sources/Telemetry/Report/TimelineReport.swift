@@ -122,7 +122,7 @@ package struct TimelineReport {
         }
         report.garbageLines += reader.overlongLines
         guard report.hasHead || report.understoodLines > 0 else {
-            throw Self.unreadable("'\(path)' holds no timeline; record one with talkie play FILM --timeline FILE")
+            throw TalkieError(.cannotOpen, "'\(path)' holds no timeline", remedy: .recordTimeline)
         }
         report.finish()
         self = report

@@ -1,5 +1,6 @@
 package import AirPlay
-internal import MediaCore
+package import MediaCore
+internal import Telemetry
 
 extension Remedy {
     /// The command that does it; nil where none does.
@@ -9,12 +10,14 @@ extension Remedy {
         case .pair, .pairByPIN, .pairAgain: "talkie pair\(place)"
         case .givePassword, .correctPassword: "talkie pair\(place) --password\(place.isEmpty ? "" : " PW")"
         case .listPlaces: "talkie speakers"
+        case .recordTimeline: "talkie play FILM --timeline FILE"
+        case .recordSpeaker: "talkie speaker --record FILE"
         default: nil
         }
     }
 
     /// As an error says it; nil for what this program has no words of its own for.
-    var phrase: String? {
+    package var phrase: String? {
         guard let command else { return nil }
         return switch action {
         case .pair: ": `\(command)`"
@@ -23,6 +26,8 @@ extension Remedy {
         case .givePassword: place == nil ? "give it once with '\(command)'" : "run '\(command)' once"
         case .correctPassword: "check it and give it with '\(command)'"
         case .listPlaces: "('\(command)' says more)"
+        case .recordTimeline: "record one with \(command)"
+        case .recordSpeaker: "record it with \(command); check its name"
         default: nil
         }
     }

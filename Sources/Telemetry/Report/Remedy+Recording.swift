@@ -1,0 +1,13 @@
+package import MediaCore
+
+extension Remedy.Action {
+    /// Record a timeline while a film plays.
+    package static let recordTimeline = Self(rawValue: "record-timeline")
+    /// Let a speaker in software write down what it sounds.
+    package static let recordSpeaker = Self(rawValue: "record-speaker")
+}
+
+extension Remedy {
+    static let recordTimeline = Remedy(.recordTimeline, advice: "record one while a film plays")
+    static let recordSpeaker = Remedy(.recordSpeaker, advice: "let a speaker in software record it; check its name")
+}
