@@ -41,6 +41,8 @@ package enum PlaySession {
             }
         } catch {
             if let status = interruption.status { return status }
+            // A pairing that was damaged is why the speaker refuses.
+            for note in registry.notes { terminal.say("talkie: \(PrintableText.sentence(note))") }
             throw error
         }
         let events = EventLog(clock: MonotonicClock())
