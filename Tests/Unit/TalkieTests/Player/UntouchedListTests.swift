@@ -37,7 +37,7 @@ import Testing
                 ))
             return try MediaFile.open(path)
         }
-        let films = [try film(500, "2.71", "128k"), try film(800, "3.14", "192k"), try film(900, "1.93", "96k")]
+        let films = [try film(500, "2.72", "128k"), try film(800, "3.16", "192k"), try film(900, "1.92", "96k")]
         let tape = PacketTape(desiredDepth: .seconds(2))
         let programme = VirtualProgramme(
             ["one": films[0], "two": films[1], "three": films[2]], first: "one", speaker: tape)
