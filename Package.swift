@@ -78,7 +78,7 @@ let package = Package(
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
         module("Profiles", ["SyncRendering", "Storage", "MediaCore"]),
-        module("Playback", ["MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
+        module("Playback", ["Profiles", "MediaFiles", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module("Telemetry", ["Profiles", "SyncRendering", "Storage", "MediaCore"]),
         module("Calibration", ["Profiles", "LocalOutput", "MediaCodecs", "SyncRendering", "Storage", "MediaCore"]),
         module(
@@ -86,8 +86,8 @@ let package = Package(
         module(
             "Talkie",
             [
-                "Playback", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs", "SyncRendering",
-                "MediaCore",
+                "Playback", "Profiles", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs",
+                "SyncRendering", "MediaCore",
             ]),
         module(
             "TalkieApp",
@@ -147,7 +147,8 @@ let package = Package(
         tests(
             "TalkieTests", in: "Unit",
             [
-                "TalkieApp", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay", "AirPlayWire",
+                "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",
+                "AirPlayWire",
                 "PTP", "Sockets",
                 "MediaFiles", "MediaCodecs", "LocalOutput", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit",
             ]),

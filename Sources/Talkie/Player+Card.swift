@@ -3,6 +3,7 @@
 @_exported public import MediaCore
 @_exported public import MediaFiles
 @_exported public import Playback
+package import Profiles
 @_exported public import Routing
 @_exported public import SyncRendering
 
@@ -15,16 +16,44 @@ extension Player {
     ///
     /// Give `layer` to a screen to see the picture; without one the sound plays alone. Nothing is opened before the first film.
     ///
+    /// What `talkie calibrate` has measured for the card and the screen is applied, also when either changes: `PlayerWindow` tells the
+    /// player its screen, a window of the application's own calls `setScreen`. `PlayerOptions.appliesCalibrations` switches that off.
+    ///
     /// - Parameters:
     ///   - options: what every film is told.
     ///   - news: called on the player's thread; must return at once. `states` says the same as values.
     public convenience init(
         options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
-    ) { self.init(outputs: [SoundCard()], options: options, news: news) }
+    ) { self.init(output: SoundCard(), options: options, news: news) }
 
-    /// The same for one output, as `SoundDestination` gives it.
+    /// The same for speakers that are found by name. Each is moved by what was calibrated for it.
+    public convenience init(
+        destination: SoundDestination, options: PlayerOptions = PlayerOptions(),
+        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+    ) { self.init(destination.output, registry: destination.registry, options: options, news: news) }
+
+    /// The same for an output that the application has made: sound cards, alone or in an `OutputGroup`, are moved by what was
+    /// calibrated; of others it is not known which speaker they are.
     public convenience init(
         output: any AudioOutput, options: PlayerOptions = PlayerOptions(),
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
-    ) { self.init(outputs: [output], options: options, news: news) }
+    ) { self.init(output, registry: nil, options: options, news: news) }
+
+    /// - Parameters:
+    ///   - registry: knows the outputs that its providers have made.
+    ///   - profiles: what calibrations found out.
+    package convenience init(
+        _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
+        options: PlayerOptions, news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
+        let known = KnownOutputs(registry)
+        let calibration = RouteCalibration(
+            group, identify: { known.identity(of: $0) }, profiles: { profiles.all().profiles })
+        known.calibration.withLock { $0.value = calibration }
+        registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
+        var parts = Player.Parts.film(audioOutput: group)
+        parts.calibration = calibration
+        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
+    }
 }

@@ -10,7 +10,7 @@ public import SyncRendering
 ///     window.run()
 ///
 /// The window opens with the first picture, so that sound alone shows none, and keeps the screen saver away while time runs.
-/// `f` and a double click fill the screen or leave it; `q` and the window's own button end `run`. Where no display can be
+/// It tells the player which screen it is on, so that what was calibrated with that one is applied. `f` and a double click fill the screen or leave it; `q` and the window's own button end `run`. Where no display can be
 /// reached pictures are taken and dropped, the film goes on, and `failure` says why.
 ///
 /// Made anywhere; `run` belongs to the process's main thread, as the window system wants, and everything else to any thread. It
@@ -20,6 +20,10 @@ public final class PlayerWindow: Sendable {
     private let loop: MainThreadLoop
     private let lost = Lock<OutputError?>(nil)
     private let onKey: @Sendable (String) -> Void
+    /// Whose pictures are shown.
+    private let shown = Lock(Shown())
+
+    private struct Shown: Sendable { weak var player: Player? }
 
     /// - Parameters:
     ///   - title: what the window is called.
@@ -37,12 +41,15 @@ public final class PlayerWindow: Sendable {
 
     /// Shows this player's pictures from now on, in place of another's.
     public func show(_ player: Player) {
+        shown.withLock { $0.player = player }
+        tellScreen()
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)
     }
 
     /// Shows the pictures of a layer that was added to a synchronizer, in place of a player's: for applications that feed
     /// renderers themselves.
     public func show(_ layer: DisplayLayer, on synchronizer: RenderSynchronizer) {
+        shown.withLock { $0.player = nil }
         screen.attach(layer, to: synchronizer)
     }
 
@@ -68,8 +75,16 @@ public final class PlayerWindow: Sendable {
         case .key("f", _), .key("MBTN_LEFT_DBL", _): screen.setFullScreen(nil)
         case .key(let name, _): onKey(name)
         case .lost(let error): lost.withLock { $0 = error }
-        case .panel, .besidePanel, .resized, .fullScreen, .visible, .notice: break
+        case .resized, .fullScreen, .visible: tellScreen()
+        case .panel, .besidePanel, .notice: break
         }
+    }
+
+    /// Lets the player know where its pictures are seen, once that is so.
+    private func tellScreen() {
+        let status = screen.status
+        guard status.isVisible, let player = shown.withLock({ $0.player }) else { return }
+        player.setScreen(status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
     }
 }
 

@@ -4,11 +4,11 @@ public import SyncRendering
 
 /// Where sound goes, as a person names it: speakers that are found on the network, or this computer.
 public struct SoundDestination: Sendable {
-    /// Hand it to a player. Several speakers play together.
+    /// What `Player(destination:)` plays to. Several speakers play together.
     public let output: any AudioOutput
     /// What a person should read once.
     public let warnings: [String]
-    private let registry: OutputRegistry
+    let registry: OutputRegistry
 
     /// Finds speakers and makes their outputs. Waits up to eight seconds for those that are not there yet.
     ///

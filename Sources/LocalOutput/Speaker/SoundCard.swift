@@ -33,6 +33,8 @@ public final class SoundCard: AudioOutput {
         var worker: SoundCardWorker?
         /// Told when the sink is another one, or becomes known.
         var sinkNews: @Sendable () -> Void = {}
+        /// Told the same, beside the application.
+        var sinkWatchers: [@Sendable () -> Void] = []
         /// When it was closed last the device was not there.
         var wasLost = false
     }
@@ -74,6 +76,20 @@ public final class SoundCard: AudioOutput {
     ///
     /// - Parameter news: called on a thread of the card's; must return at once. Replaces the one before.
     public func setSinkNews(_ news: @escaping @Sendable () -> Void) { state.withLock { $0.sinkNews = news } }
+
+    /// The same for one more, beside whoever `setSinkNews` has named.
+    package func addSinkWatcher(_ watcher: @escaping @Sendable () -> Void) {
+        state.withLock { $0.sinkWatchers.append(watcher) }
+    }
+
+    func sinkHasChanged() {
+        let (news, watchers) = state.withLock { ($0.sinkNews, $0.sinkWatchers) }
+        news()
+        for watcher in watchers { watcher() }
+    }
+
+    /// How calibrations know it now.
+    package var identity: OutputIdentity { SoundCardProvider.identity(at: sink, device: device) }
 
     // MARK: Opening
 
@@ -192,7 +208,7 @@ public final class SoundCard: AudioOutput {
         let worker = SoundCardWorker(
             device: device, name: self.device, context: context, depths: depths,
             gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
-            sinkNews: { [weak self] in self?.state.withLock { $0.sinkNews }() })
+            sinkNews: { [weak self] in self?.sinkHasChanged() })
         worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
         state.withLock { state in
             state.idle = nil

@@ -79,8 +79,7 @@ public final class SoundCardProvider: OutputProvider {
     }
 
     public func identity(of output: any AudioOutput) -> OutputIdentity? {
-        guard let card = state.withLock({ $0.cards.first { $0.value === output } }) else { return nil }
-        return Self.identity(at: card.value.sink, device: card.key)
+        state.withLock { $0.cards.values.first { $0 === output } }?.identity
     }
 
     public func onIdentityChange(_ handler: @escaping @Sendable () -> Void) {

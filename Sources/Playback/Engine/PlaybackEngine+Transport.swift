@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Profiles
 internal import SyncRendering
 
 /// What people do while it plays.
@@ -91,9 +92,8 @@ extension PlaybackEngine {
         renderer?.delay = state.audioDelay + options.calibration
     }
 
-    func setCalibration(_ delay: Duration) {
-        guard delay != options.calibration else { return }
-        options.calibration = delay
-        renderer?.delay = state.audioDelay + delay
+    func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
+        let mode = LatencyProfile.Key.mode(refresh: refreshRate, isFullScreen: isFullScreen)
+        if parts.calibration?.setScreen(name, mode: mode) == true { parts.calibration?.apply() }
     }
 }

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Profiles
 internal import SyncRendering
 
 /// The player's state machine: plays a list, of which one film is the simplest case. Confined to the player's thread: made there,
@@ -72,6 +73,8 @@ package final class PlaybackEngine {
         shared.update { ($0.loopItem, $0.loopList) = (options.loopFile, options.loopPlaylist) }
         prefetcher = Prefetcher(parts, run: runErrand)
         progress = ProgressGate(signal: mailbox.signal)
+        // Before anything is heard: a change would be a jump of the sound.
+        parts.calibration?.apply()
         if options.playsAudio, let output = parts.audioOutput {
             let renderer = AudioRenderer(codecs: parts.codecs, events: events)
             self.renderer = renderer

@@ -1,5 +1,6 @@
 internal import MediaCodecs
 internal import MediaCore
+internal import Profiles
 public import SyncRendering
 
 extension Player {
@@ -53,6 +54,8 @@ extension Player {
             let error = OutputError(.unavailable, "This player was made without sound.")
             return done(.refused([RouteChange.Refusal(output: "sound", error: error)]))
         }
+        // Before they are heard: a change would be a jump of their sound.
+        calibration?.apply(to: wanted)
         outputs.change(to: wanted) { [mailbox] outcome in
             if case .changed = outcome { mailbox.post { $0.outputsHaveChanged() } }
             done(outcome)

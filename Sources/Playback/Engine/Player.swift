@@ -1,4 +1,5 @@
 public import MediaCore
+package import Profiles
 public import SyncRendering
 
 /// Plays films: addresses in, rate 1, everything handled.
@@ -30,6 +31,8 @@ public final class Player: Sendable {
         public var clock: any HostClock
         /// What a person who sees a film should know of it; told once when it begins.
         public var remark: @Sendable (any MediaSource) -> String?
+        /// Moves the outputs by what was calibrated; nil moves none.
+        package var calibration: RouteCalibration?
 
         public init(
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
@@ -55,6 +58,8 @@ public final class Player: Sendable {
     let board: PlayerBoard
     /// The outputs as one, so that they can change in mid-film; nil without sound.
     package let outputs: OutputGroup?
+    /// What moves them by what was calibrated; nil where that is not wanted.
+    package let calibration: RouteCalibration?
     private let thread = Lock<WorkerThread?>(nil)
 
     /// Puts a player together and starts its thread. It plays nothing before `open`.
@@ -67,9 +72,11 @@ public final class Player: Sendable {
         let layer = DisplayLayer(depth: 8)
         let mailbox = PlayerMailbox()
         var parts = parts
+        if !options.mayCalibrate { parts.calibration = nil }
         let outputs = parts.joinOutputs(options)
         let board = PlayerBoard(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
+        calibration = parts.calibration
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
@@ -165,8 +172,15 @@ public final class Player: Sendable {
     public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
     /// Positive: sound later than picture.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }
-    /// What a calibration adds to the delay; a change takes effect as a jump of the sound.
-    func setCalibration(_ delay: Duration) { mailbox.post { $0.setCalibration(delay) } }
+    /// Where the pictures are seen, so that what was calibrated with just this screen is applied; `PlayerWindow` tells it. A change
+    /// takes effect as a jump of the sound.
+    ///
+    /// - Parameters:
+    ///   - name: the display's, as the window system calls it (`ScreenControl.Status.display`); nil is not known.
+    ///   - refreshRate: pictures a second that it shows; nil where each is shown at its own instant.
+    public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
+        mailbox.post { $0.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
+    }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
 

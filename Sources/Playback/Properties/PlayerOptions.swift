@@ -28,8 +28,12 @@ public struct PlayerOptions: Sendable {
     public var audioLanguages: [String] = []
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
-    /// What a calibration adds to that, unseen: negative where the sound must be sent earlier.
+    /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place
+    /// of what Talkie has calibrated, where it is not zero.
     public var calibration: Duration = .zero
+    /// Whether each output is moved by what `talkie calibrate` has found for it and the screen, as far as it is known: see `Player()`
+    /// of the module Talkie.
+    public var appliesCalibrations = true
     /// 0…100 on the perceptual curve, 100 is 0 dB. Nil leaves an output as its owner left it.
     public var volume: Double?
     public var isMuted = false
@@ -62,4 +66,6 @@ public struct PlayerOptions: Sendable {
     public var isOutputNamed = false
 
     public init() {}
+
+    var mayCalibrate: Bool { appliesCalibrations && calibration == .zero }
 }

@@ -17,7 +17,6 @@ package final class RouteController {
     private let group: OutputGroup
     private let registry: OutputRegistry
     private let home: OutputPlace
-    private let calibration: RouteCalibration?
     private let post: @Sendable (News) -> Void
     private var detector: RouteDetector?
     private var reading: Task<Void, Never>?
@@ -40,13 +39,12 @@ package final class RouteController {
     ///   - post: called on any thread; must return at once.
     package init(
         player: Player, group: OutputGroup, registry: OutputRegistry, routes: [OutputPlace], home: OutputPlace,
-        calibration: RouteCalibration?, post: @escaping @Sendable (News) -> Void
+        post: @escaping @Sendable (News) -> Void
     ) {
         self.player = player
         self.group = group
         self.registry = registry
         self.home = home
-        self.calibration = calibration
         self.post = post
         chosen = routes
         offered = routes
@@ -155,14 +153,12 @@ package final class RouteController {
         if before == nil { before = chosen }
         chosen = routes
         picker?.notice = nil
-        let (registry, player, calibration, post) = (registry, player, calibration, post)
+        let (registry, player, post) = (registry, player, post)
         let wanted = routes.map(\.id)
         // Making a speaker's output reads files and asks for ports.
         _ = WorkerThread.start(name: "route choice") {
             do throws(TalkieError) {
                 let members = try registry.outputs(at: routes)
-                // Before they are heard: a change would be a jump of their sound.
-                calibration?.apply(to: members)
                 player.setAudioOutputs(members) { post(.changed($0, wanted)) }
             } catch {
                 post(.failed(error, wanted))

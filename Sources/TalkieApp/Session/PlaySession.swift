@@ -56,20 +56,22 @@ package enum PlaySession {
         defer { keys?.stop() }
 
         let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
-        let calibration = RouteCalibration(route?.output, registry: registry, profiles: profiles)
+        let calibration = route.map { route in
+            RouteCalibration(route.output, identify: { registry.identity(of: $0) }, profiles: { profiles })
+        }
         registry.onIdentityChange { mailbox.post(.sinkChanged) }
         let playsCard = arguments.speakers.isEmpty || arguments.speakers.contains(.local)
         let notice = playsCard ? ProfileStore().noticeOfOldCards(among: profiles) : nil
         // Which screen there will be is known once the window is open; most people have one.
-        calibration.setScreen(
+        calibration?.setScreen(
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
-        calibration.apply()
         var options = arguments.options
         options.showsCoverArt = false
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.reading.trust = trust
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
-        let parts = Player.Parts.film(audioOutput: route?.output, reading: options.reading)
+        var parts = Player.Parts.film(audioOutput: route?.output, reading: options.reading)
+        parts.calibration = calibration
         let player = Player(parts: parts, options: options, events: events) {
             mailbox.post(.player($0))
         }
@@ -80,8 +82,7 @@ package enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer,
-                calibration: calibration),
+                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer),
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(
             leftOut: list.failures,

@@ -1,5 +1,6 @@
 internal import LocalOutput
 internal import MediaCore
+internal import Playback
 internal import Profiles
 internal import Routing
 internal import SyncRendering
@@ -9,15 +10,14 @@ internal import Telemetry
 extension SessionDirector {
     /// Now that the screen is known, what was measured with just this one takes the place of what was measured with another.
     func calibrate(screen: String?, mode: String) {
-        stage.calibration?.setScreen(screen, mode: mode)
-        recalibrate(withLedger: screen != nil)
+        if stage.player.calibration?.setScreen(screen, mode: mode) == true { recalibrate(withLedger: screen != nil) }
     }
 
     /// A card is heard at another sink, or it has become known at which.
     func recalibrate() { recalibrate(withLedger: hasShownPicture) }
 
     private func recalibrate(withLedger: Bool) {
-        guard let calibration = stage.calibration else { return }
+        guard let calibration = stage.player.calibration else { return }
         noteCalibration(calibration.apply(), withLedger: withLedger)
     }
 

@@ -29,7 +29,6 @@ final class SessionDirector: @unchecked Sendable {
         var home = SoundCardProvider().thisComputer
         /// Where other evenings are kept.
         var stateFolder = StateFolder.standard()
-        var calibration: RouteCalibration?
     }
 
     let stage: Stage
@@ -84,8 +83,7 @@ final class SessionDirector: @unchecked Sendable {
         settings = SessionSettings(arguments.options)
         desk = stage.player.outputs.map { group in
             RouteController(
-                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home,
-                calibration: stage.calibration
+                player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
             ) { mailbox.post(.route($0)) }
         }
     }
@@ -112,7 +110,7 @@ final class SessionDirector: @unchecked Sendable {
 
     private func run() {
         if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
-        calibrate(screen: nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
+        recalibrate()
         openCurrent()
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {
@@ -233,9 +231,9 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     private func noteScreen() {
-        guard let status = stage.screen?.status, status.isVisible, !hasShownPicture else { return }
+        guard let status = stage.screen?.status, status.isVisible else { return }
+        if !hasShownPicture { stage.distributor.note(.screen(status.summary)) }
         hasShownPicture = true
-        stage.distributor.note(.screen(status.summary))
         calibrate(screen: status.display, mode: LatencyProfile.Key.mode(status))
     }
 
@@ -265,8 +263,7 @@ final class SessionDirector: @unchecked Sendable {
         case .close: end(ExitStatus.done)
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
-        case .visible: noteScreen()
-        case .resized, .fullScreen: break
+        case .visible, .resized, .fullScreen: noteScreen()
         }
     }
 

@@ -17,7 +17,7 @@ func runPlayer(_ words: [String]) -> Never {
         destination.warnings.forEach(say)
 
         // Step 3: the player. What it tells comes on its own thread.
-        let player = QueuePlayer(output: destination.output) { news in
+        let player = QueuePlayer(destination: destination) { news in
             switch news {
             case .began(let item, _, _): say("playing \(item.title ?? item.address)")
             case .failed(let item, let error): say("passing over \(item.address): \(error.message)")

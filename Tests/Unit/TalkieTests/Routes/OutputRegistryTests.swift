@@ -66,8 +66,9 @@ import Testing
             key: LatencyProfile.Key(speaker: identity.key, screen: "", mode: "", route: identity.route),
             speakerName: "shed")
         profile.offset = 40
+        let profiles = [profile]
         let group = OutputGroup(members: [attic, shed], codecs: FloatCodecs())
-        let calibration = RouteCalibration(group, registry: registry, profiles: [profile])
+        let calibration = RouteCalibration(group, identify: { registry.identity(of: $0) }, profiles: { profiles })
         let parts = calibration.apply()
         #expect(parts.map(\.speaker.key) == ["toy-attic", "toy-shed"])
         #expect(parts.map(\.use.correction) == [.zero, .milliseconds(-40)])

@@ -1,4 +1,5 @@
 import MediaCore
+import Profiles
 
 @testable import AirPlay
 @testable import Playback
@@ -71,7 +72,11 @@ final class VirtualHouse {
         }
     }
 
-    init(_ names: String..., seconds: Int64 = 600, configure: ([VirtualSoundCard]) -> Void = { _ in }) {
+    /// - Parameter calibrate: what moves the outputs by what was calibrated.
+    init(
+        _ names: String..., seconds: Int64 = 600, configure: ([VirtualSoundCard]) -> Void = { _ in },
+        calibrate: (OutputGroup) -> RouteCalibration? = { _ in nil }
+    ) {
         events = EventLog(clock: clock)
         synchronizer = RenderSynchronizer(clock: clock, events: events)
         screen = VirtualScreen(clock: clock)
@@ -95,12 +100,14 @@ final class VirtualHouse {
         self.group = group
         let pipelines = pipelines
         let messages = messages
+        var parts = Player.Parts(
+            open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
+            makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: film.frame) },
+            audioOutput: group, clock: clock)
+        parts.calibration = calibrate(group)
         core = PlaybackEngine(
-            parts: Player.Parts(
-                open: { (_, _) throws(MediaError) in film }, codecs: SyntheticCodecs(),
-                makeDecoder: { (_) throws(MediaError) in SyntheticPictureDecoder(frame: film.frame) },
-                audioOutput: group, clock: clock),
-            options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox,
+            parts: parts, options: PlayerOptions(), synchronizer: synchronizer, layer: layer, events: events,
+            mailbox: mailbox,
             board: PlayerBoard(timebase: synchronizer.timebase, outputs: group),
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { _, body in

@@ -1,0 +1,108 @@
+import MediaCore
+import Profiles
+import Routing
+import Storage
+import TalkieTestKit
+import Testing
+
+@testable import Playback
+@testable import SyncRendering
+@testable import Talkie
+
+/// A program that imports Talkie plays by what was calibrated, as `talkie` does.
+@Suite struct CalibratedPlayerTests {
+    private func profile(_ room: String, screen: String, mode: String = "60-Hz window", late: Double) -> LatencyProfile
+    {
+        var profile = LatencyProfile(
+            key: LatencyProfile.Key(speaker: "toy-\(room)", screen: screen, mode: mode, route: "toy"), speakerName: room
+        )
+        profile.offset = late
+        profile.soundRest = late
+        return profile
+    }
+
+    // MARK: What is heard
+
+    @Test func anOutputIsHeardAsMuchEarlierAsItWasFoundLateAndTheScreenDecidesWhichFindingHolds() throws {
+        let profiles = [
+            profile("kitchen", screen: "A", late: 40), profile("kitchen", screen: "B", late: 100),
+        ]
+        let house = VirtualHouse(
+            "kitchen", "attic",
+            calibrate: { group in
+                RouteCalibration(
+                    group,
+                    identify: { OutputIdentity(key: "toy-\($0.name)", name: $0.name, query: $0.name, route: "toy") },
+                    profiles: { profiles })
+            })
+        house.core.setScreen("A", refreshRate: 60, isFullScreen: false)
+        house.run(for: .seconds(4))
+        let before = house.clock.now
+        house.core.setScreen("B", refreshRate: 60, isFullScreen: false)
+        house.run(for: .seconds(4))
+        func late(_ name: String, _ from: HostInstant, _ until: HostInstant) throws -> Double {
+            let heard = house.heard(name).filter { $0.at > from && $0.at < until }
+            return try #require(heard.last).late.inMilliseconds
+        }
+        #expect(abs(try late("kitchen", .init(nanoseconds: 0), before) + 40) < 1)
+        #expect(abs(try late("kitchen", before, house.clock.now) + 100) < 1)
+        #expect(abs(try late("attic", before, house.clock.now)) < 1)
+    }
+
+    // MARK: A player of the umbrella module
+
+    private final class Rig {
+        let attic = RecordingOutput()
+        let shed = RecordingOutput()
+        let folder = TemporaryFolder()
+        let player: Player
+
+        init(_ profiles: [LatencyProfile], _ options: PlayerOptions = PlayerOptions()) throws {
+            let store = ProfileStore(StateFolder(path: folder.path))
+            try store.keep(profiles)
+            let registry = OutputRegistry([ToyProvider(["attic": attic, "shed": shed])])
+            player = Player(attic, registry: registry, profiles: store, options: options) { _ in }
+        }
+
+        /// What each is moved by, once everything that was asked for has been done.
+        func delay(of output: any AudioOutput) -> Duration? {
+            player.shutDown()
+            return player.outputs.flatMap { group in
+                group.state.withLock { state in state.known.firstIndex { $0 === output }.map { state.delays[$0] } }
+            }
+        }
+    }
+
+    @Test func aPlayerAppliesWhatIsKeptForItsOutputByItself() throws {
+        let rig = try Rig([profile("attic", screen: "A", late: 40)])
+        #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
+    }
+
+    @Test func itsScreenDecidesWhichFindingHolds() throws {
+        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("attic", screen: "B", late: 100)])
+        rig.player.setScreen("B", refreshRate: 60, isFullScreen: false)
+        rig.player.setScreen("A", refreshRate: 60, isFullScreen: false)
+        #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
+    }
+
+    @Test func anOutputThatIsChosenLaterIsMovedBeforeItIsHeard() async throws {
+        let rig = try Rig([profile("shed", screen: "A", late: 30)])
+        // The player has moved those that it began with.
+        _ = await rig.player.apply(.removeAll)
+        rig.player.setAudioOutputs([rig.shed]) { _ in }
+        #expect(rig.delay(of: rig.shed) == .milliseconds(-30))
+        #expect(rig.delay(of: rig.attic) == .zero)
+    }
+
+    @Test func anApplicationSwitchesItOffOrGivesANumberOfItsOwn() throws {
+        var off = PlayerOptions()
+        off.appliesCalibrations = false
+        var own = PlayerOptions()
+        own.calibration = .milliseconds(-25)
+        for options in [off, own] {
+            let rig = try Rig([profile("attic", screen: "A", late: 40)], options)
+            rig.player.setScreen("A", refreshRate: 60, isFullScreen: false)
+            #expect(rig.delay(of: rig.attic) == .zero)
+        }
+    }
+}
