@@ -27,6 +27,8 @@ package final class RouteCalibration: Sendable {
     }
 
     private let group: OutputGroup
+    /// Groups that play other sound beside that.
+    private let others = Lock<[OutputGroup]>([])
     private let identify: @Sendable (any AudioOutput) -> OutputIdentity?
     private let read: @Sendable () -> [LatencyProfile]
     private let place = Lock(Place())
@@ -58,22 +60,32 @@ package final class RouteCalibration: Sendable {
         }
     }
 
+    /// Moves this group's outputs, too, from the next `apply` on.
+    package func include(_ other: OutputGroup) { others.withLock { $0.append(other) } }
+
+    /// Lets a group go that was included.
+    package func exclude(_ other: OutputGroup) { others.withLock { $0.removeAll { $0 === other } } }
+
     /// Gives each output its own delay.
     ///
     /// - Parameter wanted: those that play or are about to; nil takes the group's members.
+    /// - Returns: what holds for those of the first group.
     @discardableResult
     package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
         profiles.withLock { kept in
             let profiles = kept ?? read()
             kept = profiles
-            let known = (wanted ?? group.members).compactMap { output in identify(output).map { (output, $0) } }
+            var outputs = (wanted ?? group.members).map { (group, $0) }
+            for other in others.withLock({ $0 }) { outputs += other.members.map { (other, $0) } }
+            let known = outputs.compactMap { owner, output in identify(output).map { (owner, output, $0) } }
             let place = place.withLock { $0 }
             let choice = ProfileChoice(
-                for: known.map { ProfileChoice.Member(speaker: $0.1.key, route: $0.1.route) }, screen: place.screen,
+                for: known.map { ProfileChoice.Member(speaker: $0.2.key, route: $0.2.route) }, screen: place.screen,
                 mode: place.mode, among: profiles)
             return zip(known, choice.uses).compactMap { pair, use in
-                let (output, speaker) = pair
-                group.setDelay(use.correction, of: output)
+                let (owner, output, speaker) = pair
+                owner.setDelay(use.correction, of: output)
+                guard owner === group else { return nil }
                 return group.number(of: output).map { Part(speaker: speaker, use: use, output: output, number: $0) }
             }
         }

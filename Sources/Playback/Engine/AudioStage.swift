@@ -8,6 +8,8 @@ final class AudioStage: TrackStage {
     private let walker: SharedPlaybackList.Walker
     private let renderer: AudioRenderer
     private var shaper: SoundShaper?
+    /// The track of an entry that is played.
+    private let choose: @Sendable (PlaybackList.Entry) -> Track?
     /// The entry that is read; nil before the first jump.
     private var entry: PlaybackList.Entry?
     /// Whose source is open.
@@ -32,6 +34,7 @@ final class AudioStage: TrackStage {
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         shaper: SoundShaper? = nil, entry: PlaybackList.Entry, source: any SampleSource
     ) {
+        choose = { $0.audioTrack }
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.source = Lock((source, false))
         (film, track) = (entry.film, entry.audioTrack)
@@ -40,8 +43,10 @@ final class AudioStage: TrackStage {
     /// A stage that begins with what follows an entry without sound.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        shaper: SoundShaper? = nil, behind entry: PlaybackList.Entry
+        shaper: SoundShaper? = nil, choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
+        behind entry: PlaybackList.Entry
     ) {
+        self.choose = choose
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.entry = entry
         source = Lock((nil, false))
@@ -60,7 +65,7 @@ final class AudioStage: TrackStage {
         (isAtEnd, isJoint, readUntil, failuresInARow, next) = (true, false, moment, 0, nil)
         shaper?.begin(at: time, of: entry.item)
         list.enter(entry.serial, walker)
-        guard let wanted = entry.audioTrack else { return time }
+        guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
             let reader: any SampleSource
             if film === entry.film, track == wanted, let open = source.withLock({ $0.reader }) {
@@ -190,19 +195,21 @@ final class AudioStage: TrackStage {
 
     private func begin(_ next: PlaybackList.Entry) {
         // Opened before it counts as begun: whoever waits for the joint waits for this.
-        if let track = next.audioTrack {
+        var wanted = choose(next)
+        if let track = wanted {
             do throws(MediaError) {
                 let reader = try next.media.source(for: track)
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
                 try take(reader, next, track)
             } catch {
-                // Its picture alone is not played either.
-                return list.lose(next.serial, error)
+                // Its picture alone is not played either. A further sound is nothing that a film is given up for.
+                guard walker != .sound else { return list.lose(next.serial, error) }
+                wanted = nil
             }
         }
         entry = next
         self.next = nil
-        (isAtEnd, isJoint, readUntil, failuresInARow) = (next.audioTrack == nil, true, next.start, 0)
+        (isAtEnd, isJoint, readUntil, failuresInARow) = (wanted == nil, true, next.start, 0)
         shaper?.begin(at: next.begin ?? .zero, of: next.item, isJoint: true)
         list.enter(next.serial, walker)
     }

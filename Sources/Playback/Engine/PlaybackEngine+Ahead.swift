@@ -89,6 +89,7 @@ extension PlaybackEngine {
         // A walker that had come to the end of everything goes on.
         audio?.goOn()
         video?.goOn()
+        letSoundsGoOn()
     }
 
     /// Looks up where the pictures of the next film end that has one to follow it.
@@ -210,6 +211,7 @@ extension PlaybackEngine {
     /// Nothing has come in time so far: what waits inside is to be heard and seen all the same.
     private func giveOutTails() {
         guard state.phase == .playing, jump == nil else { return }
+        giveOutTailsOfSounds()
         if shared.isWaiting(.sound), let renderer, !renderer.progress.isDrained,
             let until = renderer.progress.enqueuedUntil, (until - synchronizer.currentTime()).duration < Self.tailLead
         {

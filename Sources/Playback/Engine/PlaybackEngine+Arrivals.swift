@@ -112,6 +112,7 @@ extension PlaybackEngine {
         progress.arm(false)
         audio?.stop()
         video?.stop()
+        closeSounds()
         audio = nil
         video = nil
         abandonAhead()
@@ -225,6 +226,10 @@ extension PlaybackEngine {
         let joinsExactly = isLoop || (!hasPictures && (options.expectsMore || next != nil))
         renderer?.allowsPassThrough = !joinsExactly
         parts.audioOutput?.allowPassThrough(!joinsExactly)
+        for sound in addedSounds {
+            sound.renderer.allowsPassThrough = !joinsExactly
+            sound.output.allowPassThrough(!joinsExactly)
+        }
     }
 }
 

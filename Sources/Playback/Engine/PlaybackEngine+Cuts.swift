@@ -42,6 +42,7 @@ extension PlaybackEngine {
         guard hasLeft, let joint = kept.joint else {
             // Nothing of it has left this house.
             shared.update { $0.truncate(after: kept.serial) }
+            rereadSounds(thatEntered: unwanted.serial)
             ahead.pictures = nil
             return reconcile()
         }
@@ -156,6 +157,7 @@ extension PlaybackEngine {
     }
 
     private func finishCut() {
+        if let cut { rereadSounds(thatEntered: cut.unwanted.serial) }
         cut = nil
         shared.setBarrier(behind: nil)
         // More may have changed meanwhile.

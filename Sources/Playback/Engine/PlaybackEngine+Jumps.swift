@@ -39,7 +39,10 @@ extension PlaybackEngine {
             soundFollowsPicture: followsPicture, began: parts.clock.now)
         progress.arm(true)
         if movesPicture { video?.seek(to: target, aim: aim, serial: serial) }
-        if !followsPicture { audio?.seek(to: target, aim: .exact, serial: serial) }
+        if !followsPicture {
+            audio?.seek(to: target, aim: .exact, serial: serial)
+            seekSounds(to: target)
+        }
         state.position = moment
         state.reason = nil
         enter(.buffering)
@@ -60,7 +63,9 @@ extension PlaybackEngine {
             state.position = place - state.lineOffset
             synchronizer.setRate(0, time: jump.target)
             audio?.seek(to: jump.target, aim: .exact, serial: jump.serial)
+            seekSounds(to: jump.target)
         }
+        giveOutTailsOfSounds()
         if wantsPlay, jump.isCommanded || hasFoundPlace(&jump, pictureReady) { commandStart(of: &jump) }
         let isReady =
             jump.isCommanded
@@ -87,6 +92,10 @@ extension PlaybackEngine {
         }
         if let audio, !jump.resumes, audio.status.seekSerial != jump.serial, !goesWithoutSound(jump) {
             give(reason: pictureReady ? .forSound : OutputWait.forPicture)
+            return false
+        }
+        if !jump.resumes, !haveSoundsFoundPlace(for: jump), !goesWithoutSound(jump) {
+            give(reason: .forSound)
             return false
         }
         if jump.isExact { return true }

@@ -19,6 +19,10 @@ extension PlaybackEngine {
         } catch {
             // It will be said when the track is wanted.
         }
+        // Where they cannot be had they are silent.
+        for track in Set(addedSounds.map { $0.choice.track(in: summary) }) where track != sound {
+            try? media.reserve([track])
+        }
         var entry = PlaybackList.Entry(
             serial: shared.update { $0.newSerial() }, turn: turn, media: media, audioTrack: sound, videoTrack: picture,
             start: options.start?.moment(in: summary.duration) ?? .zero,
@@ -46,6 +50,7 @@ extension PlaybackEngine {
         if let track = entry.audioTrack, audio == nil, let renderer {
             addSound(of: entry, track, behind: before, to: renderer)
         }
+        addPipelinesToSounds(behind: before ?? entry)
     }
 
     private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
@@ -102,5 +107,6 @@ extension PlaybackEngine {
     func wakePipelines() {
         if shared.isWaiting(.sound) { audio?.wake() }
         if shared.isWaiting(.picture) { video?.wake() }
+        wakeSounds()
     }
 }

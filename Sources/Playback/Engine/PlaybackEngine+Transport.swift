@@ -60,13 +60,15 @@ extension PlaybackEngine {
         case .playing:
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
             synchronizer.setRate(Float(held))
-        case .paused: renderer?.setSpeed(held)
+        case .paused: setSpeedOfSounds(held)
         case .buffering:
-            renderer?.setSpeed(held)
+            setSpeedOfSounds(held)
             begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
-        default: renderer?.setSpeed(held)
+        default: setSpeedOfSounds(held)
         }
     }
+
+    private func setSpeedOfSounds(_ speed: Double) { for renderer in soundRenderers { renderer.setSpeed(speed) } }
 
     // MARK: Loudness
 
@@ -83,13 +85,16 @@ extension PlaybackEngine {
 
     /// Until somebody chooses a volume, every output keeps the one its owner left.
     func applyGain() {
-        renderer?.setGain(state.isMuted ? 0 : isVolumeChosen ? VolumeCurve.gain(volume: state.volume) : nil)
+        func gain(_ volume: Double?) -> Float? { state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) } }
+        let volume = isVolumeChosen ? state.volume : nil
+        renderer?.setGain(gain(volume))
+        for sound in addedSounds { sound.renderer.setGain(gain(sound.volume ?? volume)) }
     }
 
     func setAudioDelay(_ delay: Duration) {
         let limit = Duration.seconds(10)
         state.audioDelay = min(limit, max(.zero - limit, delay))
-        renderer?.delay = state.audioDelay + options.calibration
+        for renderer in soundRenderers { renderer.delay = state.audioDelay + options.calibration }
     }
 
     func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {

@@ -20,6 +20,8 @@ package final class PlaybackEngine {
     private let board: PlayerBoard
     let progress: ProgressGate
     let renderer: AudioRenderer?
+    /// Further sound tracks that play beside the first.
+    var addedSounds: [AddedSound] = []
 
     let shared: SharedPlaybackList
     let prefetcher: Prefetcher
@@ -81,7 +83,9 @@ package final class PlaybackEngine {
             renderer.delay = options.audioDelay + options.calibration
             renderer.setSpeed(options.speed)
             renderer.setOutput(output)
-            renderer.onNews { [mailbox, progress] in Self.hear($0, mailbox: mailbox, progress: progress) }
+            renderer.onNews { [mailbox, progress] in
+                Self.hear($0, mailbox: mailbox, progress: progress) { $0.soundFailed($1) }
+            }
             renderer.onAutomaticFlush { [mailbox] _ in mailbox.post { $0.soundIsBack() } }
         } else {
             renderer = nil
@@ -149,15 +153,18 @@ package final class PlaybackEngine {
         return min(longest, max(.milliseconds(2), remaining))
     }
 
-    private static func hear(_ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate) {
+    /// - Parameter fail: what a refusal of this sound leads to, on the player's thread.
+    static func hear(
+        _ news: AudioRenderer.News, mailbox: PlayerMailbox, progress: ProgressGate,
+        fail: @escaping @Sendable (PlaybackEngine, TalkieError) -> Void
+    ) {
         switch news {
         case .progress: progress.report()
         case .readyForMoreMediaData: break
-        case .cannotDecode(let error): mailbox.post { $0.soundFailed(TalkieError(.failed, error.message)) }
+        case .cannotDecode(let error): mailbox.post { fail($0, TalkieError(.failed, error.message)) }
         case .outputFailed(let error):
-            mailbox.post {
-                $0.soundFailed(TalkieError(error.code == .notPermitted ? .notPermitted : .unavailable, error.message))
-            }
+            let code: TalkieError.Code = error.code == .notPermitted ? .notPermitted : .unavailable
+            mailbox.post { fail($0, TalkieError(code, error.message)) }
         }
     }
 
@@ -171,7 +178,7 @@ package final class PlaybackEngine {
         prefetcher.stop()
         synchronizer.remove(watch)
         synchronizer.removeRenderer(layer, completion: nil)
-        renderer?.invalidate()
+        for renderer in soundRenderers { renderer.invalidate() }
     }
 
     // MARK: Moving on

@@ -60,6 +60,8 @@ public final class Player: Sendable {
     package let outputs: OutputGroup?
     /// What moves them by what was calibrated; nil where that is not wanted.
     package let calibration: RouteCalibration?
+    /// Counts further sounds.
+    let addedSounds = Lock(0)
     private let thread = Lock<WorkerThread?>(nil)
 
     /// Puts a player together and starts its thread. It plays nothing before `open`.

@@ -1,6 +1,6 @@
 /// What kind of sound a renderer plays; decides where it may go and what it must share a timeline with.
 public enum ContentKind: String, Sendable, CaseIterable {
-    /// The sound of a film: long, one at a time, may go to speakers.
+    /// The sound of a film: long, one at a time on each output, may go to speakers.
     case film
     case music
     case spokenAudio
@@ -10,7 +10,7 @@ public enum ContentKind: String, Sendable, CaseIterable {
     /// Signals that measure outputs: any number at once, each with an output of its own, also across the network.
     case testSignal
 
-    /// A synchronizer has at most one such renderer.
+    /// A synchronizer has several such renderers only when each has outputs of its own.
     public var isLongForm: Bool { self != .interfaceSound && self != .testSignal }
 
     /// Whether sound of this kind may take such a route.

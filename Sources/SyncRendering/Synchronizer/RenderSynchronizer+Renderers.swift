@@ -45,11 +45,27 @@ struct Roster: Sendable {
         }
         guard let audio = renderer as? AudioRenderer, audio.contentKind.isLongForm else { return nil }
         let others = entries.compactMap { $0.renderer as? AudioRenderer }
-        guard let other = others.first(where: { $0.contentKind.isLongForm }) else { return nil }
+        guard let other = others.first(where: { $0.contentKind.isLongForm && !audio.isApart(from: $0) }) else {
+            return nil
+        }
         return RenderError(
             .secondLongFormAudio,
-            "this synchronizer plays one long sound (\(other.contentKind.rawValue)) already; enqueue both in one renderer, "
-                + "remove the other first, or make this one an interfaceSound")
+            "this synchronizer plays a long sound (\(other.contentKind.rawValue)) already; give each an output of its own first, "
+                + "enqueue both in one renderer, remove the other, or make this one an interfaceSound")
+    }
+}
+
+extension AudioRenderer {
+    /// Whether both have outputs, and no output is behind both: then they play side by side, as languages in two rooms do.
+    fileprivate func isApart(from other: AudioRenderer) -> Bool {
+        let (mine, theirs) = (devices, other.devices)
+        return !mine.isEmpty && !theirs.isEmpty && !mine.contains { output in theirs.contains { $0 === output } }
+    }
+
+    /// The outputs that it plays to, each by itself.
+    private var devices: [any AudioOutput] {
+        guard let output = state.withLock({ $0.output }) else { return [] }
+        return (output as? OutputGroup)?.members ?? [output]
     }
 }
 
@@ -74,7 +90,8 @@ extension RenderSynchronizer {
 
     /// Takes a renderer on: from now on this timeline is its own. Also while film runs: it joins in time.
     ///
-    /// Outputs begin to open their devices.
+    /// Outputs begin to open their devices. Several long sounds take part when each has an output that plays for no other; a start
+    /// waits for all of them.
     ///
     /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`), and nothing has changed then;
     ///   nil when it takes part. Who does not look finds it at the renderer that stays silent, too

@@ -14,11 +14,14 @@ protocol VirtualPlayer: AnyObject {
     func run(for duration: Duration)
     /// Whether a pipeline's thread gets on.
     func mayTurn(_ pipeline: TrackPipeline) -> Bool
+    /// Turns the feeders of further sounds; whether something moved.
+    func settleAdded() -> Bool
 }
 
 extension VirtualPlayer {
     var phase: PlayerState.Phase { core.state.phase }
     func mayTurn(_ pipeline: TrackPipeline) -> Bool { true }
+    func settleAdded() -> Bool { false }
 
     /// Everything that can move without time passing, moves.
     func settle() {
@@ -32,6 +35,7 @@ extension VirtualPlayer {
             let before = core.renderer?.progress.acceptedUntil
             feeder?.settle()
             if core.renderer?.progress.acceptedUntil != before { moved = true }
+            if settleAdded() { moved = true }
         }
     }
 

@@ -5,7 +5,8 @@ import MediaCore
 @testable import SyncRendering
 @testable import TalkieTestKit
 
-/// Items whose samples say which item and which frame they are: the address is "sound/frames".
+/// Items whose samples say which item and which frame they are: the address is "sound/frames", or "sound+sound/frames" with tracks in
+/// German and Russian.
 final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     // `@unchecked Sendable`: one thread of a test uses it.
     let summary: MediaSummary
@@ -18,21 +19,29 @@ final class NumberedSound: MediaSource, SampleSource, @unchecked Sendable {
     private var next: Int64 = 0
 
     /// - Parameter isAbsent: then nothing can be read any more.
-    init(_ address: String, rate: Int, isAbsent: @escaping @Sendable () -> Bool = { false }) throws(MediaError) {
+    init(
+        _ address: String, rate: Int, track index: Int = 0, isAbsent: @escaping @Sendable () -> Bool = { false }
+    ) throws(MediaError) {
         self.isAbsent = isAbsent
         let words = address.split(separator: "/")
-        guard words.count == 2, let sound = Int(words[0]), let total = Int64(words[1]) else {
+        let sounds = words.first?.split(separator: "+").compactMap { Int($0) } ?? []
+        guard words.count == 2, sounds.indices.contains(index), let total = Int64(words[1]) else {
             throw MediaError(.cannotOpen, "there is no '\(address)'")
         }
-        (self.address, self.rate, self.sound, self.total) = (address, rate, sound, total)
-        track = Track(id: 0, number: 1, format: .audio(FloatCodecs.format(sampleRate: rate)))
+        (self.address, self.rate, sound, self.total) = (address, rate, sounds[index], total)
+        let tracks = sounds.indices.map { index in
+            Track(
+                id: index, number: index + 1, format: .audio(FloatCodecs.format(sampleRate: rate)),
+                language: sounds.count > 1 ? ["deu", "rus"][index] : nil)
+        }
+        track = tracks[index]
         summary = MediaSummary(
-            container: "numbers", tracks: [track], duration: MediaTime(value: total, timescale: Int32(rate)))
+            container: "numbers", tracks: tracks, duration: MediaTime(value: total, timescale: Int32(rate)))
     }
 
     func source(for track: Track) throws(MediaError) -> any SampleSource {
         try requirePresence()
-        return try NumberedSound(address, rate: rate, isAbsent: isAbsent)
+        return try NumberedSound(address, rate: rate, track: track.id, isAbsent: isAbsent)
     }
 
     private func requirePresence() throws(MediaError) {
@@ -75,7 +84,12 @@ final class VirtualQueue: VirtualPlayer {
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     private let videoPipelines = Lock<[ObjectIdentifier]>([])
-    private(set) var heard: [(sound: Int, frame: Int64, at: HostInstant)] = []
+    private(set) var heard: [Heard] = []
+    /// Where a further sound plays, and what was heard there.
+    let kitchen: VirtualSoundCard
+    private(set) var heardInKitchen: [Heard] = []
+    private var addedFeeders: [AudioFeeder] = []
+    typealias Heard = (sound: Int, frame: Int64, at: HostInstant)
     /// What was shown, when, and when it should have been; its item is nil for black.
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
@@ -95,8 +109,11 @@ final class VirtualQueue: VirtualPlayer {
         synchronizer = RenderSynchronizer(clock: clock, events: events)
         let device = VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo))
         card = VirtualSoundCard(clock: clock, device: device)
-        card.edges.fadeIn = .zero
-        card.edges.fadeOut = .zero
+        kitchen = VirtualSoundCard(
+            clock: clock,
+            device: VirtualPlayoutDevice(clock: clock, format: PCMFormat(sampleRate: Self.rate, layout: .stereo)),
+            name: "kitchen")
+        for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerBoard(timebase: synchronizer.timebase)
         let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
         let (videoPipelines, absent) = (videoPipelines, absent)
@@ -131,7 +148,29 @@ final class VirtualQueue: VirtualPlayer {
             guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
             heard.append((meaning.sound, meaning.frame, at))
         }
+        kitchen.device.listener = { [unowned self] samples, at in
+            guard let value = samples.first, let meaning = FloatCodecs.meaning(of: value) else { return }
+            heardInKitchen.append((meaning.sound, meaning.frame, at))
+        }
         card.feeder = { [unowned self] _ in feeder?.settle() }
+        kitchen.feeder = { [unowned self] _ in settleAdded() }
+    }
+
+    /// Plays a further sound in the kitchen.
+    func addSound(_ choice: SoundTrackChoice) {
+        core.addSound(choice, to: kitchen, number: 1)
+        for sound in core.addedSounds { addedFeeders.append(AudioFeeder(renderer: sound.renderer)) }
+    }
+
+    @discardableResult
+    func settleAdded() -> Bool {
+        var hasMoved = false
+        for index in addedFeeders.indices {
+            let before = addedFeeders[index].renderer.progress.acceptedUntil
+            addedFeeders[index].settle()
+            if addedFeeders[index].renderer.progress.acceptedUntil != before { hasMoved = true }
+        }
+        return hasMoved
     }
 
     func mayTurn(_ pipeline: TrackPipeline) -> Bool {
@@ -151,7 +190,10 @@ final class VirtualQueue: VirtualPlayer {
                     break
                 }
             }
-            card.run(until: max(next, clock.now.advanced(by: .nanoseconds(1))))
+            next = max(next, clock.now.advanced(by: .nanoseconds(1)))
+            card.run(until: next)
+            // Cards take turns on one clock: the other finds it where the first has left it.
+            if !addedFeeders.isEmpty { kitchen.run(until: next) }
         }
         settle()
     }
@@ -256,7 +298,10 @@ final class VirtualQueue: VirtualPlayer {
     }
 
     /// What was heard, as stretches of frames that follow one another; the samples' own numbers say so.
-    var stretches: [Stretch] {
+    var stretches: [Stretch] { Self.stretches(heard) }
+    var stretchesInKitchen: [Stretch] { Self.stretches(heardInKitchen) }
+
+    private static func stretches(_ heard: [Heard]) -> [Stretch] {
         var all: [Stretch] = []
         for (sound, frame, at) in heard {
             if let last = all.last, last.sound == sound, last.frames.upperBound == frame {

@@ -94,6 +94,14 @@ import Testing
         #expect(rig.delay(of: rig.attic) == .zero)
     }
 
+    @Test func theOutputOfAFurtherSoundIsMovedToo() throws {
+        let rig = try Rig([profile("attic", screen: "A", late: 40), profile("shed", screen: "A", late: 30)])
+        let room = OutputGroup(members: [rig.shed], codecs: FloatCodecs())
+        rig.player.addSound(track: .number(2), to: room)
+        #expect(rig.delay(of: rig.attic) == .milliseconds(-40))
+        #expect(room.state.withLock { $0.delays } == [.milliseconds(-30)])
+    }
+
     @Test func anApplicationSwitchesItOffOrGivesANumberOfItsOwn() throws {
         var off = PlayerOptions()
         off.appliesCalibrations = false
