@@ -34,7 +34,7 @@ extension PlaybackEngine {
         return entry
     }
 
-    private func chosenAudioTrack(of film: any MediaSource) -> Track? {
+    func chosenAudioTrack(of film: any MediaSource) -> Track? {
         if let number = options.audioTrack {
             if let track = film.summary.track(.audio, number: number) { return track }
             news(.message("This film has no sound track \(number); the first that fits plays instead."))

@@ -12,11 +12,24 @@ extension PlaybackEngine {
         }
         let next = all[(index + 1) % all.count]
         let moment = filmMoment
-        for entry in list.entries where entry.film === current.film {
-            shared.update { list in list.change(entry.serial) { $0.audioTrack = next } }
+        prefer(next, of: current.film.summary)
+        for entry in list.entries where entry.audioTrack != nil {
+            let track = entry.film === current.film ? next : chosenAudioTrack(of: entry.film)
+            shared.update { list in list.change(entry.serial) { $0.audioTrack = track } }
         }
         news(.message("Sound track " + Self.description(of: next, among: all.count)))
         begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
+    }
+
+    /// The films that follow play the like of this track: its language, where that says which one it is, and else its number.
+    private func prefer(_ track: Track, of film: MediaSummary) {
+        if let language = track.language, film.track(.audio, languages: [language]) == track {
+            options.audioTrack = nil
+            options.audioLanguages.removeAll { LanguageCode($0) == LanguageCode(language) }
+            options.audioLanguages.insert(language, at: 0)
+        } else {
+            options.audioTrack = track.number
+        }
     }
 
     /// `3 of 3, rus, commentary`.

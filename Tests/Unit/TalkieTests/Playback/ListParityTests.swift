@@ -83,4 +83,70 @@ import Testing
         let sound = try #require(queue.stretches.first { $0.sound == 2 })
         #expect(abs((sound.at - second.target).inMilliseconds - 100) < 1)
     }
+
+    @Test func muteLastsOverAJointAndMovesNothing() {
+        let queue = queue(films)
+        queue.run(for: .seconds(1))
+        queue.core.setMuted(true)
+        queue.run(for: .milliseconds(200))
+        let before = queue.heard.count
+        queue.run(for: .milliseconds(1300))
+        #expect(queue.heard.count == before, "nothing is heard across the joint")
+        queue.core.setMuted(false)
+        let loud = queue.clock.now
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        // What fades is no number.
+        let said = queue.stretches.filter { $0.at > loud && $0.frames.count > 400 }
+        #expect(said.map(\.sound) == [2, 3])
+        #expect(said.last?.frames == 0..<16000)
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49", "3:0...49"])
+        #expect(queue.newStarts == 0)
+    }
+
+    @Test func aTrackThatAPersonChoosesIsTheOneOfLaterFilmsToo() {
+        let queue = queue(["1+5/24000", "2+6/16000", "3/8000"])
+        queue.run(for: .seconds(1))
+        queue.core.cycleAudioTrack()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.sound) == [1, 5, 6, 3])
+        #expect(queue.stretches.dropFirst(2).map(\.description) == ["6:0..<16000", "3:0..<8000"])
+        #expect(queue.newStarts == 0)
+    }
+
+    @Test func aLanguageThatIsAskedForHoldsForEveryFilm() {
+        var options = PlayerOptions()
+        options.audioLanguages = ["ru"]
+        let queue = queue(["1+5/16000", "2/8000", "3+7/16000"], options)
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.stretches.map(\.description) == ["5:0..<16000", "2:0..<8000", "7:0..<16000"])
+    }
+
+    /// - Parameter asked: after the first picture.
+    @Test(arguments: [2000, 3300, 3700, 3900]) func outputsChangeInAListWithoutAGap(asked: Int) throws {
+        let house = VirtualHouse("card", seconds: 4)
+        house.core.apply(.append([QueueItem("second"), QueueItem("third")]))
+        house.run(for: .milliseconds(asked))
+        house.change(to: house.output("Kitchen"))
+        house.run(for: .milliseconds(7000 - asked))
+        #expect(house.lastChange != nil)
+        // Every frame of both films was heard somewhere, and none on both but for the fade.
+        let film = 4 * VirtualHouse.rate
+        var frames = Set<Int>()
+        for name in ["card", "Kitchen"] {
+            for item in house.heard(name) {
+                let pass = (item.late.inSeconds * Double(VirtualHouse.rate) / Double(film)).rounded()
+                frames.insert(Int(item.frame.rounded()) + Int(pass) * film)
+            }
+        }
+        let last = try #require(frames.max())
+        #expect(last > film + VirtualHouse.rate, "the second film is heard")
+        #expect(Double(frames.count) > Double(last) * 0.997)
+        let changed = try #require(house.heard("Kitchen").first).at
+        let tail = try #require(house.heard("card").last).at
+        // These films' pictures last four milliseconds longer than their sound.
+        #expect(abs((changed - tail).inMilliseconds) <= 6)
+        let shown = house.screen.shown.count
+        #expect(shown >= 150)
+        #expect(house.core.state.phase == .playing)
+    }
 }

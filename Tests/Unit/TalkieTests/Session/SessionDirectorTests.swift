@@ -35,13 +35,13 @@ import Testing
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
             _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OutputPlace] = [],
-            showsStatus: Bool = false
+            showsStatus: Bool = false, timeline: String? = nil
         ) {
             var arguments = arguments
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
             distributor = EventDistributor(log: events)
-            distributor.start()
+            distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
             toys = ToyProvider(["card": card])
             player = Player(
                 parts: Player.Parts(
@@ -90,6 +90,19 @@ import Testing
         }
 
         var played: [String] { opened.withLock { $0 } }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theRecordOfAListNamesEachFilmAndWhereItBegins() throws {
+        let folder = TemporaryFolder()
+        let rig = Rig("a", "b", "c", timeline: folder.path("record"))
+        #expect(rig.run() == 0)
+        let films = folder.read("record").split(separator: "\n").filter { $0.contains(#""event":"film""#) }
+        let names = films.compactMap { line in ["a", "b", "c"].first { line.contains(#""name":"\#($0)""#) } }
+        #expect(names == ["a", "b", "c"])
+        // One that joins the one before says where on the timeline, and where its own time begins there.
+        let joined = films.filter { $0.contains(#""film":"#) }
+        #expect(joined.allSatisfy { $0.contains(#""origin":"#) })
+        #expect(!films[0].contains(#""film":"#))
     }
 
     @Test(.timeLimit(.minutes(1))) func theListPlaysToItsEnd() {
