@@ -18,38 +18,6 @@ public import SyncRendering
 /// Every method may be called from any thread and returns at once; commands are carried out in order on the player's
 /// own thread. What a command leads to is seen in `state` and heard in the news.
 public final class Player: Sendable {
-    /// What a player is put together from. Tests put in virtual parts.
-    public struct Parts: Sendable {
-        /// Opens a film; may block, and gives up when `cancellation` is used.
-        public var open:
-            @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
-                -> any MediaSource
-        public var codecs: any AudioCodecs
-        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
-        /// Where the sound goes; nil plays without sound.
-        public var audioOutput: (any AudioOutput)?
-        public var clock: any HostClock
-        /// What a person who sees a film should know of it; told once when it begins.
-        public var remark: @Sendable (any MediaSource) -> String?
-        /// Moves the outputs by what was calibrated; nil moves none.
-        package var calibration: RouteCalibration?
-
-        public init(
-            open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
-            codecs: any AudioCodecs,
-            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
-            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock(),
-            remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
-        ) {
-            self.open = open
-            self.codecs = codecs
-            self.makeDecoder = makeDecoder
-            self.audioOutput = audioOutput
-            self.clock = clock
-            self.remark = remark
-        }
-    }
-
     public let synchronizer: RenderSynchronizer
     /// Give this to a screen.
     public let layer: DisplayLayer
@@ -196,31 +164,5 @@ public final class Player: Sendable {
         }
         worker?.join()
         board.finish()
-    }
-}
-
-/// Gives up on a film that is being opened. Any thread.
-public final class OpenCancellation: Sendable {
-    private let state = Lock<(cancelled: Bool, handler: (@Sendable () -> Void)?)>((false, nil))
-
-    public init() {}
-
-    public var isCancelled: Bool { state.withLock { $0.cancelled } }
-
-    /// What to do when it is used; done at once when it has been used already.
-    public func onCancel(_ handler: @escaping @Sendable () -> Void) {
-        let now = state.withLock { state -> Bool in
-            state.handler = handler
-            return state.cancelled
-        }
-        if now { handler() }
-    }
-
-    public func cancel() {
-        let handler = state.withLock { state -> (@Sendable () -> Void)? in
-            state.cancelled = true
-            return state.handler
-        }
-        handler?()
     }
 }

@@ -1,0 +1,37 @@
+public import MediaCore
+package import Profiles
+public import SyncRendering
+
+extension Player {
+    /// What a player is put together from. Tests put in virtual parts.
+    public struct Parts: Sendable {
+        /// Opens a film; may block, and gives up when `cancellation` is used.
+        public var open:
+            @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> any MediaSource
+        public var codecs: any AudioCodecs
+        public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
+        /// Where the sound goes; nil plays without sound.
+        public var audioOutput: (any AudioOutput)?
+        public var clock: any HostClock
+        /// What a person who sees a film should know of it; told once when it begins.
+        public var remark: @Sendable (any MediaSource) -> String?
+        /// Moves the outputs by what was calibrated; nil moves none.
+        package var calibration: RouteCalibration?
+
+        public init(
+            open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
+            codecs: any AudioCodecs,
+            makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
+            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock(),
+            remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
+        ) {
+            self.open = open
+            self.codecs = codecs
+            self.makeDecoder = makeDecoder
+            self.audioOutput = audioOutput
+            self.clock = clock
+            self.remark = remark
+        }
+    }
+}
