@@ -339,7 +339,7 @@ import Testing
         rig.toys.unread.withLock { $0 = ["told at the start"] }
         let desk = RouteController(
             player: rig.player, group: try #require(rig.player.outputs), registry: OutputRegistry([rig.toys]),
-            routes: [], home: rig.toys.place("card"), calibration: nil, post: { _ in })
+            routes: [], home: rig.toys.place("card"), post: { _ in })
         #expect(desk.hear(.offered(OutputOffer())) == nil)
         rig.toys.unread.withLock { $0 += ["a file", "another file"] }
         #expect(desk.hear(.offered(OutputOffer())) == "a file\nanother file")
