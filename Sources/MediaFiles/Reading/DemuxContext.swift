@@ -87,9 +87,11 @@ final class DemuxContext {
 
     /// Why something that the input led to is not believed, since this was last asked.
     private var distrust: MediaError? {
-        let refusal = policy.pointee.refusal
+        let (refusal, certificate) = (policy.pointee.refusal, tls.refusal())
+        // Asked for each packet: nothing is put into words while all is well.
+        guard refusal != cff_refused_nothing || certificate != nil else { return nil }
         policy.pointee.refusal = cff_refused_nothing
-        return ReadingErrors.untrusted(address, refusal, tls.refusal(), options.trust)
+        return ReadingErrors.untrusted(address, refusal, certificate, options.trust)
     }
 
     /// Playlists and segments that may be opened to find out what an input holds.
