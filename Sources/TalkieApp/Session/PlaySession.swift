@@ -26,7 +26,8 @@ package enum PlaySession {
             if case .end(let status) = request { interruption.raise(status: status) }
         }
         defer { signals.stop() }
-        let timeline = try timelineFile(arguments, films: list.items)
+        var notes: [String] = []
+        let timeline = try timelineFile(arguments, films: list.items, notes: &notes)
         let terminal = Terminal()
         let card = SoundCardProvider(
             device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
@@ -86,7 +87,7 @@ package enum PlaySession {
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(
             leftOut: list.failures,
-            warnings: list.warnings + Self.cautions(arguments) + registry.notes + (notice.map { [$0] } ?? []))
+            warnings: list.warnings + notes + Self.cautions(arguments) + registry.notes + (notice.map { [$0] } ?? []))
         director.start()
         loop?.run()
         let status = director.join()
@@ -135,7 +136,7 @@ package enum PlaySession {
 
     /// Creates the flight recorder's file, unless that would destroy a film.
     private static func timelineFile(
-        _ arguments: PlayArguments, films: [PlaylistLoader.Item]
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item], notes: inout [String]
     ) throws(TalkieError) -> TimelineFile? {
         guard let path = arguments.timelinePath else { return nil }
         var target = stat()
@@ -149,7 +150,9 @@ package enum PlaySession {
                     "--timeline would write over the film '\(film.address)'; name another file")
             }
         }
-        return try TimelineFile(creating: path)
+        let file = try TimelineFile(creating: path)
+        if let aside = file.setAside { notes.append("the record of a run that broke off is now '\(aside)'") }
+        return file
     }
 
     /// Nil when the terminal is not ours to read: a film comes from there, or nobody sits at it.

@@ -53,7 +53,7 @@ package final class EventDistributor: Sendable {
         }
     }
 
-    /// Takes what is left, writes it, closes the file and ends the thread.
+    /// Takes what is left, writes it, closes the file and ends the thread. A reader of a pipe is given a fifth of a second.
     package func stop() {
         stopping.store(true, ordering: .releasing)
         wake.raise()
@@ -105,7 +105,9 @@ package final class EventDistributor: Sendable {
                 let isLast = distributor.stopping.load(ordering: .acquiring)
                 drain()
                 let now = HostInstant.now
-                if isLast || now - lastFlush >= EventDistributor.flushInterval {
+                if isLast {
+                    writer?.finish(at: distributor.clock.now)
+                } else if now - lastFlush >= EventDistributor.flushInterval {
                     lastFlush = now
                     writer?.flush()
                 }

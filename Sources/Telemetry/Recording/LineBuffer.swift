@@ -23,20 +23,37 @@ struct LineBuffer {
         bytes = line.finish()
     }
 
-    /// Writes everything out. On failure the rest is dropped and the errno value returned.
-    mutating func flush(to descriptor: Int32) -> Int32? {
-        defer { bytes.removeAll(keepingCapacity: true) }
+    /// Lines that wait for a reader who is slow, in bytes; two minutes of a film.
+    static let largestBacklog = 1 << 20
+
+    /// Writes as much as the descriptor takes at once; what a pipe has no room for waits for the next time. On failure, and when
+    /// too much waits, the rest is dropped and the errno value returned.
+    ///
+    /// - Parameter patience: how long room is waited for.
+    mutating func flush(to descriptor: Int32, waiting patience: Duration = .zero) -> Int32? {
+        let deadline = HostInstant.now.advanced(by: patience)
         var offset = 0
         while offset < bytes.count {
             let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
             if count > 0 {
                 offset += count
-            } else if count == 0 {
-                return ENOSPC
-            } else if errno != EINTR {
-                return errno
+                continue
             }
+            let code = count == 0 ? ENOSPC : errno
+            if code == EINTR { continue }
+            if code == EAGAIN {
+                let left = deadline - .now
+                if left > .zero {
+                    var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&waiting, 1, Int32(max(1, left.inMilliseconds)))
+                    continue
+                }
+                if patience == .zero, bytes.count - offset <= Self.largestBacklog { break }
+            }
+            bytes.removeAll(keepingCapacity: true)
+            return code
         }
+        bytes.removeFirst(offset)
         return nil
     }
 }

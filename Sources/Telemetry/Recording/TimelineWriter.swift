@@ -79,13 +79,21 @@ struct TimelineWriter: ~Copyable {
         line("lost", at: instant) { $0.add("count", count) }
     }
 
-    /// Hands everything to the kernel.
-    mutating func flush() {
-        guard !isBroken, let code = buffer.flush(to: file.descriptor) else { return }
+    /// Hands everything to the kernel, or to a pipe as much as it takes: a reader who does not read holds nobody up.
+    mutating func flush(waiting patience: Duration = .zero) {
+        guard !isBroken, let code = buffer.flush(to: file.descriptor, waiting: patience) else { return }
         isBroken = true
-        complaint =
-            "the timeline '\(file.path)' cannot be written further (\(String(cString: strerror(code)))); "
-            + "the film goes on without it"
+        let reason = code == EAGAIN ? "nobody reads it" : String(cString: strerror(code))
+        complaint = "the timeline '\(file.path)' cannot be written further (\(reason)); the film goes on without it"
+    }
+
+    /// How long a reader is given to take the last lines.
+    private static let lastPatience = Duration.milliseconds(200)
+
+    /// The last line, which says that the run did not break off.
+    mutating func finish(at instant: HostInstant) {
+        line("end", at: instant) { _ in }
+        flush(waiting: Self.lastPatience)
     }
 
     mutating func takeComplaint() -> String? {

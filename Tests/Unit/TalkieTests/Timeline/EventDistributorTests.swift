@@ -21,7 +21,9 @@ import Testing
         distributor.stop()
         let text = folder.read("t.jsonl")
         #expect(text.hasSuffix("\n"))
-        return try text.split(separator: "\n").map {
+        let lines = text.split(separator: "\n")
+        #expect(lines.last?.hasPrefix(#"{"event":"end","host_ns":"#) == true)
+        return try lines.dropLast().map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
     }
@@ -162,5 +164,51 @@ import Testing
         log.note(.framesDropped(count: 2, at: .zero, reason: .late))
         distributor.stop()
         #expect(distributor.statistics.droppedFrames == 2)
+    }
+
+    @Test func aPipeThatNobodyReadsHoldsNobodyUp() throws {
+        let path = folder.path("pipe")
+        #expect(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(reader) }
+        let log = EventLog(clock: clock)
+        let distributor = EventDistributor(log: log, clock: clock)
+        let complaints = Lock<[String]>([])
+        distributor.start(
+            recordingTo: try TimelineFile(creating: path), complain: { text in complaints.withLock { $0.append(text) } }
+        )
+        // F_SETPIPE_SZ (fcntl(2)), which glibc declares for _GNU_SOURCE only: a page is the least.
+        #expect(fcntl(reader, 1031, 4096) == 4096)
+        for _ in 0..<200 { distributor.note(.film("a film with a name")) }
+        let asked = HostInstant.now
+        distributor.stop()
+        #expect(HostInstant.now - asked < .seconds(3))
+        #expect(complaints.withLock { $0 }.count == 1)
+        #expect(complaints.withLock { $0 }.first?.contains("nobody reads it") == true)
+    }
+
+    @Test func theRecordOfARunThatBrokeOffIsKeptBesideTheNewOne() throws {
+        let path = folder.path("t.jsonl")
+        func run() throws -> String? {
+            let file = try TimelineFile(creating: path)
+            let aside = file.setAside
+            let distributor = EventDistributor(log: EventLog(clock: clock), clock: clock)
+            distributor.start(recordingTo: file)
+            distributor.stop()
+            return aside
+        }
+        #expect(try run() == nil)
+        #expect(try run() == nil, "a record that ended is written over, as before")
+        let text = folder.read("t.jsonl")
+        folder.write(String(text.split(separator: "\n")[0]) + "\n", to: "t.jsonl")
+        #expect(try run() == path + ".cut-off")
+        #expect(folder.read("t.jsonl.cut-off").split(separator: "\n").count == 1)
+        folder.write("a shopping list", to: "t.jsonl")
+        #expect(try run() == nil)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        folder.write(#"{"event":"timeline","host_ns":1,"version":1}"# + "\n{\"event\":\"fra", to: "t.jsonl")
+        #expect(try run() == path + ".cut-off-2")
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 }
