@@ -27,14 +27,14 @@ where
     public func target(at source: Source) -> Target {
         let elapsed = sourceAnchor.duration(to: source).wholeNanoseconds
         let gained = Int64((Double(elapsed) * rateOffset).rounded())
-        return targetAnchor.advanced(by: .nanoseconds(elapsed &+ gained))
+        return targetAnchor.advanced(by: .nanoseconds(elapsed.addingClamped(gained)))
     }
 
     /// The instant on the source clock that is the same as `target`.
     public func source(at target: Target) -> Source {
         let elapsed = targetAnchor.duration(to: target).wholeNanoseconds
         let lost = Int64((Double(elapsed) * (rateOffset / (1 + rateOffset))).rounded())
-        return sourceAnchor.advanced(by: .nanoseconds(elapsed &- lost))
+        return sourceAnchor.advanced(by: .nanoseconds(elapsed.subtractingClamped(lost)))
     }
 
     /// How old the line is at a moment of the source clock; zero when the moment precedes the anchor.

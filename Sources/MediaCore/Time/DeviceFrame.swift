@@ -6,7 +6,9 @@ public struct DeviceFrame: Comparable, Hashable, Sendable, BitwiseCopyable {
 
     @inlinable public static func < (left: DeviceFrame, right: DeviceFrame) -> Bool { left.index < right.index }
 
-    @inlinable public func advanced(byFrames frames: Int64) -> DeviceFrame { DeviceFrame(index + frames) }
+    @inlinable public func advanced(byFrames frames: Int64) -> DeviceFrame {
+        DeviceFrame(index.addingClamped(frames))
+    }
 
-    @inlinable public func distance(to other: DeviceFrame) -> Int64 { other.index - index }
+    @inlinable public func distance(to other: DeviceFrame) -> Int64 { other.index.subtractingClamped(index) }
 }

@@ -17,3 +17,17 @@ extension Duration {
     /// The duration in milliseconds, for display.
     @inlinable public var inMilliseconds: Double { inSeconds * 1e3 }
 }
+
+extension Int64 {
+    /// The sum, or the end of the range that it lies beyond.
+    @inlinable package func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? (other < 0 ? .min : .max) : sum
+    }
+
+    /// The difference, or the end of the range that it lies beyond.
+    @inlinable package func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? (other < 0 ? .max : .min) : difference
+    }
+}

@@ -3,7 +3,8 @@ public import Glibc
 /// A moment on this computer's monotonic clock, in nanoseconds (`CLOCK_MONOTONIC`, clock_gettime(2)).
 ///
 /// It never steps and does not run while the machine is suspended. Moments of other clocks have types of their
-/// own, so that adding two clocks does not compile; `ClockMapping` translates between them.
+/// own, so that adding two clocks does not compile; `ClockMapping` translates between them. Arithmetic stops at the ends
+/// of the 63 bits, 292 years away: what is added may be a stranger's.
 public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
     /// Nanoseconds since the clock's own origin, which is some time around boot.
     public var nanoseconds: Int64
@@ -11,11 +12,11 @@ public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable 
     @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     @inlinable public func advanced(by duration: Duration) -> HostInstant {
-        HostInstant(nanoseconds: nanoseconds + duration.wholeNanoseconds)
+        HostInstant(nanoseconds: nanoseconds.addingClamped(duration.wholeNanoseconds))
     }
 
     @inlinable public func duration(to other: HostInstant) -> Duration {
-        .nanoseconds(other.nanoseconds - nanoseconds)
+        .nanoseconds(other.nanoseconds.subtractingClamped(nanoseconds))
     }
 
     @inlinable public static func < (left: HostInstant, right: HostInstant) -> Bool {
@@ -23,7 +24,7 @@ public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable 
     }
 
     @inlinable public static func - (left: HostInstant, right: HostInstant) -> Duration {
-        .nanoseconds(left.nanoseconds - right.nanoseconds)
+        .nanoseconds(left.nanoseconds.subtractingClamped(right.nanoseconds))
     }
 
     /// The present moment. Wait-free.

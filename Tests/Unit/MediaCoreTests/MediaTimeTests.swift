@@ -52,6 +52,22 @@ import Testing
 }
 
 @Suite struct ClockTests {
+    @Test func momentsBeyondEveryClockSaturateInsteadOfTrapping() {
+        let last = HostInstant(nanoseconds: .max)
+        let first = HostInstant(nanoseconds: .min)
+        #expect(last.advanced(by: .seconds(1)) == last)
+        #expect(first.advanced(by: .zero - .seconds(1)) == first)
+        #expect(last - first == .nanoseconds(Int64.max))
+        #expect(last.duration(to: first) == .nanoseconds(Int64.min))
+        #expect(DeviceFrame(.max).advanced(byFrames: 1) == DeviceFrame(.max))
+        #expect(DeviceFrame(.min).distance(to: DeviceFrame(.max)) == .max)
+        let line = ClockMapping(
+            sourceAnchor: HostInstant(nanoseconds: 0), targetAnchor: PTPInstant(nanoseconds: 0), rateOffset: 20e-6)
+        #expect(line.target(at: HostInstant(nanoseconds: .max)) == PTPInstant(nanoseconds: .max))
+        #expect(line.source(at: PTPInstant(nanoseconds: .min)) < HostInstant(nanoseconds: 0))
+        #expect(line.source(at: PTPInstant(nanoseconds: .max)) > HostInstant(nanoseconds: 0))
+    }
+
     @Test func rtpTimestampsCompareByDistanceAcrossTheWrap() {
         let late = RTPTimestamp(rawValue: 5)
         let early = RTPTimestamp(rawValue: .max - 4)
