@@ -143,7 +143,10 @@ let package = Package(
             path: "Tests/Support/RouteTestSupport", swiftSettings: settings),
         tests(
             "VirtualSpeakerTests", in: "Unit",
-            ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore"]),
+            [
+                "SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "PTP", "Sockets", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests(
             "TalkieTests", in: "Unit",
             [
@@ -213,6 +216,7 @@ let package = Package(
         fuzzing("FramesFuzz", ["AirPlayWire"]),
         fuzzing("DatagramsFuzz", ["AirPlayWire"]),
         fuzzing("PTPFuzz", ["PTP", "Sockets", "MediaCore"]),
-        fuzzing("SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore"]),
+        fuzzing(
+            "SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore", "TalkieTestKit"]),
     ]
 )

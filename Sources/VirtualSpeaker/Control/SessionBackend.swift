@@ -59,7 +59,8 @@ protocol SessionBackend: AnyObject {
     func open(_ request: StreamRequest) throws(SessionRefusal) -> StreamAnswer
     var stream: (kind: StreamKind, sampleRate: Int)? { get }
     var isClockLocked: Bool { get }
-    func play(_ anchor: PlayoutAnchor)
+    /// False when the anchor lies further away than any film is long; the one before it stays.
+    func play(_ anchor: PlayoutAnchor) -> Bool
     func pause()
     func flushBuffered(from: UInt32?, until: UInt32)
     func flushRealtime(until: RTPTimestamp)

@@ -30,10 +30,10 @@ extension SpeakerSession {
         let clock = body["networkTimeTimelineID"]?.uint64
         if backend.configuration.quirks.ownClock != nil, clock != backend.identity.clock { throw .badRequest }
         if backend.configuration.quirks.refusesAnchorBeforeLock, !backend.isClockLocked { throw .badRequest }
-        backend.play(
-            PlayoutAnchor(
-                position: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: position)), instant: instant,
-                clock: clock))
+        let anchor = PlayoutAnchor(
+            position: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: position)), instant: instant, clock: clock)
+        // Like one on a clock that is not known: 400, and the sender may name another moment.
+        guard backend.play(anchor) else { throw .badRequest }
         return Reply(response: RTSPResponse(status: 200))
     }
 

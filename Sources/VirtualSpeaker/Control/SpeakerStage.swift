@@ -128,7 +128,7 @@ final class SpeakerStage: SessionBackend {
 
     var isClockLocked: Bool { clock?.isLocked ?? false }
 
-    func play(_ anchor: PlayoutAnchor) { engine?.setAnchor(anchor) }
+    func play(_ anchor: PlayoutAnchor) -> Bool { engine?.setAnchor(anchor) ?? true }
     func pause() { engine?.pause() }
 
     func flushBuffered(from: UInt32?, until: UInt32) {

@@ -16,7 +16,8 @@ struct PlayoutAnchor: Hashable, Sendable {
 /// Keeps the packets of one stream, decodes them shortly before their moment and places them on the virtual device.
 ///
 /// A thread of its own decodes and places; every other method may be called from any thread and returns at once,
-/// except `stop`, which the owner must call: the thread keeps this object alive until then.
+/// except `stop`, which the owner must call: the thread keeps this object alive until then. On a clock that is turned by
+/// hand there is no thread: its owner takes `takePlaying` and does the rounds.
 final class PlayoutEngine: Sendable {
     struct Setup: Sendable {
         var kind: StreamKind
@@ -37,17 +38,19 @@ final class PlayoutEngine: Sendable {
     /// What must not be heard after all is taken back.
     static let bufferedPlaceAhead: Duration = .milliseconds(300)
     static let realtimePlaceAhead: Duration = .milliseconds(100)
+    /// An anchor further away is nonsense or malice; no film lasts as long.
+    static let reach: Duration = .seconds(86_400)
     /// Packets decoded before sound is placed again, so that decoding much at once delays nothing.
-    private static let packetsPerRound = 8
+    static let packetsPerRound = 8
     /// Without news the thread looks again after this.
     private static let patience: Duration = .milliseconds(50)
 
-    private enum Store {
+    enum Store {
         case buffered(BufferedStore)
         case realtime(RealtimeStore)
     }
 
-    private struct State {
+    struct State {
         var store: Store
         var anchor: PlayoutAnchor?
         /// What was decoded or placed must go.
@@ -57,23 +60,28 @@ final class PlayoutEngine: Sendable {
     }
 
     let setup: Setup
-    private let decodeAhead: Duration
-    private let placeAhead: Duration
-    private let clock: any SenderClock
-    private let record: SpeakerRecord
-    private let codecs: (any AudioCodecs)?
-    private let state: Lock<State>
+    let decodeAhead: Duration
+    let placeAhead: Duration
+    let clock: any SenderClock
+    let record: SpeakerRecord
+    let codecs: (any AudioCodecs)?
+    let state: Lock<State>
+    /// What this computer's time is.
+    private let host: any HostClock
+    private let unstarted: Lock<Playing?>
     private let news = Signal()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
-    private let firstSound = Lock<HostInstant?>(nil)
+    let firstSound = Lock<HostInstant?>(nil)
     /// Raised when a buffered stream may bring more.
     let room: PollableSignal
 
     init(
-        setup: Setup, clock: any SenderClock, gain: Float, codecs: (any AudioCodecs)?, record: SpeakerRecord
+        setup: Setup, clock: any SenderClock, gain: Float, codecs: (any AudioCodecs)?, record: SpeakerRecord,
+        host: any HostClock = MonotonicClock()
     ) throws(SpeakerError) {
         self.setup = setup
+        self.host = host
         self.clock = clock
         self.codecs = codecs
         self.record = record
@@ -82,7 +90,7 @@ final class PlayoutEngine: Sendable {
         placeAhead = setup.kind == .buffered ? Self.bufferedPlaceAhead : Self.realtimePlaceAhead
         state = Lock(
             State(store: setup.kind == .buffered ? .buffered(.init()) : .realtime(.init()), gain: gain))
-        let origin = HostInstant.now
+        let origin = host.now
         let rate = setup.format.sampleRate
         let sink: (any SoundSink)? =
             switch setup.output {
@@ -92,7 +100,9 @@ final class PlayoutEngine: Sendable {
             }
         let device = VirtualDevice(
             sampleRate: rate, origin: origin, oscillator: clock.deviceOscillator, sink: sink, record: record)
-        let worker = WorkerThread.start(name: "speaker-play", priority: .elevated) { [self] in run(device) }
+        unstarted = Lock(Playing(device: device, decoder: SoundDecoder(codecs: codecs)))
+        guard host.runsByItself else { return }
+        let worker = WorkerThread.start(name: "speaker-play", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
@@ -116,7 +126,7 @@ final class PlayoutEngine: Sendable {
     }
 
     func insert(_ packets: [StoredPacket]) {
-        let now = HostInstant.now
+        let now = host.now
         let late = state.withLock { state in
             var late = 0
             switch state.store {
@@ -147,18 +157,29 @@ final class PlayoutEngine: Sendable {
 
     // MARK: What the sender asks for
 
-    func setAnchor(_ anchor: PlayoutAnchor) {
+    /// False, and nothing changes, when the anchor is known to lie beyond `reach`. One on a clock that is not known yet is
+    /// kept; nothing sounds beyond `reach`.
+    @discardableResult
+    func setAnchor(_ anchor: PlayoutAnchor) -> Bool {
+        let instant = clock.hostInstant(of: anchor.instant)
+        if let instant, knows(anchor), !isWithinReach(instant, from: host.now) { return false }
         let changed = state.withLock { state in
             let changed = state.anchor != anchor
             state.anchor = anchor
             return changed
         }
-        guard changed else { return }
+        guard changed else { return true }
         record.note(
-            .anchor(
-                position: anchor.position, instant: anchor.instant, host: clock.hostInstant(of: anchor.instant),
-                clock: anchor.clock))
+            .anchor(position: anchor.position, instant: anchor.instant, host: instant, clock: anchor.clock))
         news.raise()
+        return true
+    }
+
+    /// The anchor's timeline is the one that is followed.
+    func knows(_ anchor: PlayoutAnchor) -> Bool { !clock.namesClocks || anchor.clock == clock.grandmaster }
+
+    func isWithinReach(_ instant: HostInstant, from now: HostInstant) -> Bool {
+        (.zero - Self.reach...Self.reach).contains(instant - now)
     }
 
     /// Silence at once. What was decoded is gone; what is stored stays.
@@ -201,7 +222,7 @@ final class PlayoutEngine: Sendable {
 
     /// Silence at once, and everything before a position is gone. The anchor stays, as in shairport-sync.
     func flushRealtime(until position: RTPTimestamp) {
-        let now = HostInstant.now
+        let now = host.now
         state.withLock { state in
             guard case .realtime(var store) = state.store else { return }
             store.flush(until: position, at: now)
@@ -217,151 +238,26 @@ final class PlayoutEngine: Sendable {
 
     // MARK: The thread
 
-    private struct Round {
-        var packets: [StoredPacket] = []
-        var anchor: PlayoutAnchor?
-        var isCut = false
-        var gain: Float = 1
-        var lost = 0
-        /// Packets whose time had passed long before they came up.
-        var late = 0
-        /// When the next stored packet should be decoded.
-        var nextDecode: HostInstant?
-    }
-
-    /// When a position is heard here; nil while that is not known.
-    private func moment(of position: RTPTimestamp, _ anchor: PlayoutAnchor) -> HostInstant? {
-        if clock.namesClocks, anchor.clock != clock.grandmaster { return nil }
-        let frames = Int64(anchor.position.distance(to: position))
-        // 31 bits of frames times 10⁹ fit 63 bits.
-        let elapsed = frames * 1_000_000_000 / Int64(setup.format.sampleRate)
-        return clock.hostInstant(of: anchor.instant.advanced(by: .nanoseconds(elapsed)))
-    }
-
-    private func takeRound(at now: HostInstant) -> Round {
-        let horizon = now.advanced(by: decodeAhead)
-        // Decoding what nobody will hear takes time from what is due; the unit just before may be needed to decode
-        // the one that is (AAC overlaps by one).
-        let past = now.advanced(by: .zero - HeardSpan.length(of: 2 * 1024, setup.format.sampleRate))
-        return state.withLock { state in
-            var round = Round(anchor: state.anchor, isCut: state.isCut, gain: state.gain)
-            state.isCut = false
-            guard let anchor = state.anchor else { return round }
-            switch state.store {
-            case .buffered(var store):
-                // Emptied meanwhile, so that the queue is not copied when it changes.
-                state.store = .buffered(.init())
-                while round.packets.count < Self.packetsPerRound, let next = store.first {
-                    guard let due = moment(of: next.timestamp, anchor) else { break }
-                    guard due < horizon else {
-                        round.nextDecode = due
-                        break
-                    }
-                    guard let packet = store.popFirst() else { break }
-                    if due < past { round.late += 1 } else { round.packets.append(packet) }
-                }
-                state.store = .buffered(store)
-            case .realtime(var store):
-                state.store = .realtime(.init())
-                while round.packets.count < Self.packetsPerRound, let next = store.first {
-                    guard let due = moment(of: next.packet.timestamp, anchor) else { break }
-                    guard due < horizon else {
-                        round.nextDecode = due
-                        break
-                    }
-                    guard let taken = store.popFirst() else { break }
-                    round.lost += taken.gap
-                    if due < past { round.late += 1 } else { round.packets.append(taken.packet) }
-                }
-                state.store = .realtime(store)
-            }
-            return round
+    /// What the thread plays with: for whoever takes its place on a clock that is turned by hand. Nil the second time.
+    func takePlaying() -> Playing? {
+        unstarted.withLock { unstarted in
+            let playing = unstarted
+            unstarted = nil
+            return playing
         }
     }
 
-    private func run(_ device: VirtualDevice) {
-        var device = device
-        var decoded = Queue<DecodedSound>()
-        let decoder = SoundDecoder(codecs: codecs)
-        var isDry = true
+    private func run() {
+        guard var playing = takePlaying() else { return }
         while !stopping.load(ordering: .acquiring) {
-            let now = HostInstant.now
-            let round = takeRound(at: now)
-            if round.isCut {
-                device.cut(at: now)
-                decoded.removeAll()
-                decoder.reset()
-                isDry = true
-            }
-            if !round.packets.isEmpty || round.late > 0 { room.raise() }
-            if round.lost > 0 { record.note(.lost(packets: round.lost)) }
-            for packet in round.packets {
-                for sound in decode(packet, decoder) { decoded.append(sound) }
-            }
-            var late = round.late
-            var next: HostInstant?
-            if let anchor = round.anchor {
-                while let sound = decoded.first {
-                    guard let due = moment(of: sound.position, anchor) else { break }
-                    guard due < now.advanced(by: placeAhead) else {
-                        next = due.advanced(by: .zero - placeAhead)
-                        break
-                    }
-                    decoded.popFirst()
-                    if place(sound, due: due, now: now, gain: round.gain, &device) { isDry = false } else { late += 1 }
-                }
-            }
-            if late > 0 { record.note(.late(packets: late)) }
-            if !isDry, decoded.isEmpty, let end = device.endInstant, end < now {
-                isDry = true
-                record.note(.underrun)
-            }
-            if let decode = round.nextDecode?.advanced(by: .zero - decodeAhead) { next = min(next ?? decode, decode) }
+            let now = host.now
+            let next = playing.round(at: now, of: self)
             // There is more to decode already.
-            if round.packets.count == Self.packetsPerRound { continue }
-            let patience = now.advanced(by: Self.patience)
-            news.wait(until: min(next ?? patience, patience))
+            if next <= now { continue }
+            news.wait(until: min(next, now.advanced(by: Self.patience)))
             news.clear()
         }
-        let now = HostInstant.now
-        device.cut(at: now)
-        device.finish(at: now)
+        playing.finish(at: host.now)
         record.finish()
-    }
-
-    private func decode(_ packet: StoredPacket, _ decoder: SoundDecoder) -> [DecodedSound] {
-        var format = setup.format
-        if setup.kind == .buffered {
-            guard let named = StreamFormat.all.first(where: { $0.synchronizationSource == packet.source })
-            else {
-                record.note(.damaged(reason: "unknown format \(String(packet.source, radix: 16))"))
-                return []
-            }
-            format = .wire(named)
-        }
-        do {
-            return try decoder.decode(packet, format: format)
-        } catch {
-            record.note(.damaged(reason: error.message))
-            return []
-        }
-    }
-
-    /// False when the whole of it came after its moment.
-    private func place(
-        _ sound: DecodedSound, due: HostInstant, now: HostInstant, gain: Float, _ device: inout VirtualDevice
-    ) -> Bool {
-        var skipped = 0
-        if due < now {
-            skipped = Int(((now - due).inSeconds * Double(setup.format.sampleRate)).rounded(.up))
-            // What has passed is not sounded; the rest is.
-            guard skipped < sound.frames else { return false }
-        }
-        var samples = sound.samples[(skipped * 2)...]
-        if gain != 1 { samples = ArraySlice(samples.map { $0 * gain }) }
-        let start = due.advanced(by: HeardSpan.length(of: skipped, setup.format.sampleRate))
-        device.place(samples, position: sound.position.advanced(byFrames: Int64(skipped)), at: start)
-        firstSound.withLock { if $0 == nil { $0 = start } }
-        return true
     }
 }

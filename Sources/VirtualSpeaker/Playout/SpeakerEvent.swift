@@ -71,6 +71,7 @@ package struct HeardSpan: Hashable, Sendable, BitwiseCopyable {
     package var end: HostInstant { instant.advanced(by: Self.length(of: frames, sampleRate)) }
 
     static func length(of frames: Int, _ sampleRate: Int) -> Duration {
-        .nanoseconds((Int64(frames) * 1_000_000_000 + Int64(sampleRate) / 2) / Int64(max(1, sampleRate)))
+        let rate = Int128(max(1, sampleRate))
+        return .nanoseconds(Int64(clamping: (Int128(frames) * 1_000_000_000 + rate / 2) / rate))
     }
 }

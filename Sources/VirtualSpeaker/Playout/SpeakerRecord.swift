@@ -76,7 +76,7 @@ package final class SpeakerRecord: Sendable {
         let finished: [HeardSpan] = state.withLock { state in
             // Spans begin on a device frame and ends are rounded: a microsecond is no seam.
             if var last = state.spans.last, last.sampleRate == span.sampleRate,
-                abs((last.end - span.instant).wholeNanoseconds) < 1000,
+                (last.end - span.instant).wholeNanoseconds.magnitude < 1000,
                 last.position.advanced(byFrames: Int64(last.frames)) == span.position,
                 // A minute a span: a journal that is cut off still tells nearly everything.
                 last.frames < 60 * last.sampleRate

@@ -59,7 +59,7 @@ struct VirtualDevice {
         var start = frame(at: instant)
         if let end, nextPosition == position {
             let error = end.distance(to: start)
-            let size = HeardSpan.length(of: Int(error.magnitude), sampleRate)
+            let size = HeardSpan.length(of: Int(clamping: error.magnitude), sampleRate)
             if size <= Self.tolerance {
                 start = end
             } else if size <= Self.largestDrift {

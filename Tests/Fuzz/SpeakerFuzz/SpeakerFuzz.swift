@@ -12,11 +12,12 @@ public func fuzzSpeaker(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     guard let mode = bytes.first else { return 0 }
     let input = bytes.dropFirst()
-    switch mode % 4 {
+    switch mode % 5 {
     case 0: talk(input)
     case 1: command(input)
     case 2: stream(input)
-    default: datagrams(input)
+    case 3: datagrams(input)
+    default: play(input)
     }
     return 0
 }

@@ -27,6 +27,8 @@ package final class NotedBackend: SessionBackend {
     package private(set) var asked: [Asked] = []
     package private(set) var events: [SpeakerEvent] = []
     package private(set) var stream: (kind: StreamKind, sampleRate: Int)?
+    /// Whether anchors are near enough.
+    package var takesAnchors = true
     private var paired: [[UInt8]: [UInt8]] = [:]
 
     package init(_ configuration: SpeakerConfiguration = SpeakerConfiguration(), offersPTP: Bool = true) {
@@ -51,7 +53,11 @@ package final class NotedBackend: SessionBackend {
             dataPort: 5002, controlPort: 5003, bufferSize: request.kind == .buffered ? 8 << 20 : nil)
     }
 
-    package func play(_ anchor: PlayoutAnchor) { asked.append(.play(anchor)) }
+    package func play(_ anchor: PlayoutAnchor) -> Bool {
+        guard takesAnchors else { return false }
+        asked.append(.play(anchor))
+        return true
+    }
     package func pause() { asked.append(.pause) }
     package func flushBuffered(from: UInt32?, until: UInt32) {
         asked.append(.flushBuffered(from: from, until: until))

@@ -104,6 +104,15 @@ import Testing
         }
     }
 
+    @Test func anAnchorOutOfReachIsABadRequest() {
+        let backend = NotedBackend()
+        var session = begun(backend)
+        backend.takesAnchors = false
+        let body = SessionRequests.play(
+            position: RTPTimestamp(rawValue: 0), at: PTPInstant(nanoseconds: -9_223_372_036_000_000_000), clock: clock)
+        #expect(session.handle(request("SETRATEANCHORTIME", body)).response.status == 400)
+    }
+
     @Test func flushesReachTheStoreWithTheirNumbersOf23Bits() {
         let backend = NotedBackend()
         var session = begun(backend)

@@ -1,0 +1,167 @@
+internal import AirPlayWire
+internal import MediaCore
+
+extension PlayoutEngine {
+    /// What is taken from the store at a time.
+    private struct Round {
+        var packets: [StoredPacket] = []
+        var anchor: PlayoutAnchor?
+        var isCut = false
+        var gain: Float = 1
+        var lost = 0
+        /// Packets whose time had passed long before they came up.
+        var late = 0
+        /// When the next stored packet should be decoded.
+        var nextDecode: HostInstant?
+    }
+
+    /// When a position is heard here; nil while that is not known, and for moments that nobody will live to hear.
+    private func moment(of position: RTPTimestamp, _ anchor: PlayoutAnchor, at now: HostInstant) -> HostInstant? {
+        guard knows(anchor) else { return nil }
+        let frames = Int64(anchor.position.distance(to: position))
+        // 31 bits of frames times 10⁹ fit 63 bits.
+        let elapsed = frames * 1_000_000_000 / Int64(setup.format.sampleRate)
+        guard let due = clock.hostInstant(of: anchor.instant.advanced(by: .nanoseconds(elapsed))),
+            isWithinReach(due, from: now)
+        else { return nil }
+        return due
+    }
+
+    private func takeRound(at now: HostInstant) -> Round {
+        let horizon = now.advanced(by: decodeAhead)
+        // Decoding what nobody will hear takes time from what is due; the unit just before may be needed to decode
+        // the one that is (AAC overlaps by one).
+        let past = now.advanced(by: .zero - HeardSpan.length(of: 2 * 1024, setup.format.sampleRate))
+        return state.withLock { state in
+            var round = Round(anchor: state.anchor, isCut: state.isCut, gain: state.gain)
+            state.isCut = false
+            guard let anchor = state.anchor else { return round }
+            switch state.store {
+            case .buffered(var store):
+                // Emptied meanwhile, so that the queue is not copied when it changes.
+                state.store = .buffered(.init())
+                while round.packets.count < Self.packetsPerRound, let next = store.first {
+                    guard let due = moment(of: next.timestamp, anchor, at: now) else { break }
+                    guard due < horizon else {
+                        round.nextDecode = due
+                        break
+                    }
+                    guard let packet = store.popFirst() else { break }
+                    if due < past { round.late += 1 } else { round.packets.append(packet) }
+                }
+                state.store = .buffered(store)
+            case .realtime(var store):
+                state.store = .realtime(.init())
+                while round.packets.count < Self.packetsPerRound, let next = store.first {
+                    guard let due = moment(of: next.packet.timestamp, anchor, at: now) else { break }
+                    guard due < horizon else {
+                        round.nextDecode = due
+                        break
+                    }
+                    guard let taken = store.popFirst() else { break }
+                    round.lost += taken.gap
+                    if due < past { round.late += 1 } else { round.packets.append(taken.packet) }
+                }
+                state.store = .realtime(store)
+            }
+            return round
+        }
+    }
+
+    /// What has been decoded and placed. The playout thread alone uses it.
+    struct Playing {
+        var device: VirtualDevice
+        let decoder: SoundDecoder
+        private var decoded = Queue<DecodedSound>()
+        private var isDry = true
+
+        init(device: VirtualDevice, decoder: SoundDecoder) {
+            self.device = device
+            self.decoder = decoder
+        }
+
+        /// Decodes and places what is due.
+        ///
+        /// - Returns: when to come again, if no news come before; at once when it is not later than `now`.
+        mutating func round(at now: HostInstant, of engine: PlayoutEngine) -> HostInstant {
+            let round = engine.takeRound(at: now)
+            if round.isCut {
+                device.cut(at: now)
+                decoded.removeAll()
+                decoder.reset()
+                isDry = true
+            }
+            if !round.packets.isEmpty || round.late > 0 { engine.room.raise() }
+            if round.lost > 0 { engine.record.note(.lost(packets: round.lost)) }
+            for packet in round.packets {
+                for sound in engine.decode(packet, decoder) { decoded.append(sound) }
+            }
+            var late = round.late
+            var next: HostInstant?
+            if let anchor = round.anchor {
+                while let sound = decoded.first {
+                    guard let due = engine.moment(of: sound.position, anchor, at: now) else { break }
+                    guard due < now.advanced(by: engine.placeAhead) else {
+                        next = due.advanced(by: .zero - engine.placeAhead)
+                        break
+                    }
+                    decoded.popFirst()
+                    if place(sound, due: due, now: now, gain: round.gain, engine) { isDry = false } else { late += 1 }
+                }
+            }
+            if late > 0 { engine.record.note(.late(packets: late)) }
+            if !isDry, decoded.isEmpty, let end = device.endInstant, end < now {
+                isDry = true
+                engine.record.note(.underrun)
+            }
+            if let decode = round.nextDecode?.advanced(by: .zero - engine.decodeAhead) {
+                next = min(next ?? decode, decode)
+            }
+            if round.packets.count == PlayoutEngine.packetsPerRound { return now }
+            return max(next ?? HostInstant(nanoseconds: .max), now.advanced(by: .nanoseconds(1)))
+        }
+
+        /// False when the whole of it came after its moment.
+        private mutating func place(
+            _ sound: DecodedSound, due: HostInstant, now: HostInstant, gain: Float, _ engine: PlayoutEngine
+        ) -> Bool {
+            let rate = engine.setup.format.sampleRate
+            var skipped = 0
+            if due < now {
+                skipped = Int(((now - due).inSeconds * Double(rate)).rounded(.up))
+                // What has passed is not sounded; the rest is.
+                guard skipped < sound.frames else { return false }
+            }
+            var samples = sound.samples[(skipped * 2)...]
+            if gain != 1 { samples = ArraySlice(samples.map { $0 * gain }) }
+            let start = due.advanced(by: HeardSpan.length(of: skipped, rate))
+            device.place(samples, position: sound.position.advanced(byFrames: Int64(skipped)), at: start)
+            engine.firstSound.withLock { if $0 == nil { $0 = start } }
+            return true
+        }
+
+        /// The stream is over.
+        mutating func finish(at now: HostInstant) {
+            device.cut(at: now)
+            device.finish(at: now)
+        }
+    }
+
+    private func decode(_ packet: StoredPacket, _ decoder: SoundDecoder) -> [DecodedSound] {
+        var format = setup.format
+        if setup.kind == .buffered {
+            guard let named = StreamFormat.all.first(where: { $0.synchronizationSource == packet.source })
+            else {
+                record.note(.damaged(reason: "unknown format \(String(packet.source, radix: 16))"))
+                return []
+            }
+            format = .wire(named)
+        }
+        do {
+            return try decoder.decode(packet, format: format)
+        } catch {
+            record.note(.damaged(reason: error.message))
+            return []
+        }
+    }
+}
