@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The speaker's side of pair-setup, for speakers in software: one object for one connection.
 ///
 /// Messages come from strangers. A message out of turn, a wrong proof or bytes that are no message are answered with
@@ -20,9 +22,31 @@ package struct PairSetupResponder: Sendable {
         }
     }
 
+    /// What a sender is about to do with a secret that can be guessed.
+    package enum Step: Hashable, Sendable {
+        /// It asks for a challenge.
+        case challenge
+        /// It proves that it knows the secret. Counts as a try from here on.
+        case proof
+    }
+
+    /// Why a step is not taken.
+    package struct Refusal: Hashable, Sendable {
+        package let error: PairingError
+        /// Whole seconds, at least one.
+        package let retryDelay: UInt32
+
+        package init(_ error: PairingError, after wait: Duration) {
+            self.error = error
+            retryDelay = UInt32(clamping: max(1, (wait.wholeNanoseconds + 999_999_999) / 1_000_000_000))
+        }
+    }
+
     /// What to answer and what came of it.
     package struct Reply: Sendable {
         package let body: [UInt8]
+        /// The sender has just proved that it knows the secret.
+        package var isProven = false
         /// The sender must pair by PIN: HTTP status 470 instead of 200.
         package var needsPIN = false
         /// The secret of this connection: everything after this answer is encrypted.
@@ -50,18 +74,38 @@ package struct PairSetupResponder: Sendable {
     }
 
     /// Answers one message of a sender. M1 and M3 take about 10 ms of calculation.
-    package mutating func respond(to body: [UInt8]) -> Reply {
+    ///
+    /// - Parameter judge: says why a step must wait; asked before the step is calculated, and only where the secret is
+    ///   one that can be guessed.
+    package mutating func respond(to body: [UInt8], judge: (Step) -> Refusal? = { _ in nil }) -> Reply {
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
             stage = .idle
             return Self.refusal(.unknown, state: 2)
         }
         let current = stage
         stage = .idle
+        if let refusal = refusal(state, current, judge) {
+            var items: [TLV8.Item] = [.init(.state, [state &+ 1]), .init(.error, [refusal.error.rawValue])]
+            if refusal.error == .backOff {
+                let delay = (0..<4).map { UInt8(truncatingIfNeeded: refusal.retryDelay >> (8 * UInt32($0))) }
+                items.append(.init(.retryDelay, delay))
+            }
+            return Reply(body: TLV8(items).encoded())
+        }
         switch (state, current) {
         case (1, _): return challenge(message)
         case (3, .challenged(let server, let transient)): return prove(message, server, transient)
         case (5, .proven(let secret)): return exchange(message, secret)
         default: return Self.refusal(.unknown, state: state &+ 1)
+        }
+    }
+
+    private func refusal(_ state: UInt8, _ current: Stage, _ judge: (Step) -> Refusal?) -> Refusal? {
+        if case .open = admission { return nil }
+        switch (state, current) {
+        case (1, _): return judge(.challenge)
+        case (3, .challenged): return judge(.proof)
+        default: return nil
         }
     }
 
@@ -88,7 +132,7 @@ package struct PairSetupResponder: Sendable {
             let accepted = try? server.accept(senderKey: key, proof: proof)
         else { return Self.refusal(.authentication, state: 4) }
         let own = stripsZeros ? SRPGroup.minimal(accepted.proof) : accepted.proof
-        var reply = Reply(body: TLV8([.init(.state, [4]), .init(.proof, own)]).encoded())
+        var reply = Reply(body: TLV8([.init(.state, [4]), .init(.proof, own)]).encoded(), isProven: true)
         if transient { reply.transientSecret = accepted.key } else { stage = .proven(accepted.key) }
         return reply
     }

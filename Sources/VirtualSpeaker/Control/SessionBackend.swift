@@ -49,6 +49,10 @@ protocol SessionBackend: AnyObject {
     var isBusy: Bool { get }
     var volume: Double { get set }
 
+    /// Why a try to pair must wait; nil when it may go on. A proof is counted by asking.
+    func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal?
+    /// The sender has proved that it knows the secret.
+    func notePairingProof()
     func pairedKey(of sender: [UInt8]) -> [UInt8]?
     func keep(_ paired: PairedAccessory)
 

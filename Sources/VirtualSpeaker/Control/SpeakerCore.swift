@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Sockets
 internal import SyncRendering
 
 /// What all connections of a speaker share.
@@ -26,6 +27,7 @@ final class SpeakerCore: Sendable {
     let codecs: (any AudioCodecs)?
     let oscillator: Oscillator
     private let state: Lock<State>
+    private let attempts = Lock(PairingAttempts())
     /// Held while the memory is written, so that the newest state is what it holds.
     private let writing = Lock(())
 
@@ -49,6 +51,21 @@ final class SpeakerCore: Sendable {
         get { state.withLock { $0.volume } }
         set { state.withLock { $0.volume = newValue } }
     }
+
+    /// Why a try to pair must wait; nil when it may go on. A proof is counted by asking.
+    func judge(
+        _ step: PairSetupResponder.Step, from address: IPv4Address, at now: HostInstant = .now
+    ) -> PairSetupResponder.Refusal? {
+        let refusal = attempts.withLock { attempts in
+            switch step {
+            case .challenge: attempts.refusal(of: address, at: now)
+            case .proof: attempts.take(address, at: now)
+            }
+        }
+        return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
+    }
+
+    func notePairingProof(from address: IPv4Address) { attempts.withLock { $0.succeeded(address) } }
 
     func pairedKey(of sender: [UInt8]) -> [UInt8]? {
         state.withLock { state in state.paired.first { $0.identifier == sender }?.publicKey }

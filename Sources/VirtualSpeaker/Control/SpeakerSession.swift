@@ -141,7 +141,9 @@ struct SpeakerSession {
     }
 
     private mutating func setUpPairing(_ request: RTSPRequest) -> Reply {
-        let answer = pairSetup.respond(to: request.body)
+        let backend = backend
+        let answer = pairSetup.respond(to: request.body) { backend.judge($0) }
+        if answer.isProven { backend.notePairingProof() }
         if let paired = answer.paired { backend.keep(paired) }
         var reply = Reply(
             response: RTSPResponse(

@@ -40,6 +40,8 @@ final class SpeakerStage: SessionBackend {
 
     private static func gain(_ decibels: Double) -> Float { decibels <= -144 ? 0 : Float(pow(10, decibels / 20)) }
 
+    func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal? { core.judge(step, from: sender) }
+    func notePairingProof() { core.notePairingProof(from: sender) }
     func pairedKey(of sender: [UInt8]) -> [UInt8]? { core.pairedKey(of: sender) }
     func keep(_ paired: PairedAccessory) { core.keep(paired) }
     func note(_ event: SpeakerEvent) { core.record.note(event) }

@@ -1,6 +1,7 @@
 package import AirPlayWire
 package import MediaCore
 internal import PTP
+internal import Sockets
 
 @testable package import VirtualSpeaker
 
@@ -27,14 +28,26 @@ package final class NotedBackend: SessionBackend {
     package private(set) var asked: [Asked] = []
     package private(set) var events: [SpeakerEvent] = []
     package private(set) var stream: (kind: StreamKind, sampleRate: Int)?
+    /// When everything happens.
+    package var now = HostInstant(nanoseconds: 0)
     /// Whether anchors are near enough.
     package var takesAnchors = true
+    private var attempts = PairingAttempts()
+    private let address = IPv4Address(rawValue: 0x7F00_0001)
     private var paired: [[UInt8]: [UInt8]] = [:]
 
     package init(_ configuration: SpeakerConfiguration = SpeakerConfiguration(), offersPTP: Bool = true) {
         self.configuration = configuration
         self.offersPTP = offersPTP
     }
+
+    package func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal? {
+        let refusal =
+            step == .proof ? attempts.take(address, at: now) : attempts.refusal(of: address, at: now)
+        return refusal.map { PairSetupResponder.Refusal($0.error, after: $0.wait) }
+    }
+
+    package func notePairingProof() { attempts.succeeded(address) }
 
     package func pairedKey(of sender: [UInt8]) -> [UInt8]? { paired[sender] }
     package func keep(_ accessory: PairedAccessory) { paired[accessory.identifier] = accessory.publicKey }

@@ -125,6 +125,47 @@ private struct Sender {
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("RTSP/1.0 503 "))
     }
 
+    @Test(arguments: [PairSetupResponder.Admission.pin("4711"), .password("4711")])
+    func guessingASecretTakesLongerAndLongerOnHoweverManyConnections(_ admission: PairSetupResponder.Admission) throws {
+        let backend = NotedBackend(configuration(admission))
+        func attempt(_ secret: String) throws -> WireError? {
+            var sender = Sender(backend)
+            let isPIN = if case .pin = admission { true } else { false }
+            var setup = PairSetup(isPIN ? .persistent : .transient)
+            do {
+                let challenge = try #require(try sender.ask(RTSPRequest("POST", "/pair-setup", body: setup.start())))
+                let proof = try setup.respond(to: challenge.body, password: secret)
+                let last = try #require(try sender.ask(RTSPRequest("POST", "/pair-setup", body: proof)))
+                _ = try setup.finish(last.body)
+                return nil
+            } catch let error as WireError {
+                return error
+            }
+        }
+        for _ in 0..<3 { #expect(try attempt("0000")?.pairingError == .authentication) }
+        let refusal = try #require(try attempt("4711"))
+        #expect(refusal.pairingError == .backOff)
+        #expect(refusal.message.contains("5 s"))
+        for round in 0..<7 {
+            backend.now = backend.now.advanced(by: .seconds(5 << round))
+            #expect(try attempt("0000")?.pairingError == .authentication, "round \(round)")
+        }
+        #expect(try attempt("4711")?.pairingError == .maximumTries)
+        backend.now = backend.now.advanced(by: PairingAttempts.pardon)
+        #expect(try attempt("4711") == nil)
+        for _ in 0..<3 { #expect(try attempt("0000")?.pairingError == .authentication) }
+    }
+
+    @Test func aSecretEverybodyKnowsIsNotGuarded() throws {
+        let backend = NotedBackend()
+        for _ in 0..<20 {
+            var guessing = Sender(backend)
+            #expect(try !guessing.pair("4711"))
+        }
+        var knowing = Sender(backend)
+        #expect(try knowing.pair(PairSetup.transientPassword))
+    }
+
     @Test func bytesThatAreNoRequestEndTheConnection() {
         var conversation = ControlConversation(backend: NotedBackend())
         let steps = conversation.receive(Array("hello\r\n\r\n".utf8))

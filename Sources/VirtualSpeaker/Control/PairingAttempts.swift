@@ -1,0 +1,98 @@
+internal import AirPlayWire
+internal import MediaCore
+internal import Sockets
+
+/// Who may try a PIN or password now. Connections come and go; this stays.
+///
+/// A person mistypes twice without noticing any of it, then waits twice as long after each wrong try, and after
+/// `limit` of them for an hour; after an hour without one everything is forgiven. All addresses together have a
+/// store of tries that fills up again: whoever takes a new address for each try finds it empty. One address alone cannot
+/// empty it, so that it locks nobody else out.
+struct PairingAttempts: Sendable {
+    /// Wrong tries of an address that cost it no time.
+    static let free = 2
+    /// The wait after the first that does; it doubles from there.
+    static let firstWait: Duration = .seconds(5)
+    /// Wrong tries of an address until it has to wait for `pardon`.
+    static let limit = 10
+    /// An address that has not tried for so long begins anew.
+    static let pardon: Duration = .seconds(3600)
+    /// Wrong tries of all addresses together (HomeKit Accessory Protocol, section 5.6.2: a hundred) …
+    static let storeLimit = 100
+    /// … and how long until one more is granted: 288 a day, 35 days for all PINs of four digits, and more than one
+    /// address can use up.
+    static let refill: Duration = .seconds(300)
+    /// Addresses that are remembered; the one that tried longest ago gives way.
+    static let sourceLimit = 256
+
+    /// Why somebody must wait.
+    struct Refusal: Hashable, Sendable {
+        /// `backOff`, `maximumTries`, or `busy` when others have used up the store.
+        let error: PairingError
+        let wait: Duration
+    }
+
+    private struct Source {
+        var wrong = 0
+        var last: HostInstant
+        var wait = Duration.zero
+    }
+
+    private var sources: [IPv4Address: Source] = [:]
+    private var spent = 0
+    private var refilled: HostInstant?
+
+    init() {}
+
+    /// Addresses that are remembered.
+    var count: Int { sources.count }
+
+    /// Why an address must wait; nil when it may try.
+    mutating func refusal(of address: IPv4Address, at now: HostInstant) -> Refusal? {
+        forget(at: now)
+        if let source = sources[address], now - source.last < source.wait {
+            return Refusal(
+                error: source.wrong >= Self.limit ? .maximumTries : .backOff, wait: source.wait - (now - source.last))
+        }
+        if spent >= Self.storeLimit, let refilled {
+            return Refusal(error: .busy, wait: max(.zero, Self.refill - (now - refilled)))
+        }
+        return nil
+    }
+
+    /// Takes a try, before it is looked at: of several at once only as many count as may. Nil: go on, and say `succeeded` if
+    /// it was the right one.
+    mutating func take(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+        if let refusal = refusal(of: address, at: now) { return refusal }
+        var source = sources[address] ?? Source(last: now)
+        source.wrong += 1
+        source.last = now
+        source.wait =
+            source.wrong >= Self.limit
+            ? Self.pardon : source.wrong <= Self.free ? .zero : Self.firstWait * (1 << (source.wrong - Self.free - 1))
+        if sources[address] == nil, sources.count >= Self.sourceLimit,
+            let oldest = sources.min(by: { $0.value.last < $1.value.last })
+        {
+            sources[oldest.key] = nil
+        }
+        sources[address] = source
+        if spent == 0 { refilled = now }
+        spent += 1
+        return nil
+    }
+
+    /// The try was right: it costs nothing, and the wrong ones before it are forgiven.
+    mutating func succeeded(_ address: IPv4Address) {
+        sources[address] = nil
+        spent = max(0, spent - 1)
+    }
+
+    private mutating func forget(at now: HostInstant) {
+        sources = sources.filter { now - $0.value.last < Self.pardon }
+        guard let since = refilled, now > since else { return }
+        let grants = (now - since).wholeNanoseconds / Self.refill.wholeNanoseconds
+        guard grants > 0 else { return }
+        spent = max(0, spent - Int(grants))
+        refilled = since.advanced(by: .nanoseconds(grants * Self.refill.wholeNanoseconds))
+    }
+}
