@@ -62,11 +62,13 @@ final class RealtimeReceiver: Sendable {
         var next = HostInstant.now
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, data.descriptor, control.descriptor], until: next)
-            while let datagram = data.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = data.receive(into: &buffer) else { break }
                 guard datagram.source == sender else { continue }
                 keep(buffer[..<datagram.count], &progress)
             }
-            while let datagram = control.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = control.receive(into: &buffer) else { break }
                 guard datagram.source == sender, let message = RealtimeControl(buffer[..<datagram.count]) else {
                     continue
                 }

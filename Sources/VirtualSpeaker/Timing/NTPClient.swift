@@ -81,7 +81,8 @@ final class NTPClient: SenderClock, Sendable {
                 next = now.advanced(by: asked < Self.quickQuestions ? Self.firstInterval : Self.interval)
             }
             _ = Poller.wait(reading: [wakeup.descriptor, socket.descriptor], until: next)
-            while let datagram = socket.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = socket.receive(into: &buffer) else { break }
                 let arrival = HostInstant.now
                 guard datagram.source == sender, datagram.sourcePort == port, arrival >= believingFrom,
                     let answer = TimingExchange.answer(buffer[..<datagram.count])

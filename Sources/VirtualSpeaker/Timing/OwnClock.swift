@@ -109,7 +109,8 @@ final class OwnClock: SenderClock, Sendable {
             _ = Poller.wait(
                 reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
                 until: min(nextSync, nextAnnounce))
-            while let datagram = sockets.event.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = sockets.event.receive(into: &buffer) else { break }
                 guard datagram.source == sender, let message = PTPMessage(buffer[..<datagram.count]) else { continue }
                 switch message.content {
                 case .sync: foreignSync = datagram.received
@@ -122,7 +123,7 @@ final class OwnClock: SenderClock, Sendable {
                 default: break
                 }
             }
-            while sockets.general.receive(into: &buffer) != nil {}
+            sockets.general.discard(into: &buffer)
         }
     }
 }

@@ -84,13 +84,15 @@ final class PTPFollower: SenderClock, Sendable {
                 reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
                 until: deadline.map { min($0, pause) } ?? pause)
             // Nothing but the sender's own address and the right source port counts.
-            while let datagram = sockets.event.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = sockets.event.receive(into: &buffer) else { break }
                 guard datagram.source == sender, datagram.sourcePort == sockets.eventPort else { continue }
                 if let message = PTPMessage(buffer[..<datagram.count]), case .sync = message.content {
                     probes.noteSync(at: datagram.received)
                 }
             }
-            while let datagram = sockets.general.receive(into: &buffer) {
+            for _ in 0..<DatagramSocket.burst {
+                guard let datagram = sockets.general.receive(into: &buffer) else { break }
                 guard datagram.source == sender, datagram.sourcePort == sockets.generalPort,
                     let message = PTPMessage(buffer[..<datagram.count])
                 else { continue }
@@ -154,8 +156,8 @@ final class PTPSockets: Sendable {
 
     /// Throws away what came while nobody followed.
     func drain(into buffer: inout [UInt8]) {
-        while event.receive(into: &buffer) != nil {}
-        while general.receive(into: &buffer) != nil {}
+        event.discard(into: &buffer)
+        general.discard(into: &buffer)
     }
 }
 
