@@ -47,6 +47,9 @@ package struct HAPFrameOpener: Sendable {
 
     package init(key: SecretBytes) { self.key = key }
 
+    /// A frame has begun and is not whole.
+    package var isPartial: Bool { !partial.isEmpty }
+
     /// The plaintext of every frame that is now complete.
     ///
     /// A tag that does not match ends the channel for good: every later call throws too.

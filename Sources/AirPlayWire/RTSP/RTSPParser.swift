@@ -1,6 +1,6 @@
 /// Reads RTSP and HTTP messages from bytes that arrive cut anywhere.
 ///
-/// The bytes are untrusted. A head beyond `headLimit` or a body beyond `bodyLimit` is refused as soon as it is
+/// The bytes are untrusted. A head beyond `headLimit` or a body beyond its `bodyLimit` is refused as soon as it is
 /// announced, and after any error every later call throws too: the connection's framing is lost.
 package struct RTSPParser: Sendable {
     /// Bytes of start line and headers.
@@ -16,10 +16,17 @@ package struct RTSPParser: Sendable {
     private var pending: (message: RTSPMessage, length: Int)?
     private var failure: WireError?
 
-    package init() {}
+    /// What is refused from the next head on; lower where strangers talk.
+    package var bodyLimit: Int
+
+    /// - Parameter bodyLimit: bytes of one body.
+    package init(bodyLimit: Int = Self.bodyLimit) { self.bodyLimit = bodyLimit }
 
     /// Bytes held that do not make a message yet.
     package var heldBytes: Int { buffer.count - start }
+
+    /// A message has begun and is not whole.
+    package var isPartial: Bool { pending != nil || heldBytes > 0 }
 
     /// Takes bytes as they came; call `next` until it returns nil afterwards.
     package mutating func append(_ bytes: some Collection<UInt8>) {
@@ -48,7 +55,7 @@ package struct RTSPParser: Sendable {
     private mutating func read() throws(WireError) -> RTSPMessage? {
         if pending == nil {
             guard let head = try takeHead() else { return nil }
-            pending = try Self.parse(head)
+            pending = try Self.parse(head, bodyLimit: bodyLimit)
         }
         guard let (message, length) = pending, buffer.count - start >= length else { return nil }
         let body = Array(buffer[start..<(start + length)])
@@ -97,7 +104,9 @@ package struct RTSPParser: Sendable {
     /// Methods and the names of both protocols begin with a letter.
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
 
-    private static func parse(_ lines: [String]) throws(WireError) -> (message: RTSPMessage, length: Int) {
+    private static func parse(_ lines: [String], bodyLimit: Int) throws(WireError) -> (
+        message: RTSPMessage, length: Int
+    ) {
         guard let first = lines.first else { throw .malformed("The speaker sent a message without a first line.") }
         var headers = RTSPHeaders()
         for line in lines.dropFirst() {

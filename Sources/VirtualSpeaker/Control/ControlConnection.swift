@@ -5,8 +5,6 @@ internal import Synchronization
 
 /// One sender's connection and the thread that serves it.
 final class ControlConnection: Sendable {
-    /// A connection that says nothing for this long is closed, as shairport-sync does.
-    private static let idleLimit: Duration = .seconds(60)
     private static let sendLimit: Duration = .seconds(5)
     /// How often the quirks and the clock of silence are looked at.
     private static let beat: Duration = .milliseconds(100)
@@ -17,6 +15,11 @@ final class ControlConnection: Sendable {
     private let wakeup: PollableSignal
     private let endReason = Lock<String?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
+    private let progress = Atomic<Int>(Standing.stranger.rawValue)
+
+    /// How far it has come. Any thread.
+    var standing: Standing { Standing(rawValue: progress.load(ordering: .acquiring)) ?? .stranger }
+    var source: IPv4Address { stream.remote }
 
     init(stream: TCPSocket, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
         (self.stream, self.core, self.server) = (stream, core, server)
@@ -32,6 +35,12 @@ final class ControlConnection: Sendable {
     func end(_ reason: String) {
         endReason.withLock { if $0 == nil { $0 = reason } }
         wakeup.raise()
+    }
+
+    /// The same for one that somebody else needs the place of: it may not even say goodbye.
+    func giveWay() {
+        end("somebody else needed the place")
+        stream.interrupt()
     }
 
     func join() { thread.withLock { $0 }?.join() }
@@ -53,13 +62,13 @@ final class ControlConnection: Sendable {
     private func serve(_ stage: SpeakerStage) -> String {
         var conversation = ControlConversation(backend: stage)
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
-        var lastHeard = HostInstant.now
-        let began = lastHeard
+        let began = HostInstant.now
+        var patience = RequestPatience(now: began)
         while true {
             let now = HostInstant.now
             if let freeze = core.freeze, freeze.began > began, now < freeze.ends.advanced(by: .seconds(1)) {
                 _ = Poller.wait(reading: [wakeup.descriptor], until: freeze.ends.advanced(by: .seconds(1)))
-                lastHeard = .now
+                patience.restart(at: .now)
             }
             _ = Poller.wait(
                 reading: [wakeup.descriptor, stream.descriptor], until: now.advanced(by: Self.beat))
@@ -68,11 +77,14 @@ final class ControlConnection: Sendable {
             switch stream.receiveNow(into: &buffer, limit: buffer.count) {
             case .ended: return "the sender closed the connection"
             case .nothing:
-                if HostInstant.now - lastHeard > Self.idleLimit { return "the sender fell silent" }
                 if stage.isAbandoned { return "the sender left an event unanswered" }
             case .bytes(let count):
-                lastHeard = .now
-                for step in conversation.receive(buffer[..<count]) {
+                let before = conversation.requests
+                let steps = conversation.receive(buffer[..<count])
+                progress.store(conversation.session.standing.rawValue, ordering: .releasing)
+                for step in steps {
+                    // A sender that reads slowly keeps nobody waiting for the end.
+                    if let reason = endReason.withLock({ $0 }) { return reason }
                     switch step {
                     case .send(let bytes):
                         guard stream.sendWhole(bytes, until: .now.advanced(by: Self.sendLimit)) else {
@@ -83,7 +95,10 @@ final class ControlConnection: Sendable {
                     case .close: return conversation.ending ?? "ended"
                     }
                 }
+                patience.heard(
+                    completed: conversation.requests > before, isPartial: conversation.isPartial, at: .now)
             }
+            if let reason = patience.verdict(conversation.session.standing, at: .now) { return reason }
         }
     }
 

@@ -10,8 +10,14 @@ struct ControlConversation {
         case close
     }
 
+    /// Bytes of a body until a session has begun: pairing, /info and the first SETUP take a few thousand. Only one
+    /// connection at a time has a session, and with it `RTSPParser.bodyLimit`.
+    static let smallBody = 64 << 10
+
     private(set) var session: SpeakerSession
-    private var parser = RTSPParser()
+    /// Whole requests so far.
+    private(set) var requests = 0
+    private var parser = RTSPParser(bodyLimit: Self.smallBody)
     private var opener: HAPFrameOpener?
     private var sealer: HAPFrameSealer?
     private let faults: [String: SpeakerQuirks.ReplyFault]
@@ -22,6 +28,9 @@ struct ControlConversation {
         session = SpeakerSession(backend: backend)
         faults = backend.configuration.quirks.replyFaults
     }
+
+    /// A request has begun and is not whole.
+    var isPartial: Bool { parser.isPartial || opener?.isPartial ?? false }
 
     /// Takes bytes as they came. After a step says `close`, nothing more is understood.
     mutating func receive(_ bytes: some Collection<UInt8>) -> [Step] {
@@ -47,7 +56,9 @@ struct ControlConversation {
     }
 
     private mutating func answer(_ request: RTSPRequest, _ steps: inout [Step]) throws(WireError) {
+        requests += 1
         let reply = session.handle(request)
+        parser.bodyLimit = session.standing == .begun ? RTSPParser.bodyLimit : Self.smallBody
         let path = String(request.target.prefix { $0 != "?" })
         let bytes = reply.response.encoded()
         switch faults[request.method] ?? faults[path] {

@@ -5,11 +5,16 @@ internal import Synchronization
 
 /// Listens for senders, gives each a thread, and lets one of them have the speaker.
 final class ControlServer: Sendable {
-    /// Connections at a time; more are closed at once.
+    /// Connections at a time; for one more another gives way.
     static let connectionLimit = 16
+    /// Connections that are taken in before threads that have ended are cleared away.
+    private static let arrivalsPerRound = 16
 
     private struct State {
+        /// In the order they came.
         var connections: [ControlConnection] = []
+        /// Those that gave way and have not quite ended; as many at most.
+        var leaving: [ControlConnection] = []
         var finished: [WorkerThread] = []
         var owner: ControlConnection?
     }
@@ -36,7 +41,7 @@ final class ControlServer: Sendable {
         stopping.store(true, ordering: .releasing)
         wakeup.raise()
         thread.withLock { $0 }?.join()
-        let connections = state.withLock { $0.connections }
+        let connections = state.withLock { $0.connections + $0.leaving }
         for connection in connections { connection.end("the speaker was switched off") }
         for connection in connections { connection.join() }
         for worker in state.withLock({ $0.finished }) { worker.join() }
@@ -47,7 +52,10 @@ final class ControlServer: Sendable {
             _ = Poller.wait(
                 reading: [wakeup.descriptor, listener.descriptor], until: .now.advanced(by: .milliseconds(500)))
             if let thaw = core.freeze?.ends { _ = Poller.wait(reading: [wakeup.descriptor], until: thaw) }
-            while let stream = listener.accept() { admit(stream) }
+            for _ in 0..<Self.arrivalsPerRound {
+                guard let stream = listener.accept() else { break }
+                admit(stream)
+            }
             let finished = state.withLock { state in
                 let finished = state.finished
                 state.finished = []
@@ -58,11 +66,28 @@ final class ControlServer: Sendable {
     }
 
     private func admit(_ stream: TCPSocket) {
-        guard !core.isDead, state.withLock({ $0.connections.count }) < Self.connectionLimit,
-            let connection = try? ControlConnection(stream: stream, core: core, server: self)
-        else { return }
-        state.withLock { $0.connections.append(connection) }
-        connection.start()
+        guard !core.isDead, let connection = try? ControlConnection(stream: stream, core: core, server: self) else {
+            return
+        }
+        let (isIn, vacated) = state.withLock { state in
+            var vacated: ControlConnection?
+            if state.connections.count >= Self.connectionLimit {
+                // One that is just being given the speaker does not know it yet.
+                let seats = state.connections.map {
+                    ConnectionSeats.Seat(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
+                }
+                guard state.leaving.count < Self.connectionLimit, let seat = ConnectionSeats.vacated(seats) else {
+                    return (false, nil as ControlConnection?)
+                }
+                let leaver = state.connections.remove(at: seat)
+                state.leaving.append(leaver)
+                vacated = leaver
+            }
+            state.connections.append(connection)
+            return (true, vacated)
+        }
+        vacated?.giveWay()
+        if isIn { connection.start() }
     }
 
     /// Gives the speaker to a connection. The session of another one has ended when this returns true.
@@ -88,6 +113,7 @@ final class ControlServer: Sendable {
     func finished(_ connection: ControlConnection, thread: WorkerThread?) {
         state.withLock { state in
             state.connections.removeAll { $0 === connection }
+            state.leaving.removeAll { $0 === connection }
             if state.owner === connection { state.owner = nil }
             if let thread { state.finished.append(thread) }
         }

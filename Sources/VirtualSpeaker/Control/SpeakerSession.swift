@@ -19,6 +19,16 @@ struct SpeakerSession {
 
     let backend: any SessionBackend
     private var stage = Stage.strange
+
+    /// How far it has come.
+    var standing: Standing {
+        switch stage {
+        case .strange: .stranger
+        case .paired: .paired
+        case .begun: .begun
+        }
+    }
+
     /// The sender has said that its stream may be played; when, follows.
     var isPlayingAllowed = false
     private var pairSetup: PairSetupResponder

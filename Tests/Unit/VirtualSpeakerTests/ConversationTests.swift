@@ -125,6 +125,34 @@ private struct Sender {
         #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("RTSP/1.0 503 "))
     }
 
+    /// The head of a request whose body is still to come: is it taken?
+    private func takesBody(of bytes: Int, _ sender: inout Sender) -> Bool {
+        let head = Array("SET_PARAMETER rtsp://127.0.0.1/1 RTSP/1.0\r\nContent-Length: \(bytes)\r\n\r\n".utf8)
+        _ = sender.conversation.receive(sender.sealer?.seal(head) ?? head)
+        return sender.conversation.ending == nil
+    }
+
+    @Test func onlyASessionMaySendMuch() throws {
+        let small = ControlConversation.smallBody
+        var stranger = Sender(NotedBackend())
+        #expect(takesBody(of: small, &stranger))
+        stranger = Sender(NotedBackend())
+        #expect(!takesBody(of: small + 1, &stranger))
+
+        var paired = Sender(NotedBackend())
+        #expect(try paired.pair(PairSetup.transientPassword))
+        #expect(!takesBody(of: small + 1, &paired))
+
+        for excess in 0...1 {
+            var begun = Sender(NotedBackend())
+            #expect(try begun.pair(PairSetup.transientPassword))
+            let setup: PropertyList = ["timingProtocol": "NTP", "timingPort": 6002]
+            let answer = try begun.ask(RTSPRequest("SETUP", "rtsp://127.0.0.1/1", body: setup.binary()))
+            #expect(answer?.status == 200)
+            #expect(takesBody(of: RTSPParser.bodyLimit + excess, &begun) == (excess == 0))
+        }
+    }
+
     @Test(arguments: [PairSetupResponder.Admission.pin("4711"), .password("4711")])
     func guessingASecretTakesLongerAndLongerOnHoweverManyConnections(_ admission: PairSetupResponder.Admission) throws {
         let backend = NotedBackend(configuration(admission))
