@@ -61,6 +61,10 @@ package final class DatagramSocket: Sendable {
         package let sourcePort: UInt16
         /// When the kernel received it.
         package let received: HostInstant
+
+        package init(count: Int, source: IPv4Address, sourcePort: UInt16, received: HostInstant) {
+            (self.count, self.source, self.sourcePort, self.received) = (count, source, sourcePort, received)
+        }
     }
 
     /// The next datagram, or nil when there is none. A message larger than the buffer is cut.

@@ -13,7 +13,9 @@ struct MasterLine: Sendable {
     /// What became of a message's time.
     enum Verdict: Equatable, Sendable {
         case taken
-        /// Contradicts the line and was left out.
+        /// Older than what is known; was left out.
+        case stale
+        /// Contradicts the line and was left out: no clock that ran on makes such a time.
         case refused
         /// The line begins anew here: the master's time has stepped.
         case begun
@@ -107,7 +109,7 @@ struct MasterLine: Sendable {
         let time = Double(received.nanoseconds &- base.host)
         let seen = Double(offset &- base.offset)
         // Datagrams of one socket come in order; one from the past is no evidence.
-        guard time >= last else { return .refused }
+        guard time >= last else { return .stale }
         let residual = seen - value(at: time)
         let quickest = Self.quickest + 4 * scatter + Self.largestRate * (time - supported)
         guard residual <= quickest, residual >= -Self.slowest else {
@@ -115,6 +117,8 @@ struct MasterLine: Sendable {
         }
         messages += 1
         (last, supported) = (time, time)
+        // What contradicts the line beside its support does not count once that fails.
+        rebel = nil
         let length = time < Double(Self.stretches.earlyFor) ? Self.stretches.early : Self.stretches.late
         if let point = quick, time - openSince >= Double(length) {
             close(point)

@@ -73,19 +73,32 @@ package struct MasterObserver: Sendable {
         Self.keep(pending, in: &syncs, &nextSync, limit: Self.openSyncs)
     }
 
-    /// True when the line has taken a new time.
-    package mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Bool {
+    /// What became of a Follow_Up.
+    package enum Outcome: Hashable, Sendable, BitwiseCopyable {
+        /// The line has taken a new time.
+        case taken
+        /// It says a time that no clock that ran on makes, and was left out.
+        case refused
+        /// It says nothing about the clock that is listened to.
+        case void
+    }
+
+    package mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Outcome {
         guard header.source.clock == source.value,
-            let sync = Self.take(header.sequence, header.source.clock, from: &syncs, at: now),
-            let left = Self.moment(origin, sync.correction, header.correction)
-        else { return false }
-        switch line.observe(origin: left, received: sync.moment) {
-        case .refused: return false
+            let index = Self.find(header.sequence, header.source.clock, in: syncs, at: now),
+            let left = Self.moment(origin, syncs[index].correction, header.correction)
+        else { return .void }
+        let received = syncs[index].moment
+        switch line.observe(origin: left, received: received) {
+        case .stale: return .void
+        // The Sync stays: the one that was refused may be somebody else's word, sent before the true one.
+        case .refused: return .refused
         case .begun: lockedSince = nil
-        case .taken: if lockedSince == nil, line.isLocked { lockedSince = sync.moment }
+        case .taken: if lockedSince == nil, line.isLocked { lockedSince = received }
         }
-        lastTime = sync.moment
-        return true
+        syncs.remove(at: index)
+        lastTime = received
+        return .taken
     }
 
     package mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
@@ -97,9 +110,10 @@ package struct MasterObserver: Sendable {
         _ header: PTPHeader, received: PTPTimestamp, to requester: PortIdentity, at now: HostInstant
     ) {
         guard header.source.clock == source.value,
-            let question = Self.take(header.sequence, requester.clock, from: &questions, at: now),
+            let index = Self.find(header.sequence, requester.clock, in: questions, at: now),
             let moment = Self.moment(received, 0, 0 &- header.correction)
         else { return }
+        let question = questions.remove(at: index)
         line.observeAnswer(sent: question.moment, received: moment)
     }
 
@@ -120,12 +134,13 @@ package struct MasterObserver: Sendable {
         }
     }
 
-    private static func take(
-        _ sequence: UInt16, _ clock: ClockIdentity, from list: inout [Pending], at now: HostInstant
-    ) -> Pending? {
-        guard let index = list.firstIndex(where: { $0.sequence == sequence && $0.clock == clock }) else { return nil }
-        let found = list.remove(at: index)
-        let age = now - found.moment
-        return age >= .zero - patience && age <= patience ? found : nil
+    /// Where the message is that another one belongs to; nil when there is none, or it is too old.
+    private static func find(
+        _ sequence: UInt16, _ clock: ClockIdentity, in list: [Pending], at now: HostInstant
+    ) -> Int? {
+        list.firstIndex {
+            let age = now - $0.moment
+            return $0.sequence == sequence && $0.clock == clock && age >= .zero - patience && age <= patience
+        }
     }
 }

@@ -1,14 +1,13 @@
-internal import CSockets
-internal import Glibc
 internal import MediaCore
 internal import Sockets
 internal import Synchronization
 
-/// The work of a PTP instance: two sockets, one thread.
+/// The work of a PTP instance, on one thread: its beat, and what it hears.
 ///
-/// The thread neither allocates nor waits for anything but its sockets and its timer once it runs; the lock it
-/// shares with callers guards copies of small values only.
-final class PTPEngine: Sendable {
+/// The thread neither allocates nor waits for anything but its wire and its timer once it runs; the lock it
+/// shares with callers guards copies of small values only. Without a thread a test turns it by hand: `beat`, and `take`
+/// for each message.
+package final class PTPEngine: Sendable {
     struct Shared {
         var peers: [PTPPeer] = []
         /// Those that have had their first messages.
@@ -18,14 +17,14 @@ final class PTPEngine: Sendable {
     }
 
     static let syncInterval: Duration = .milliseconds(125)
+    /// The most datagrams read from one socket before the beat and the end are looked at again: a round takes less than
+    /// a millisecond, and 32 speakers send half as many between two beats.
+    static let share = 64
     /// One Announce and one Signaling for eight Syncs.
     static let syncsPerAnnounce = 8
 
     let shared = Lock(Shared())
-    private let event: DatagramSocket
-    private let general: DatagramSocket
-    private let eventPort: UInt16
-    private let generalPort: UInt16
+    let wire: any PTPWire
     let identity: ClockIdentity
     let served: ServedTimeline
     /// Everything here is told and measured by it.
@@ -33,15 +32,10 @@ final class PTPEngine: Sendable {
     private let news = PollableSignal()
     private let stopping = Atomic<Bool>(false)
 
-    init(
-        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, eventPort: UInt16, generalPort: UInt16
-    ) throws(PTPError) {
-        event = try PTPPorts.open(address, eventPort)
-        general = try PTPPorts.open(address, generalPort)
-        self.eventPort = eventPort
-        self.generalPort = generalPort
+    init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire) {
         self.identity = identity
         self.served = served
+        self.wire = wire
     }
 
     func wake() { news.raise() }
@@ -58,35 +52,37 @@ final class PTPEngine: Sendable {
     }
 
     func run() {
-        var round = PTPRound(identity: identity)
-        var buffer = [UInt8](repeating: 0, count: 2048)
-        var nextSync = clock.now
-        while !stopping.load(ordering: .acquiring) {
-            greetNewcomers(&round)
-            if clock.now >= nextSync {
-                serve(&round)
-                nextSync = nextSync.advanced(by: Self.syncInterval)
-                // After a stall the beat starts anew; a burst of old beats would help nobody.
-                if clock.now >= nextSync { nextSync = clock.now.advanced(by: Self.syncInterval) }
-            }
-            wait(until: nextSync)
-            while let datagram = event.receive(into: &buffer, by: clock) { handle(datagram, buffer, &round) }
-            while let datagram = general.receive(into: &buffer, by: clock) { handle(datagram, buffer, &round) }
+        var round = PTPRound(identity: identity, beginning: clock.now)
+        while !isStopping {
+            beat(&round)
+            wire.wait(until: round.nextBeat, or: news.descriptor, by: clock)
+            news.clear()
+            hear(&round)
         }
     }
 
-    private func wait(until deadline: HostInstant) {
-        var descriptors = (
-            pollfd(fd: news.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: general.descriptor, events: Int16(POLLIN), revents: 0)
-        )
-        let rest = max(0, (deadline - clock.now).wholeNanoseconds)
-        withUnsafeMutablePointer(to: &descriptors) {
-            $0.withMemoryRebound(to: pollfd.self, capacity: 3) { _ = csock_poll($0, 3, rest) }
-        }
-        if descriptors.0.revents != 0 {
-            news.clear()
+    private var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+    /// Greets those who are new, and serves everybody when that is due.
+    package func beat(_ round: inout PTPRound) {
+        greetNewcomers(&round)
+        guard clock.now >= round.nextBeat else { return }
+        serve(&round)
+        round.nextBeat = round.nextBeat.advanced(by: Self.syncInterval)
+        // After a stall the beat starts anew; a burst of old beats would help nobody.
+        if clock.now >= round.nextBeat { round.nextBeat = clock.now.advanced(by: Self.syncInterval) }
+    }
+
+    /// Takes what has come, as far as a share goes; the rest is there the next time.
+    package func hear(_ round: inout PTPRound) {
+        hear(.event, &round)
+        hear(.general, &round)
+    }
+
+    private func hear(_ channel: PTPChannel, _ round: inout PTPRound) {
+        for _ in 0..<Self.share {
+            guard !isStopping, let datagram = wire.receive(on: channel, into: &round.buffer, by: clock) else { return }
+            take(datagram, round.buffer[..<datagram.count], on: channel, &round)
         }
     }
 
@@ -141,17 +137,17 @@ final class PTPEngine: Sendable {
     /// that seems to have come too soon is what filters of quickest messages believe most.
     func sendEvent(_ bytes: [UInt8], to peer: IPv4Address) -> HostInstant {
         let before = clock.now
-        event.send(bytes, to: peer, port: eventPort)
+        wire.send(bytes, on: .event, to: peer)
         return min(clock.now, before.advanced(by: Self.longestSend))
     }
 
     private func announce(to peer: IPv4Address, _ round: inout PTPRound) {
         round.announceSequence &+= 1
         round.writer.announce(.sender(identity), sequence: round.announceSequence)
-        general.send(round.writer.bytes, to: peer, port: generalPort)
+        wire.send(round.writer.bytes, on: .general, to: peer)
         round.signalingSequence &+= 1
         round.writer.signaling(sequence: round.signalingSequence)
-        general.send(round.writer.bytes, to: peer, port: generalPort)
+        wire.send(round.writer.bytes, on: .general, to: peer)
     }
 
     private func sync(to peer: IPv4Address, _ round: inout PTPRound) {
@@ -162,74 +158,6 @@ final class PTPEngine: Sendable {
         change(peer) { correction = $0.nextCorrection() }
         round.writer.followUp(
             origin: PTPTimestamp(sent), sequence: round.syncSequence, correction: correction.wholeNanoseconds << 16)
-        general.send(round.writer.bytes, to: peer, port: generalPort)
+        wire.send(round.writer.bytes, on: .general, to: peer)
     }
-
-    /// Answers a speaker that is served. Strangers get nothing: whoever is served has been introduced.
-    private func handle(_ datagram: DatagramSocket.Datagram, _ buffer: [UInt8], _ round: inout PTPRound) {
-        guard let message = PTPMessage(buffer[..<datagram.count]), message.header.source.clock != identity,
-            shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } })
-        else { return }
-        let received = PTPTimestamp(served.instant(at: datagram.received))
-        let requester = message.header.source
-        let sequence = message.header.sequence
-        switch message.content {
-        case .delayRequest:
-            round.writer.delayResponse(received: received, requester: requester, sequence: sequence)
-            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
-            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
-        case .peerDelayRequest:
-            round.writer.peerDelayResponse(received: received, requester: requester, sequence: sequence)
-            let sent = PTPTimestamp(served.instant(at: sendEvent(round.writer.bytes, to: datagram.source)))
-            round.writer.peerDelayResponseFollowUp(origin: sent, requester: requester, sequence: sequence)
-            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
-            change(datagram.source) { $0.readiness.noteProbe(at: datagram.received) }
-        case .announce(let quality, _):
-            change(datagram.source) { peer in
-                peer.announcements &+= 1
-                peer.announced = quality
-            }
-            observe(datagram, &round) { $0.noteAnnounce(quality, from: message.header, at: datagram.received) }
-        case .sync:
-            change(datagram.source) { $0.syncs &+= 1 }
-            observe(datagram, &round) { $0.noteSync(message.header, received: datagram.received) }
-        case .followUp(let origin):
-            var isNew = false
-            observe(datagram, &round) {
-                isNew = $0.noteFollowUp(message.header, origin: origin, at: datagram.received)
-            }
-            if isNew { publish(datagram.source, &round) }
-        case .delayResponse(let received, let requester):
-            guard requester.clock == identity else { return }
-            observe(datagram, &round) {
-                $0.noteAnswer(message.header, received: received, to: requester, at: datagram.received)
-            }
-        case .signaling(_, let requests):
-            guard !requests.isEmpty else { return }
-            round.signalingSequence &+= 1
-            round.writer.grant(requests, to: requester, sequence: round.signalingSequence)
-            general.send(round.writer.bytes, to: datagram.source, port: generalPort)
-        case .peerDelayResponse, .peerDelayResponseFollowUp: break
-        }
-    }
-}
-
-/// What the thread alone owns: the sequence numbers and the message under construction.
-struct PTPRound {
-    var writer: PTPMessageWriter
-    var announceSequence: UInt16 = 0
-    var syncSequence: UInt16 = 0
-    var signalingSequence: UInt16 = 0
-    var questionSequence: UInt16 = 0
-    var beat = 0
-    /// Those that speak as masters, by address; no more than there are speakers.
-    var observers: [IPv4Address: SessionObserver] = [:]
-
-    init(identity: ClockIdentity) { writer = PTPMessageWriter(identity: identity) }
-}
-
-/// What is heard from a master in one session with it.
-struct SessionObserver {
-    let session: UInt64
-    var observer = MasterObserver()
 }

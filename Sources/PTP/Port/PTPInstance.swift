@@ -18,10 +18,10 @@ package final class PTPInstance: Sendable {
 
     package let address: IPv4Address
     package let identity: ClockIdentity
-    private let engine: PTPEngine
+    package let engine: PTPEngine
     /// What is served, and by which of this computer's clocks.
     package let served: ServedTimeline
-    private let thread: WorkerThread
+    private let thread: WorkerThread?
 
     /// Binds the two ports on one local address and begins to serve.
     ///
@@ -35,13 +35,22 @@ package final class PTPInstance: Sendable {
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
+        let wire = try PTPSocketWire(address: address, eventPort: eventPort, generalPort: generalPort)
         self.address = address
         self.identity = identity
         self.served = served
-        let engine = try PTPEngine(
-            address: address, identity: identity, served: served, eventPort: eventPort, generalPort: generalPort)
+        let engine = PTPEngine(identity: identity, served: served, wire: wire)
         self.engine = engine
         thread = WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
+    }
+
+    /// One without a thread, for whoever turns `engine` by hand.
+    package init(address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire) {
+        self.address = address
+        self.identity = identity
+        self.served = served
+        engine = PTPEngine(identity: identity, served: served, wire: wire)
+        thread = nil
     }
 
     deinit { stop() }
@@ -49,7 +58,7 @@ package final class PTPInstance: Sendable {
     /// Ends serving and waits for the thread, a few milliseconds.
     package func stop() {
         engine.requestStop()
-        thread.join()
+        thread?.join()
     }
 
     /// Begins to serve a speaker, at once; a speaker already served starts a new session.

@@ -25,14 +25,21 @@ package struct PTPPeer: Sendable {
     package internal(set) var announcements = 0
     /// What it announced last.
     package internal(set) var announced: GrandmasterQuality?
-    /// Sync messages of its own: it does behave as a grandmaster.
+    /// Sync messages of one clock behind this address, without one of another between: it does behave as a grandmaster.
     package internal(set) var syncs = 0
+    private var syncSource: ClockIdentity?
     /// What the speaker shall add to every time we send it: half the round trip, for speakers that do not measure it.
     package internal(set) var pathCorrection: Duration = .zero
     /// What it is told to add at present.
     package private(set) var correctionInForce: Duration = .zero
     /// Sound follows this clock: it may not be moved in steps.
-    var isPlaying = false
+    var isPlaying = false {
+        didSet { if isPlaying, !isFollowed { hasPlayedByOurTime = true } }
+    }
+    /// It took a start on our time in this session, over a connection that only it can write to.
+    private(set) var hasPlayedByOurTime = false
+    /// It refused our starts in this session, over that connection.
+    package private(set) var hasRefusedOurTime = false
     /// It insists on serving time: we send it none, and follow.
     package internal(set) var isFollowed = false
     /// What its own time is, as far as it tells.
@@ -41,14 +48,23 @@ package struct PTPPeer: Sendable {
     let session: UInt64
     /// Since when it is served, or followed.
     private var roleSince: HostInstant
+    /// Nothing but its Sync messages says that it insists.
+    private var isFollowedOnItsWord = false
     /// It was given its turn to serve time and did not take it.
     package private(set) var declinedToServe = false
+    /// Times that no clock of this one's makes, one soon after the other, and when the last came.
+    private var refusals: (count: Int, last: HostInstant)?
 
     /// A second of Syncs; a receiver that only wakes a master sends Announce messages.
     static let insistence = 8
     private static let doubt: Duration = .seconds(1)
     /// A speaker that is taken for a master and sends no time for so long is none, and is served.
     static let masterPatience: Duration = .seconds(4)
+
+    /// A single time that contradicts may come from a computer that was interrupted …
+    private static let leastRefusals = 4
+    /// … and is forgotten after so long.
+    private static let refusalMemory: Duration = .seconds(3)
 
     /// 100 ppm of the interval between two Syncs: a tenth of a cent of pitch.
     static let largestStep: Duration = .nanoseconds(12_500)
@@ -68,7 +84,9 @@ package struct PTPPeer: Sendable {
     package func clock(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
         guard isFollowed else {
             // One that sends time of its own and asks for none is about to be followed, and is started on neither.
-            if readiness.probes == 0, let master, now - master.lastTime < Self.doubt { return (.probing, nil) }
+            if readiness.probes == 0, !hasPlayedByOurTime, let master, now - master.lastTime < Self.doubt {
+                return (.probing, nil)
+            }
             return (readiness.state(at: now), readiness.readyInstant)
         }
         guard let master else { return (.cold, nil) }
@@ -76,8 +94,30 @@ package struct PTPPeer: Sendable {
         return (master.lockedSince == nil || master.isTurnedAway ? .probing : .ready, master.lockedSince)
     }
 
+    /// Times come in its name that are not believed: they are not those of the clock that it was played by.
+    package func isDoubted(at now: HostInstant) -> Bool {
+        guard isFollowed else {
+            guard hasPlayedByOurTime, readiness.probes == 0, let master, master.lockedSince != nil else { return false }
+            return now - master.lastTime < Self.refusalMemory
+        }
+        guard let refusals, refusals.count >= Self.leastRefusals else { return false }
+        return now - refusals.last < Self.refusalMemory
+    }
+
+    /// A time came that contradicts all others.
+    mutating func noteRefusal(at now: HostInstant) {
+        let isFresh = refusals.map { now - $0.last < Self.refusalMemory } ?? false
+        refusals = (isFresh ? refusals!.count &+ 1 : 1, now)
+    }
+
+    mutating func noteSync(of clock: ClockIdentity) {
+        syncs = syncSource == clock ? syncs &+ 1 : 1
+        syncSource = clock
+    }
+
     /// Leaves the speaker to its own clock from now on; false when that was tried already.
     mutating func yield(at now: HostInstant) -> Bool {
+        hasRefusedOurTime = true
         guard !isFollowed, !declinedToServe else { return false }
         isFollowed = true
         roleSince = now
@@ -86,15 +126,22 @@ package struct PTPPeer: Sendable {
 
     /// Whoever sends time and does not ask for ours insists on being followed; whoever was left to its own clock and
     /// has none is served. Never while sound lies on the one or the other.
+    ///
+    /// Anybody can send Sync in a speaker's name. Before the first start its word is all there is; a speaker that has
+    /// taken one on our time has said, over a connection that nobody can forge, that it plays by it. From then on only a
+    /// refusal over that connection says otherwise (`yield`).
     mutating func reconsiderRole(at now: HostInstant) {
         guard !isPlaying else { return }
         if !isFollowed {
-            guard syncs >= Self.insistence, readiness.probes == 0 else { return }
+            guard syncs >= Self.insistence, readiness.probes == 0, !hasPlayedByOurTime else { return }
             isFollowed = true
+            isFollowedOnItsWord = true
             roleSince = now
         } else if master == nil, now - roleSince >= Self.masterPatience {
             isFollowed = false
-            declinedToServe = true
+            // Syncs without a usable time are no turn that was declined.
+            declinedToServe = !isFollowedOnItsWord
+            isFollowedOnItsWord = false
             syncs = 0
             roleSince = now
         }

@@ -228,12 +228,15 @@ private struct Listener {
         #expect(!peer.isFollowed)
         let yieldsAgain = peer.yield(at: began.advanced(by: .seconds(5)))
         #expect(!yieldsAgain, "once a session")
-        // Time of its own is evidence enough, whenever it comes, but not while sound lies on ours.
+        // Time of its own is evidence enough, but not once sound has lain on ours.
         peer.syncs = 8
-        peer.isPlaying = true
-        peer.reconsiderRole(at: began.advanced(by: .seconds(6)))
-        #expect(!peer.isFollowed)
-        peer.isPlaying = false
+        var heard = peer
+        heard.isPlaying = true
+        heard.reconsiderRole(at: began.advanced(by: .seconds(6)))
+        #expect(!heard.isFollowed)
+        heard.isPlaying = false
+        heard.reconsiderRole(at: began.advanced(by: .seconds(6)))
+        #expect(!heard.isFollowed)
         peer.reconsiderRole(at: began.advanced(by: .seconds(6)))
         #expect(peer.isFollowed)
     }
