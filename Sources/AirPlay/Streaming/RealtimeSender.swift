@@ -21,8 +21,14 @@ final class RealtimeSender: StreamWriter {
         min(deepest, max(depth, (arrivalToRender ?? .zero) + jitter))
     }
 
+    private static func packet(_ format: StreamFormat) -> Duration {
+        .nanoseconds(Int64(format.framesPerPacket) * 1_000_000_000 / Int64(format.sampleRate))
+    }
+
     /// The least that a datagram with a request has.
     private static let largestRequest = 64
+    /// Requests read before the next packet's departure is looked at again.
+    private static let requestShare = 16
     /// A request names at most what is kept; more would be somebody's joke.
     private static let packetsKept = 512
 
@@ -78,7 +84,8 @@ final class RealtimeSender: StreamWriter {
                 PollableSignal.requestPreciseWaits()
                 var round = Round(
                     pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
-                    packetizer: RealtimePacketizer(key: key, source: source, firstSequence: first))
+                    packetizer: RealtimePacketizer(key: key, source: source, firstSequence: first),
+                    allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
                 self.run(&round, clock, room)
             }
         }
@@ -88,6 +95,7 @@ final class RealtimeSender: StreamWriter {
     private struct Round {
         var pacing: RealtimePacing
         var packetizer: RealtimePacketizer
+        var allowance: ResendAllowance
         var kept = RetransmitBuffer(capacity: RealtimeSender.packetsKept)
         var serial = 0
         var sound: [UInt8] = []
@@ -183,17 +191,24 @@ final class RealtimeSender: StreamWriter {
         sent.add(Int64(bytes.count), ordering: .relaxed)
     }
 
+    /// Answers requests that come from where sync packets go to, as the speaker named it, and nobody else's.
     private func answerRequests(_ round: inout Round) {
-        while let datagram = ends.control.receive(into: &round.request) {
-            guard datagram.source == ends.remote,
+        for _ in 0..<Self.requestShare {
+            guard !isOver, let datagram = ends.control.receive(into: &round.request) else { return }
+            guard datagram.source == ends.remote, datagram.sourcePort == ends.controlPort,
                 let request = ResendRequest(Array(round.request[..<datagram.count]))
             else { continue }
-            for offset in 0..<min(Int(request.count), Self.packetsKept) {
-                let sequence = request.firstMissing &+ UInt16(truncatingIfNeeded: offset)
-                guard let packet = round.kept.packet(sequence) else { continue }
-                ends.control.send(request.answer(packet), to: ends.remote, port: datagram.sourcePort)
-                shared.withLock { $0.resent += 1 }
-            }
+            answer(request, &round)
+        }
+    }
+
+    private func answer(_ request: ResendRequest, _ round: inout Round) {
+        for offset in 0..<min(Int(request.count), Self.packetsKept) {
+            let sequence = request.firstMissing &+ UInt16(truncatingIfNeeded: offset)
+            guard let packet = round.kept.packet(sequence) else { continue }
+            guard round.allowance.take(at: host.now) else { return }
+            ends.control.send(request.answer(packet), to: ends.remote, port: ends.controlPort)
+            shared.withLock { $0.resent += 1 }
         }
     }
 }
