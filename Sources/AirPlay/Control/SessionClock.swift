@@ -32,6 +32,12 @@ enum SessionClock: Sendable {
         return instance.peer(address)?.isFollowed ?? false
     }
 
+    /// Times come in the speaker's name that are not believed.
+    var isDoubted: Bool {
+        guard case .ptp(let instance, let address) = self else { return false }
+        return instance.peer(address)?.isDoubted(at: instance.served.clock.now) ?? false
+    }
+
     /// Whether the speaker measures our clock by asking, now or in an earlier session, or needs no clock of ours.
     var isAsked: Bool {
         guard case .ptp(let instance, let address) = self else { return true }

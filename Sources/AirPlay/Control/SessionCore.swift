@@ -75,6 +75,9 @@ final class SessionCore {
     /// The speaker insists on a clock of its own.
     var isClockFollowed: Bool { shared.clock?.isFollowed ?? false }
 
+    /// Times come in the speaker's name that are not believed.
+    var isClockDoubted: Bool { shared.clock?.isDoubted ?? false }
+
     /// What moments given to the speaker are written on; nil while that is not known.
     var timeline: PTPTimeline? { shared.clock?.timeline }
 
@@ -313,11 +316,14 @@ final class SessionCore {
     }
 
     /// What this session shows about the speaker's way with clocks.
+    ///
+    /// That it insists is learned only when it has refused our starts itself: Syncs are anybody's word, and what they
+    /// say is good for one session.
     private func noteExperience() {
         let lessons = configuration.lessons
         if let ptp, let remote, let peer = ptp.peer(remote) {
             if peer.readiness.probes > 0 { lessons.learn(.probed) }
-            if peer.isFollowed, peer.master != nil { lessons.learn(.insisted) }
+            if peer.isFollowed, peer.hasRefusedOurTime, peer.master != nil { lessons.learn(.insisted) }
             if peer.declinedToServe, peer.master == nil { lessons.learn(.declinedToServe) }
         }
         guard stream != nil, let streamSetUp, host.now - streamSetUp >= Self.clockPatience else { return }

@@ -18,6 +18,9 @@ final class TimingResponder: Sendable {
     /// The slowest receiver met asks every 3 s; three questions missed are a stall.
     private static let stall: Duration = .seconds(10)
 
+    /// Questions read before the end is looked at again.
+    private static let share = 64
+
     /// What is told: this computer's monotonic clock, bent where another speaker insists on a clock of its own.
     let served: ServedTimeline
     private let socket: DatagramSocket
@@ -61,7 +64,8 @@ final class TimingResponder: Sendable {
         var buffer = [UInt8](repeating: 0, count: 64)
         while !isClosing.load(ordering: .acquiring) {
             _ = news.wait(until: nil, orReadable: socket.descriptor)
-            while let datagram = socket.receive(into: &buffer, by: served.clock) {
+            for _ in 0..<Self.share {
+                guard let datagram = socket.receive(into: &buffer, by: served.clock) else { break }
                 guard datagram.source == remote, let question = TimingRequest(Array(buffer[..<datagram.count])) else {
                     continue
                 }

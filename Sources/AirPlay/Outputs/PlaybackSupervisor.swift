@@ -52,7 +52,7 @@ final class PlaybackSupervisor: Sendable {
 
     /// Notes how far the speaker's clock is, when that has changed.
     private func noteClock(_ core: SessionCore, _ context: AudioOutputContext) {
-        let state = SpeakerClockState(core.clock.readiness)
+        let state = core.isClockDoubted ? .doubted : SpeakerClockState(core.clock.readiness)
         let isNew = clockState.withLock { last in
             defer { last = state }
             return last != state
@@ -166,17 +166,20 @@ final class PlaybackSupervisor: Sendable {
     }
 
     /// A speaker that has known the clock and lost it: its sound goes on as it can. When the clock does not come back
-    /// and no sound leaves either, the session is no longer worth keeping, and a new one finds the way back.
+    /// and no sound leaves either, the session is no longer worth keeping, and a new one finds the way back. So it is with
+    /// one that is to be started and whose clock is gone: it may never have been the speaker's.
     ///
     /// - Returns: when to look again; nil goes on as always.
     private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
-        guard told.line != nil, core.clock.readiness == .stalled else {
+        guard core.clock.readiness == .stalled else {
             told.stalled = nil
             return nil
         }
         let now = core.host.now
-        guard let stalled = told.stalled, let sent = core.flowingBytes, stalled.sent == sent else {
-            told.stalled = core.flowingBytes.map { ($0, now) }
+        // What waits for its start does not play, whatever leaves.
+        let flowing = told.line == nil ? 0 : core.flowingBytes
+        guard let stalled = told.stalled, let sent = flowing, stalled.sent == sent else {
+            told.stalled = flowing.map { ($0, now) }
             return nil
         }
         guard now - stalled.since >= Self.stallPatience, speaker?.mayRenew() ?? false else { return nil }

@@ -54,6 +54,8 @@ public enum SpeakerClockState: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case ready
     /// It did measure the clock and has stopped.
     case stalled
+    /// Times come in its name that do not fit the clock that it was played by. They are left out.
+    case doubted
 }
 
 /// Names an output inside events: an index into the player's outputs, 0 for the first.

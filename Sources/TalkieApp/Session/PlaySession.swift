@@ -52,7 +52,7 @@ package enum PlaySession {
             recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
             outputNews: { mailbox.post(.output($0, isLost: $1)) },
             outputMoved: { mailbox.post(.outputMoved($0)) },
-            clockNews: { mailbox.post(.clock($0, isLost: $1)) })
+            clockNews: { mailbox.post(.clock($0, $1)) })
         let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
         defer { keys?.stop() }
 

@@ -155,7 +155,7 @@ final class SessionDirector: @unchecked Sendable {
         case .output(let output, let isLost): take(output, isLost: isLost)
         case .outputMoved(let output): takeMove(of: output)
         case .sinkChanged: recalibrate()
-        case .clock(let output, let isLost): tell(ofClockOf: output, isLost: isLost)
+        case .clock(let output, let state): tell(ofClockOf: output, state)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)
@@ -306,12 +306,17 @@ final class SessionDirector: @unchecked Sendable {
     /// On the picture.
     func show(_ text: String) { stage.screen?.show(ScreenMessage(text)) }
 
-    private func tell(ofClockOf output: OutputID, isLost: Bool) {
+    private func tell(ofClockOf output: OutputID, _ state: SpeakerClockState) {
         guard let (name, _) = stage.route?.part(output) else { return }
-        tell(
-            isLost
-                ? "'\(name)' has lost the clock; its sound goes on as well as it can."
-                : "'\(name)' has the clock again.")
+        switch state {
+        case .stalled: tell("'\(name)' has lost the clock; its sound goes on as well as it can.")
+        case .ready: tell("'\(name)' has the clock again.")
+        case .doubted:
+            tell(
+                "Times come in the name of '\(name)' that do not fit its clock, and are left out; if they go on, look"
+                    + " which device of this network sends them (UDP ports 319 and 320).")
+        case .cold, .probing: break
+        }
     }
 
     func tell(_ text: String) {

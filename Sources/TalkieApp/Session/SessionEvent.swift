@@ -17,8 +17,8 @@ enum SessionEvent: Sendable {
     case outputMoved(OutputID)
     /// A card is heard at another sink of the sound server, or it has become known at which.
     case sinkChanged
-    /// A speaker has lost the clock, or has it again.
-    case clock(OutputID, isLost: Bool)
+    /// A speaker has lost the clock, or has it again, or its clock is doubted.
+    case clock(OutputID, SpeakerClockState)
     /// Where the sound goes, or could go.
     case route(RouteController.News)
     /// For a person to read.

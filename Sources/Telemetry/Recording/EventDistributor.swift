@@ -36,13 +36,13 @@ package final class EventDistributor: Sendable {
     ///   - complain: called on the recorder's thread, at most once, with a sentence about a record that broke off.
     ///   - outputNews: called on the recorder's thread when an output was lost or came back.
     ///   - outputMoved: the same when a card plays on another device.
-    ///   - clockNews: the same for a speaker's clock: lost when it stalls, back when it is ready after that.
+    ///   - clockNews: the same for a speaker's clock: stalled, and ready after that; doubted, once for each output.
     package func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
         outputNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
         outputMoved: @escaping @Sendable (_ output: OutputID) -> Void = { _ in },
-        clockNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in }
+        clockNews: @escaping @Sendable (_ output: OutputID, _ state: SpeakerClockState) -> Void = { _, _ in }
     ) {
         let recorder = Recorder(
             file: file, distributor: self, outputNews: outputNews, outputMoved: outputMoved, clockNews: clockNews,
@@ -77,9 +77,10 @@ package final class EventDistributor: Sendable {
         private let distributor: EventDistributor
         private let outputNews: @Sendable (OutputID, Bool) -> Void
         private let outputMoved: @Sendable (OutputID) -> Void
-        private let clockNews: @Sendable (OutputID, Bool) -> Void
+        private let clockNews: @Sendable (OutputID, SpeakerClockState) -> Void
         /// Those without the clock that their sound lies on; no more than there are outputs.
         private var clockless: Set<OutputID> = []
+        private var doubted: Set<OutputID> = []
         private let complain: @Sendable (String) -> Void
         private var batch: [EventLog.Entry] = []
         private var recordedLosses = 0
@@ -88,7 +89,8 @@ package final class EventDistributor: Sendable {
             file: consuming TimelineFile?, distributor: EventDistributor,
             outputNews: @escaping @Sendable (OutputID, Bool) -> Void,
             outputMoved: @escaping @Sendable (OutputID) -> Void,
-            clockNews: @escaping @Sendable (OutputID, Bool) -> Void, complain: @escaping @Sendable (String) -> Void
+            clockNews: @escaping @Sendable (OutputID, SpeakerClockState) -> Void,
+            complain: @escaping @Sendable (String) -> Void
         ) {
             self.clockNews = clockNews
             if let file = file.take() { writer = TimelineWriter(file: file, at: distributor.clock.now) }
@@ -142,8 +144,12 @@ package final class EventDistributor: Sendable {
                     case .outputLost(let output): outputNews(output, true)
                     case .outputRestored(let output): outputNews(output, false)
                     case .outputMoved(let output): outputMoved(output)
-                    case .clock(.stalled, let output): if clockless.insert(output).inserted { clockNews(output, true) }
-                    case .clock(.ready, let output): if clockless.remove(output) != nil { clockNews(output, false) }
+                    case .clock(.stalled, let output):
+                        if clockless.insert(output).inserted { clockNews(output, .stalled) }
+                    case .clock(.ready, let output):
+                        if clockless.remove(output) != nil { clockNews(output, .ready) }
+                    case .clock(.doubted, let output):
+                        if doubted.insert(output).inserted { clockNews(output, .doubted) }
                     default: break
                     }
                 }

@@ -215,6 +215,7 @@ extension RenderEvent {
             case .probing: line.add("state", "probing")
             case .ready: line.add("state", "ready")
             case .stalled: line.add("state", "stalled")
+            case .doubted: line.add("state", "doubted")
             }
         }
     }

@@ -251,6 +251,12 @@ import Testing
         #expect(told.contains("'recording' is back."))
     }
 
+    @Test(.timeLimit(.minutes(1))) func timesThatAreNotBelievedAreToldOf() {
+        let rig = Rig("long")
+        #expect(rig.run(.clock(OutputID(0), .doubted), .terminalKey("q")) == 0)
+        #expect(rig.person.output().contains("Times come in the name of 'recording' that do not fit its clock"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func aFilmWhoseOnlyOutputIsLostPausesWhenThatIsWanted() {
         var arguments = PlayArguments(files: [])
         arguments.lostRoute = .pause

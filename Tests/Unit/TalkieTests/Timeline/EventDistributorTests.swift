@@ -129,17 +129,19 @@ import Testing
 
     @Test func aClockThatIsLostAndFoundIsToldOnceEach() {
         let log = EventLog(clock: clock)
-        for state in [SpeakerClockState.cold, .ready, .stalled, .stalled, .probing, .ready, .ready] {
+        for state in [
+            SpeakerClockState.cold, .ready, .stalled, .stalled, .doubted, .probing, .ready, .ready, .doubted, .ready,
+        ] {
             log.note(.clock(state: state, output: OutputID(2)))
         }
-        let told = Lock<[Bool]>([])
+        let told = Lock<[SpeakerClockState]>([])
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start(clockNews: { output, isLost in
+        distributor.start(clockNews: { output, state in
             #expect(output == OutputID(2))
-            told.withLock { $0.append(isLost) }
+            told.withLock { $0.append(state) }
         })
         distributor.stop()
-        #expect(told.withLock { $0 } == [true, false])
+        #expect(told.withLock { $0 } == [.stalled, .doubted, .ready])
     }
 
     @Test func whatOtherClocksDoIsInTheRecord() throws {
