@@ -3,12 +3,14 @@ import PTP
 internal import Sockets
 
 /// Any datagram is a message or nothing; a time that it carries is a moment or nothing. Whatever a master says, and
-/// whenever, its line stays bounded and so does our own time.
+/// whenever, its line stays bounded and so does our own time; and whatever a whole network says, the engine answers little
+/// and gives nobody's sound away.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzPTP(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
     let bytes = [UInt8](UnsafeBufferPointer(start: data, count: size))
     if let message = PTPMessage(bytes[...]) { check(message) }
     listen(to: bytes[...])
+    converse(bytes[...])
     return 0
 }
 

@@ -1,0 +1,93 @@
+import MediaCore
+import PTP
+internal import Sockets
+
+/// Counts what is said, and to whom.
+private final class CountingWire: PTPWire {
+    let said = Lock<(count: Int, strangers: Int)>((0, 0))
+    let known: Set<IPv4Address>
+
+    init(_ known: Set<IPv4Address>) { self.known = known }
+
+    func port(of channel: PTPChannel) -> UInt16 { channel == .event ? 319 : 320 }
+    func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address) {
+        let isKnown = known.contains(peer)
+        said.withLock { $0 = ($0.count + 1, $0.strangers + (isKnown ? 0 : 1)) }
+    }
+    func receive(
+        on channel: PTPChannel, into buffer: inout [UInt8], by clock: any HostClock
+    ) -> DatagramSocket.Datagram? { nil }
+    func wait(until deadline: HostInstant, or descriptor: Int32, by clock: any HostClock) {}
+}
+
+private final class TurnedClock: HostClock {
+    private let moment = Lock(HostInstant(nanoseconds: 1_000_000_000_000))
+    var now: HostInstant { moment.withLock { $0 } }
+    func pass(_ time: Duration) { moment.withLock { $0 = $0.advanced(by: time) } }
+}
+
+/// A sender's engine in a network of two speakers and a stranger. Three bytes before each message: its length; who says
+/// it, from where, and what the film does; and hundredths of a second since the one before.
+func converse(_ bytes: ArraySlice<UInt8>) {
+    let speakers = [IPv4Address(rawValue: 0x0A00_0002), IPv4Address(rawValue: 0x0A00_0003)]
+    let stranger = IPv4Address(rawValue: 0x0A00_0063)
+    let (clock, wire) = (TurnedClock(), CountingWire(Set(speakers)))
+    let own = ClockIdentity(rawValue: 1)
+    let instance = PTPInstance(
+        address: IPv4Address(rawValue: 0x0A00_0001), identity: own, served: ServedTimeline(clock: clock), wire: wire)
+    var round = PTPRound(identity: own, beginning: clock.now)
+    for speaker in speakers {
+        instance.add(speaker)
+        instance.noteStreamSetUp(speaker)
+    }
+    var heardOnOurs: Set<IPv4Address> = []
+    var rest = bytes
+    while rest.count > 3 {
+        let (length, manner, pause) = (
+            Int(rest[rest.startIndex]), rest[rest.startIndex + 1], Int64(rest[rest.startIndex + 2])
+        )
+        rest = rest.dropFirst(3)
+        let before = (host: clock.now, ours: instance.served.instant(at: clock.now))
+        clock.pass(.milliseconds(pause * 10))
+        instance.engine.beat(&round)
+        let source = manner & 1 == 0 ? speakers[0] : manner & 2 == 0 ? speakers[1] : stranger
+        let speaker = manner & 1 == 0 ? speakers[0] : speakers[1]
+        switch manner >> 2 & 3 {
+        case 1:
+            instance.setPlaying(true, for: speaker)
+            if instance.peer(speaker)?.isFollowed == false { heardOnOurs.insert(speaker) }
+        case 2: instance.setPlaying(false, for: speaker)
+        case 3: instance.setPathCorrection(.milliseconds(pause), for: speaker)
+        default: break
+        }
+        let message = rest.prefix(length)
+        rest = rest.dropFirst(length)
+        let isEvent = message.first.map { $0 & 0xF < 8 } ?? false
+        let isForeign = manner & 16 != 0
+        let said = wire.said.withLock { $0.count }
+        let questions = instance.peer(source)?.readiness.probes
+        let datagram = DatagramSocket.Datagram(
+            count: message.count, source: source, sourcePort: isForeign ? 40000 : isEvent ? 319 : 320,
+            received: clock.now)
+        instance.engine.take(datagram, message, on: isEvent ? .event : .general, &round)
+
+        // At most an answer and what follows it; none to a stranger, and none to a port that is not PTP's.
+        let answers = wire.said.withLock { $0.count } - said
+        precondition(answers <= 2 && wire.said.withLock { $0.strangers } == 0)
+        if isForeign || source == stranger {
+            precondition(answers == 0 && instance.peer(source)?.readiness.probes == questions)
+        }
+        // Our own time makes no step, whoever is followed.
+        let passed = Double((clock.now - before.host).wholeNanoseconds)
+        let served = Double(before.ours.duration(to: instance.served.instant(at: clock.now)).wholeNanoseconds)
+        precondition(abs(served - passed) <= passed * ServedTimeline.largestBend * 1.001 + 4)
+        for speaker in speakers {
+            precondition(!heardOnOurs.contains(speaker) || instance.peer(speaker)?.isFollowed == false)
+            _ = instance.peer(speaker)?.isDoubted(at: clock.now)
+            guard let timeline = instance.timeline(for: speaker) else { continue }
+            precondition(abs(timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
+            precondition(timeline.grandmaster == own || instance.peer(speaker)?.isFollowed == true)
+            _ = timeline.mapping.source(at: timeline.mapping.target(at: clock.now))
+        }
+    }
+}
