@@ -239,6 +239,69 @@ extension LoopTests {
             #expect(abs(late) < 1)
         }
 
+        /// Its clock may never have been the speaker's: whoever forged it has gone, too.
+        @Test func aStartThatWaitsForAClockThatIsGoneGetsANewSession() throws {
+            let receiver = try receiver(["own-clock", "clock-stops=6"])
+            defer { receiver.stop() }
+            let cinema = Cinema(speaker(receiver, directory()), synchronizer, events)
+            defer { cinema.renderer.invalidate() }
+            enqueue(cinema, seconds: 60)
+            _ = cinema.start()
+            try #require(cinema.run(for: .seconds(10)) { !receiver.record.spans.isEmpty })
+            synchronizer.setRate(0)
+            let isGone = cinema.run(for: .seconds(16)) {
+                cinema.notes.contains { if case .clock(.stalled, _) = $0 { true } else { false } }
+            }
+            try #require(isGone)
+            let spans = receiver.record.spans.count
+            synchronizer.setRate(1)
+            let isBack = cinema.run(for: .seconds(25)) {
+                cinema.notes.contains { if case .outputRestored = $0 { true } else { false } }
+            }
+            try #require(isBack)
+            let isHeard = cinema.run(for: .seconds(10)) { receiver.record.spans.count > spans }
+            #expect(isHeard, "\(receiver.record.events.suffix(6))")
+        }
+
+        /// Another program on the speaker's computer says that it is the best of clocks, and 5000 s ahead.
+        @Test(arguments: [Route.buffered, .realtime])
+        func aForgedClockInAPauseMovesNothing(route: Route) throws {
+            let receiver = try receiver([])
+            defer { receiver.stop() }
+            let cinema = Cinema(speaker(receiver, directory(), route: route), synchronizer, events)
+            defer { cinema.renderer.invalidate() }
+            enqueue(cinema, seconds: 30)
+            _ = cinema.start()
+            try #require(cinema.run(for: .seconds(15)) { !receiver.record.spans.isEmpty })
+            cinema.run(for: .seconds(1))
+            synchronizer.setRate(0)
+            let forger = try DatagramSocket(address: receiver.configuration.address, port: 0)
+            let master = IPv4Address("127.0.0.1")!
+            let identity = ClockIdentity(rawValue: 0xBAD)
+            var writer = PTPMessageWriter(identity: identity)
+            var quality = GrandmasterQuality.sender(identity)
+            quality.priority1 = 0
+            var sequence: UInt16 = 0
+            cinema.run(for: .seconds(3)) {
+                sequence += 1
+                writer.announce(quality, sequence: sequence)
+                forger.send(writer.bytes, to: master, port: Self.ports.general)
+                writer.sync(sequence: sequence)
+                forger.send(writer.bytes, to: master, port: Self.ports.event)
+                let time = PTPInstant(nanoseconds: HostInstant.now.nanoseconds + 5_000_000_000_000)
+                writer.followUp(origin: PTPTimestamp(time), sequence: sequence)
+                forger.send(writer.bytes, to: master, port: Self.ports.general)
+                return false
+            }
+            let spans = receiver.record.spans.count
+            synchronizer.setRate(1)
+            try #require(cinema.run(for: .seconds(5)) { receiver.record.spans.count > spans })
+            cinema.run(for: .seconds(2))
+            let late = try lateness(receiver, cinema, at: moment(synchronizer.currentTime().seconds - 0.5))
+            print("a forged clock in a pause, \(route): \(late) ms late afterwards")
+            #expect(abs(late) < 1)
+        }
+
         /// A speaker that asked for the time and asks no more: told of, and after 15 s brought back by a new session.
         @Test func aRealtimeSpeakerWhoseClockStallsGetsANewSessionAndTheFilmGoesOn() throws {
             let receiver = try receiver(["probes-stop=4"])
