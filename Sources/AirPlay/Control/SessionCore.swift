@@ -316,16 +316,9 @@ final class SessionCore {
     }
 
     /// What this session shows about the speaker's way with clocks.
-    ///
-    /// That it insists is learned only when it has refused our starts itself: Syncs are anybody's word, and what they
-    /// say is good for one session.
     private func noteExperience() {
         let lessons = configuration.lessons
-        if let ptp, let remote, let peer = ptp.peer(remote) {
-            if peer.readiness.probes > 0 { lessons.learn(.probed) }
-            if peer.isFollowed, peer.hasRefusedOurTime, peer.master != nil { lessons.learn(.insisted) }
-            if peer.declinedToServe, peer.master == nil { lessons.learn(.declinedToServe) }
-        }
+        if let ptp, let remote, let peer = ptp.peer(remote) { lessons.learn(SpeakerExperience(of: peer)) }
         guard stream != nil, let streamSetUp, host.now - streamSetUp >= Self.clockPatience else { return }
         if let state = shared.clock?.state, [.cold, .probing].contains(state.readiness) { lessons.learn(.clockless) }
     }

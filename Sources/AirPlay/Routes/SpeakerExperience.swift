@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import PTP
 
 /// What playing to a speaker has taught about it.
 package struct SpeakerExperience: OptionSet, Hashable, Sendable {
@@ -18,6 +19,17 @@ package struct SpeakerExperience: OptionSet, Hashable, Sendable {
 }
 
 extension SpeakerExperience {
+    /// What a session shows about the speaker's way with clocks.
+    ///
+    /// That it insists on its own is learned only when it has refused our starts itself: Syncs are anybody's word, and what
+    /// they say is good for one session.
+    init(of peer: PTPPeer) {
+        self = []
+        if peer.readiness.probes > 0 { insert(.probed) }
+        if peer.isFollowed, peer.hasRefusedOurTime, peer.master != nil { insert(.insisted) }
+        if peer.declinedToServe, peer.master == nil { insert(.declinedToServe) }
+    }
+
     /// Whose clock it plays by, as far as that was learned.
     var clockRole: ClockRole? {
         if contains(.declinedToServe) { return .grandmaster }
