@@ -53,6 +53,9 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
 
     public var description: String { message }
 
+    /// Speaker and computer do not trust each other: no other attempt will do better, before a person has paired them.
+    var isMistrust: Bool { code == .pairingRequired || code == .notAuthentic }
+
     /// The same error with its remedy in other words.
     func saying(_ words: (Remedy) -> String?) -> Self {
         Self(code, problem, remedy: remedy.map { $0.saying(words($0)) }, status: status)

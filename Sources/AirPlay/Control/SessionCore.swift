@@ -115,7 +115,7 @@ final class SessionCore {
         url = "rtsp://\(socket.local)/\(sessionNumber)"
         let reply = try connection.exchange("GET", "/info", timeout: Deadline.request).accepted("tell what it is")
         let info = ReceiverInfo(try reply.propertyList())
-        if let expected = configuration.expected, let id = info.deviceID.flatMap({ SpeakerID($0) }), id != expected {
+        if let expected = configuration.expected, info.deviceID.flatMap({ SpeakerID($0) }) != expected {
             throw AirPlayError(.unreachable, "Another speaker is at \(configuration.address) now.")
         }
         traits = traits.updated(by: info)

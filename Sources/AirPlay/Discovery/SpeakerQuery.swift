@@ -31,6 +31,17 @@ package enum SpeakerQuery: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The same where a person has paired speakers under this name: one of those is meant as long as it is there.
+    package func find(
+        in entries: [SpeakerEntry], preferring paired: Set<SpeakerID>
+    ) throws(DiscoveryError) -> SpeakerEntry? {
+        guard !paired.isEmpty else { return try find(in: entries) }
+        return try find(
+            in: entries.filter { entry in
+                (entry.members + entry.hidden).contains { $0.id.map { paired.contains($0) } ?? false }
+            })
+    }
+
     /// The entry that is meant; nil when there is none yet.
     ///
     /// A name is compared without case, first with the names of the entries, then with those of their members. A member

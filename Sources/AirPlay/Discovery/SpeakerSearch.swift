@@ -12,7 +12,7 @@ package protocol SpeakerSource: Sendable {
 }
 
 /// Finds the speakers that a person named, as they appear.
-package struct SpeakerSearch: Sendable {
+package struct SpeakerSearch {
     /// How long a missing daemon is waited for: it may be starting, and without it nothing will come.
     static let daemonPatience: Duration = .seconds(2)
     /// How long the second half of a stereo pair is waited for; after that the first plays alone.
@@ -20,10 +20,16 @@ package struct SpeakerSearch: Sendable {
 
     private let source: any SpeakerSource
     private let clock: any HostClock
+    /// Who was paired under the name that a query is: waited for even while somebody else has it.
+    private let paired: (SpeakerQuery) -> Set<SpeakerID>
 
-    package init(_ source: any SpeakerSource, clock: any HostClock = MonotonicClock()) {
+    package init(
+        _ source: any SpeakerSource, clock: any HostClock = MonotonicClock(),
+        paired: @escaping (SpeakerQuery) -> Set<SpeakerID> = { _ in [] }
+    ) {
         self.source = source
         self.clock = clock
+        self.paired = paired
     }
 
     /// Blocks until all of them are on the network, each in the place of its query.
@@ -34,27 +40,31 @@ package struct SpeakerSearch: Sendable {
     package func find(
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
+        let paired = queries.map(paired)
         var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {
-            Self.isDecided(queries, $0)
+            Self.isDecided(queries, paired, $0)
         }
         if !decided {
             if case .unavailable(let error) = snapshot.availability { throw error }
-            notice(try Self.match(queries, snapshot).missing)
+            notice(try Self.match(queries, paired, snapshot).missing)
             (snapshot, decided) = source.wait(until: deadline) { snapshot in
                 if case .unavailable = snapshot.availability { return true }
-                return Self.isDecided(queries, snapshot)
+                return Self.isDecided(queries, paired, snapshot)
             }
         }
-        if let found = try Self.match(queries, snapshot).whole, found.contains(where: { !$0.isComplete }) {
+        if let found = try Self.match(queries, paired, snapshot).whole, found.contains(where: { !$0.isComplete }) {
             snapshot =
                 source.wait(until: min(deadline, clock.now.advanced(by: Self.pairPatience))) { snapshot in
-                    guard let matching = try? Self.match(queries, snapshot), let found = matching.whole else {
+                    guard let matching = try? Self.match(queries, paired, snapshot), let found = matching.whole else {
                         return true
                     }
                     return found.allSatisfy(\.isComplete)
                 }.snapshot
         }
-        let matching = try Self.match(queries, snapshot)
+        var matching = try Self.match(queries, paired, snapshot)
+        if let found = matching.whole { return found }
+        // Another one of that name, then; whoever plays to it has to ask first.
+        matching = try Self.match(queries, paired, snapshot, orAnother: true)
         if let found = matching.whole { return found }
         if case .unavailable(let error) = snapshot.availability { throw error }
         throw Self.notFound(matching.missing, in: snapshot.entries)
@@ -67,20 +77,24 @@ package struct SpeakerSearch: Sendable {
     }
 
     private static func match(
-        _ queries: [SpeakerQuery], _ snapshot: SpeakerBrowser.Snapshot
+        _ queries: [SpeakerQuery], _ paired: [Set<SpeakerID>], _ snapshot: SpeakerBrowser.Snapshot,
+        orAnother: Bool = false
     ) throws(DiscoveryError) -> Matching {
         var matching = Matching()
         let entries = snapshot.entries
-        for query in queries {
-            let entry = try query.find(in: entries)
+        for (query, paired) in zip(queries, paired) {
+            var entry = try query.find(in: entries, preferring: paired)
+            if entry == nil, orAnother { entry = try query.find(in: entries) }
             matching.entries.append(entry)
             if entry == nil { matching.missing.append(query) }
         }
         return matching
     }
 
-    private static func isDecided(_ queries: [SpeakerQuery], _ snapshot: SpeakerBrowser.Snapshot) -> Bool {
-        guard let matching = try? match(queries, snapshot) else { return true }
+    private static func isDecided(
+        _ queries: [SpeakerQuery], _ paired: [Set<SpeakerID>], _ snapshot: SpeakerBrowser.Snapshot
+    ) -> Bool {
+        guard let matching = try? match(queries, paired, snapshot) else { return true }
         return matching.missing.isEmpty
     }
 

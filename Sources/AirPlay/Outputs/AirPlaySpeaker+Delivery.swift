@@ -95,7 +95,7 @@ extension AirPlaySpeaker {
         if let group = context.group { configuration.peers = group.shared { PTPPeerGroup() } }
         let place = place ?? places[0]
         configuration.address = place
-        configuration.expected = state.withLock { $0.deviceID }
+        configuration.expected = state.withLock { $0.deviceID } ?? configuration.expected
         if let connectPatience { configuration.connectPatience = connectPatience }
         let room = context.room
         let session = AirPlaySession(configuration, clocks: clocks)

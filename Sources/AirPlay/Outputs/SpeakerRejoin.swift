@@ -96,6 +96,8 @@ extension AirPlaySpeaker {
                 }
                 return
             } catch {
+                // A stranger in its place must not be given attempt after attempt to find the password out.
+                if error.isMistrust { return giveUp(outputError(error), use: use) }
                 // Whoever has taken the speaker shall keep it.
                 let since = busySince ?? .now
                 let patience: Duration =

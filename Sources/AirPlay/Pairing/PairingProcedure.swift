@@ -7,8 +7,12 @@ package import AirPlayWire
 ///     loop: switch step { case .send(let request): step = try procedure.receive(reply to request) … }
 package struct PairingProcedure: Sendable {
     package enum Goal: Sendable {
-        /// Keys for a session: those of an earlier pairing, those of a password, or those everybody gets.
+        /// Keys for a session: those of an earlier pairing, else those of a password, else those everybody gets. What is
+        /// kept must be proved: whatever a stranger answers or says of itself, nothing less follows.
         case session(stored: PairedAccessory?, password: String?)
+        /// A person gives a speaker its password: tried first, and where it is refused the keys everybody gets, so that it
+        /// can be said that the speaker plays without one.
+        case introduction(password: String)
         /// A pairing by PIN that lasts. Without a PIN the speaker is asked to show one.
         case registration(pin: String?)
     }
@@ -41,9 +45,6 @@ package struct PairingProcedure: Sendable {
 
     /// New keys to keep, as soon as there are some, whatever happens afterwards: the speaker knows them already.
     package private(set) var learned: PairedAccessory?
-    /// The speaker itself said that it does not know the stored keys: forget them. Never set by a broken connection or
-    /// by an answer whose signature is wrong.
-    package private(set) var storedKeysRejected = false
 
     package init(_ goal: Goal, identity: PairingIdentity, traits: SpeakerTraits) {
         self.goal = goal
@@ -57,7 +58,14 @@ package struct PairingProcedure: Sendable {
     package mutating func begin() throws(PairingFailure) -> Step {
         switch goal {
         case .session(let stored?, _): attempts = [.verify(stored)]
-        case .session(nil, let password): attempts = try plan(password: password)
+        case .session(nil, let password?): attempts = proofs(of: password)
+        case .session(nil, nil):
+            if traits.needsPIN { throw Self.pinRequired }
+            if traits.needsPassword, !traits.isHomePod { throw Self.passwordRequired }
+            attempts = [Self.everybody]
+        case .introduction(let password):
+            if traits.needsPIN { throw Self.pinRequired }
+            attempts = proofs(of: password) + [Self.everybody]
         case .registration(nil):
             isStartingPIN = true
             return .send(PairingRequest("/pair-pin-start", kind: "3"))
@@ -108,7 +116,11 @@ package struct PairingProcedure: Sendable {
 
     /// Whether the attempt that succeeded stands on the password.
     private var usesPassword: Bool {
-        guard case .session(_, let password?) = goal else { return false }
+        let password: String
+        switch goal {
+        case .session(_, let given?), .introduction(let given): password = given
+        case .session(_, nil), .registration: return false
+        }
         switch attempt?.kind {
         case .transient(let used): return used == password && password != PairSetup.transientPassword
         case .verify: return learned != nil
@@ -118,24 +130,17 @@ package struct PairingProcedure: Sendable {
 
     // MARK: Ways
 
-    /// What to try without stored keys, by what the speaker says about itself.
-    private func plan(password: String?) throws(PairingFailure) -> [PairingAttempt.Kind] {
-        let everybody = PairingAttempt.Kind.transient(password: PairSetup.transientPassword)
-        if traits.needsPIN { throw Self.pinRequired }
-        // A HomePod takes everybody's keys and asks for its password later, by digest.
-        if traits.isHomePod { return [everybody] }
-        guard traits.needsPassword else {
-            return password.map { [everybody, .transient(password: $0)] } ?? [everybody]
-        }
-        guard let password else { throw Self.passwordRequired }
+    private static let everybody = PairingAttempt.Kind.transient(password: PairSetup.transientPassword)
+
+    /// The ways in which a speaker can show that it knows the password; each proves it to both sides. What the speaker
+    /// says about itself decides their order and number, never whether it has to prove anything.
+    private func proofs(of password: String) -> [PairingAttempt.Kind] {
         // Third parties take the password in place of everybody's. Where only the status flag asks for it, it is a PIN
-        // that never changes. A password that is set and not asked for is met with a refusal.
+        // that never changes.
+        let transient = PairingAttempt.Kind.transient(password: password)
         let lasting = PairingAttempt.Kind.persistent(code: password)
-        if traits.status?.contains(.passwordRequired) == true {
-            return traits.isApple
-                ? [lasting, everybody] : [.transient(password: password), lasting, everybody]
-        }
-        return [.transient(password: password), everybody]
+        guard traits.status?.contains(.passwordRequired) == true else { return [transient] }
+        return traits.isApple ? [lasting] : [transient, lasting]
     }
 
     /// What follows a refused attempt.
@@ -143,17 +148,6 @@ package struct PairingProcedure: Sendable {
         let kind = attempt?.kind
         attempt = nil
         guard failure.isRejection else { throw failure }
-        if case .session(_?, let password) = goal, case .verify = kind, learned == nil, !storedKeysRejected {
-            storedKeysRejected = true
-            do {
-                attempts = try plan(password: password)
-            } catch {
-                throw PairingFailure(
-                    error.code, "The speaker has forgotten this computer.", remedy: .pairAgain,
-                    pairingError: failure.pairingError, status: failure.status)
-            }
-            return .reconnect
-        }
         if !attempts.isEmpty { return .reconnect }
         throw explained(failure, after: kind)
     }
@@ -165,13 +159,19 @@ package struct PairingProcedure: Sendable {
                 .refused, "The speaker was paired and then did not recognise this computer; pair it again.",
                 pairingError: failure.pairingError, status: failure.status)
         }
+        // Anybody can say so, who wants the sound that is meant for the speaker.
+        if case .session(_?, _) = goal {
+            return PairingFailure(
+                .notAuthentic, "The speaker does not know this computer any more, or is not the one that was paired.",
+                remedy: .pairAgain(), pairingError: failure.pairingError, status: failure.status)
+        }
         if failure.status == 470 { return Self.pinRequired }
         switch goal {
         case .registration:
             return PairingFailure(
                 .wrongCode, "The speaker refuses this PIN; run the command again and type the PIN it shows then.",
                 pairingError: failure.pairingError, status: failure.status)
-        case .session(_, .some):
+        case .session(_, .some), .introduction:
             return PairingFailure(
                 .wrongCode, "The speaker refuses this password.", remedy: .correctPassword,
                 pairingError: failure.pairingError, status: failure.status)

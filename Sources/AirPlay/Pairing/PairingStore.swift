@@ -14,6 +14,21 @@ package struct SpeakerCredentials: Hashable, Sendable {
     }
 }
 
+/// Where and under which names a speaker was when something was kept for it.
+package struct SpeakerContact: Sendable {
+    /// As it names itself.
+    package var name: String
+    package var address: SpeakerAddress?
+    /// As a person named it.
+    package var query: SpeakerQuery?
+
+    package init(name: String, address: SpeakerAddress? = nil, query: SpeakerQuery? = nil) {
+        self.name = name
+        self.address = address
+        self.query = query
+    }
+}
+
 /// The speakers that know this installation, one file each in `pairings/`, named by the speaker's id.
 ///
 /// A file that is damaged is set aside and the speaker counts as not paired; one that a newer Talkie wrote is left
@@ -75,7 +90,7 @@ package struct PairingStore: Sendable {
     ///
     /// - Throws: `StateError` when it cannot be kept; what was there stays.
     package func keep(
-        _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
+        _ credentials: SpeakerCredentials, for speaker: SpeakerID, _ contact: SpeakerContact
     ) throws(StateError) {
         guard identity.isKept else {
             throw StateError(
@@ -86,7 +101,13 @@ package struct PairingStore: Sendable {
         let known = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
         if case .newer(let sentence) = known { throw StateError(.newer, sentence) }
         var record = StateRecord(kind: Self.kind, version: Self.version)
-        record["speaker"] = name
+        record["speaker"] = contact.name
+        record["address"] = contact.address?.description
+        switch contact.query {
+        case .name(let name): record["called"] = PrintableText.of(name)
+        case .address(let address): record["called"] = address.description
+        case .id, .local, nil: break
+        }
         if let accessory = credentials.accessory {
             record["accessory"] = Hexadecimal.text(accessory.identifier)
             record["accessory-key"] = Hexadecimal.text(accessory.publicKey)
@@ -97,12 +118,56 @@ package struct PairingStore: Sendable {
         try folder.write(Self.name(speaker), record.encoded())
     }
 
+    /// The same for a speaker of which no more is known than its name.
+    package func keep(
+        _ credentials: SpeakerCredentials, for speaker: SpeakerID, name: String
+    ) throws(StateError) { try keep(credentials, for: speaker, SpeakerContact(name: name)) }
+
     /// Forgets a speaker's keys; false when there were none. The speaker itself still knows this installation.
     @discardableResult
     package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
     /// Every speaker keys are kept for.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
+
+    /// The speaker that a person who names another one has paired under that name or at that address.
+    ///
+    /// - Parameters:
+    ///   - speaker: who was found; nil when it does not say who it is.
+    ///   - query: how the person named it. Whoever is named by its id is meant.
+    ///   - name: how it names itself.
+    /// - Returns: nil as well for a speaker that something is kept for under its own id: it was paired on purpose.
+    func predecessor(of speaker: SpeakerID?, _ query: SpeakerQuery?, name: String) -> SpeakerID? {
+        if let speaker {
+            if query == .id(speaker) { return nil }
+            if case .absent? = try? folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version) {
+            } else {
+                return nil
+            }
+        }
+        // Who is named by an address may call itself what it likes.
+        if case .address? = query { return speakers.first { $0 != speaker && isKnown($0, by: query) } }
+        return speakers.first { $0 != speaker && (isKnown($0, by: query) || isKnown($0, by: .name(name))) }
+    }
+
+    /// The speakers that were paired under a name or at an address.
+    func speakers(known query: SpeakerQuery) -> Set<SpeakerID> { Set(speakers.filter { isKnown($0, by: query) }) }
+
+    private func isKnown(_ speaker: SpeakerID, by query: SpeakerQuery?) -> Bool {
+        guard
+            case .record(let record)? = try? folder.readRecord(
+                Self.name(speaker), kind: Self.kind, version: Self.version)
+        else { return false }
+        switch query {
+        case .name(let name):
+            let wanted = PrintableText.of(name).lowercased()
+            return [record["speaker"], record["called"]].contains { $0?.lowercased() == wanted }
+        case .address(let address):
+            return [record["address"], record["called"]].contains(address.description)
+        case .id(let id): return id == speaker
+        case .local, nil: return false
+        }
+    }
 
     /// What a speaker was called when its keys were kept.
     ///

@@ -38,12 +38,13 @@ package struct SpeakerPairing: Sendable {
     ///
     /// - Parameters:
     ///   - traits: what discovery knows already.
+    ///   - query: how the person named it; that name or address leads to this speaker from now on, and to no other.
     ///   - askForPIN: called once the speaker shows a PIN; nil gives up.
     /// - Throws: `AirPlayError`, `PairingFailure` or `StateError`, each with a sentence. Keys the speaker has accepted
     ///   are kept even when a later step fails.
     package func pair(
-        _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), method: Method,
-        askForPIN: () -> String?
+        _ address: SpeakerAddress, traits announced: SpeakerTraits = SpeakerTraits(), query: SpeakerQuery? = nil,
+        method: Method, askForPIN: () -> String?
     ) throws -> Outcome {
         let first = try connect(address)
         let info = ReceiverInfo(
@@ -53,18 +54,19 @@ package struct SpeakerPairing: Sendable {
         guard let id = info.deviceID.flatMap({ SpeakerID($0) }) else {
             throw PairingFailure(.malformed, "The speaker does not say who it is, so nothing can be kept for it.")
         }
+        let contact = SpeakerContact(name: name, address: address, query: query)
         var known = store.credentials(for: id)
         let goal: PairingProcedure.Goal
         switch method {
         case .pin(let pin): goal = .registration(pin: pin.map { Self.trimmed($0) })
-        case .password(let password): goal = .session(stored: nil, password: password)
+        case .password(let password): goal = .introduction(password: password)
         }
         var procedure = PairingProcedure(goal, identity: identity.pairing, traits: traits)
         // Whatever fails later: the speaker knows these keys already.
         defer {
             if let accessory = procedure.learned, known.credentials.accessory != accessory {
                 known.credentials.accessory = accessory
-                try? store.keep(known.credentials, for: id, name: name)
+                try? store.keep(known.credentials, for: id, contact)
             }
         }
         let result = try run(&procedure, on: first, address: address, askForPIN: askForPIN)
@@ -72,20 +74,38 @@ package struct SpeakerPairing: Sendable {
         let message: String
         switch method {
         case .pin:
-            try store.keep(known.credentials, for: id, name: name)
+            try store.keep(known.credentials, for: id, contact)
             message = "\(name) (\(id)) is paired."
         case .password(let password):
-            guard result.usedPassword || traits.isHomePod else {
-                return Outcome(message: "\(name) (\(id)) plays without a password; nothing was kept.", notes: notes)
+            guard result.usedPassword else {
+                if traits.isHomePod, traits.needsPassword {
+                    throw PairingFailure(
+                        .refused,
+                        "HomePods ask for their password in a way that is not supported yet; switch it off in the Home app."
+                    )
+                }
+                return Outcome(
+                    message: "\(name) (\(id)) plays without a password; "
+                        + (try welcome(id, contact) ? "what was kept for it is forgotten." : "nothing was kept."),
+                    notes: notes)
             }
-            known.credentials.password = password
-            try store.keep(known.credentials, for: id, name: name)
-            message =
-                traits.isHomePod
-                ? "The password of \(name) (\(id)) is kept; it will be checked when something is played."
-                : "\(name) (\(id)) accepts the password, which is kept."
+            // Old keys were not asked for, and the speaker may know them no more.
+            known.credentials = SpeakerCredentials(accessory: procedure.learned, password: password)
+            try store.keep(known.credentials, for: id, contact)
+            message = "\(name) (\(id)) accepts the password, which is kept."
         }
         return Outcome(message: message, notes: notes + (known.note.map { [$0] } ?? []))
+    }
+
+    /// A person wants to play to a speaker that plays for everybody: what was kept for it is in the way, and so is what
+    /// is kept for another that had its name or address before.
+    ///
+    /// - Returns: whether anything was forgotten.
+    func welcome(_ id: SpeakerID, _ contact: SpeakerContact) throws(StateError) -> Bool {
+        let isKnown = store.credentials(for: id).credentials != SpeakerCredentials()
+        guard isKnown || store.predecessor(of: id, contact.query, name: contact.name) != nil else { return false }
+        try store.keep(SpeakerCredentials(), for: id, contact)
+        return isKnown
     }
 
     /// Forgets a speaker's keys and password.

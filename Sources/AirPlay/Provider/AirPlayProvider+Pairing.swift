@@ -64,7 +64,9 @@ private struct SpeakerIntroduction {
                     .notPermitted, "'\(name)' wants its password", remedy: .givePassword(query.description))
             }
             if !traits.needsPIN {
-                return PairingOutcome(message: "'\(name)' needs no pairing: it plays for everybody on the network.")
+                return PairingOutcome(
+                    message: "'\(name)' needs no pairing: it plays for everybody on the network"
+                        + (try welcome(speaker, query) ? ", and what was kept for it is forgotten." : "."))
             }
             if ask == nil {
                 throw TalkieError(
@@ -85,7 +87,9 @@ private struct SpeakerIntroduction {
             }
         do {
             let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
-            let outcome = try pairing.pair(SpeakerAddress(endpoint), traits: speaker.traits, method: method) {
+            let outcome = try pairing.pair(
+                SpeakerAddress(endpoint), traits: speaker.traits, query: query, method: method
+            ) {
                 ask?("PIN that '\(name)' shows: ")
             }
             return PairingOutcome(message: outcome.message, remarks: outcome.notes)
@@ -97,6 +101,18 @@ private struct SpeakerIntroduction {
             throw TalkieError(error)
         } catch {
             throw TalkieError(.failed, "'\(name)' cannot be paired: \(error)")
+        }
+    }
+
+    /// Pairing on purpose is what lets a speaker play for less than it was paired for.
+    private func welcome(_ speaker: DiscoveredSpeaker, _ query: SpeakerQuery) throws(TalkieError) -> Bool {
+        guard let id = speaker.id else { return false }
+        let pairing = SpeakerPairing(folder: knowledge.folder, senderName: SpeakerKnowledge.computerName)
+        let address = speaker.endpoints.first { $0.address.isIPv4 }.map { SpeakerAddress($0) }
+        do {
+            return try pairing.welcome(id, SpeakerContact(name: speaker.name, address: address, query: query))
+        } catch {
+            throw TalkieError(error)
         }
     }
 

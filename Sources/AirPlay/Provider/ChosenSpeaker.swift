@@ -19,7 +19,7 @@ package struct ChosenSpeaker: Sendable {
 
     /// - Parameter query: how a command names it.
     /// - Throws: 69 when it cannot be played to at all, 77 when it wants a PIN or password first or this computer may
-    ///   not serve it time.
+    ///   not serve it time, or when another speaker was paired under this name or address.
     package init(
         _ speaker: DiscoveredSpeaker, query: String, knowledge: SpeakerKnowledge,
         clockPorts: (NetworkAddress?) -> RouteConditions.ClockPorts
@@ -27,6 +27,13 @@ package struct ChosenSpeaker: Sendable {
         let name = speaker.name
         let stored = speaker.id.map { knowledge.credentials(for: $0) }
         credentials = stored ?? SpeakerCredentials()
+        // Its keys open another speaker; without them anybody could take its place.
+        if let paired = knowledge.pairings.predecessor(of: speaker.id, try? SpeakerQuery(query), name: name) {
+            let present = speaker.id.map { "its id is \($0)" } ?? "it does not say who it is"
+            throw TalkieError(
+                .notPermitted, "'\(name)' is not the speaker that was paired as '\(query)' (\(present), not \(paired))",
+                remedy: .pairAgain(query))
+        }
         memory = speaker.id.flatMap { knowledge.memory(of: $0) }
         let ports = clockPorts(speaker.endpoint?.address)
         let decision = RouteDecision.decide(
@@ -77,6 +84,7 @@ package struct ChosenSpeaker: Sendable {
         var configuration = AirPlaySession.Configuration(address: address, identity: sender)
         configuration.traits = speaker.traits
         configuration.id = speaker.id
+        if credentials != SpeakerCredentials() { configuration.expected = speaker.id }
         configuration.password = credentials.password
         configuration.pairingIdentity = knowledge.identity.pairing
         configuration.pairing = credentials.accessory.map { (knowledge.identity.pairing, $0) }

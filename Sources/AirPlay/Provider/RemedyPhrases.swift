@@ -18,9 +18,12 @@ public struct RemedyPhrases: Sendable {
 
 extension Remedy {
     static let pair = Remedy(.pair, advice: "pair with it")
-    static let pairAgain = Remedy(.pairAgain, advice: "pair with it again")
     static let correctPassword = Remedy(.correctPassword, advice: "check it and give it again")
     static let listPlaces = Remedy(.listPlaces, advice: "the list of speakers says more")
+
+    static func pairAgain(_ query: String? = nil) -> Remedy {
+        Remedy(.pairAgain, place: query, advice: "pair with it again")
+    }
 
     /// - Parameter query: how a person may name the speaker.
     static func pairByPIN(_ query: String? = nil) -> Remedy {

@@ -61,7 +61,8 @@ package struct SpeakerSelection {
         var queries: [SpeakerQuery] = []
         do {
             for name in names { queries.append(try SpeakerQuery(name)) }
-            found = try speakers(queries, until: deadline)
+            let pairings = knowledge.pairings
+            found = try speakers(queries, until: deadline) { pairings.speakers(known: $0) }
         } catch {
             throw TalkieError(error)
         }
@@ -83,7 +84,7 @@ package struct SpeakerSelection {
     /// - Throws: 2 for a name that several have, 69 for what is not there.
     package func receivers(_ query: SpeakerQuery) throws(TalkieError) -> [DiscoveredSpeaker] {
         do {
-            return try speakers([query], until: clock.now.advanced(by: Self.patience))[0]
+            return try speakers([query], until: clock.now.advanced(by: Self.patience)) { _ in [] }[0]
         } catch {
             throw TalkieError(error)
         }
@@ -91,12 +92,13 @@ package struct SpeakerSelection {
 
     /// The receivers behind each query, none for the local card.
     private func speakers(
-        _ queries: [SpeakerQuery], until deadline: HostInstant
+        _ queries: [SpeakerQuery], until deadline: HostInstant, paired: @escaping (SpeakerQuery) -> Set<SpeakerID>
     ) throws(DiscoveryError) -> [[DiscoveredSpeaker]] {
         let announced = queries.filter { $0.isLookedFor }
         var entries: [SpeakerEntry] = []
         if !announced.isEmpty {
-            entries = try SpeakerSearch(browse(), clock: clock).find(announced, until: deadline) { missing in
+            entries = try SpeakerSearch(browse(), clock: clock, paired: paired).find(announced, until: deadline) {
+                missing in
                 notice("waiting for " + missing.map { "'\($0)'" }.joined(separator: " and "))
             }
         }

@@ -1,4 +1,5 @@
 import AirPlay
+import MediaCore
 import Testing
 
 @testable import AirPlayWire
@@ -65,7 +66,6 @@ import Testing
         let result = try accessory.run(&procedure)
         #expect(result.secret == accessory.secret)
         #expect(accessory.requests.suffix(2) == ["/pair-verify 3", "/pair-verify 3"])
-        #expect(!procedure.storedKeysRejected)
     }
 
     @Test func anImpostorEndsTheAttemptAndTheKeysStay() throws {
@@ -74,7 +74,6 @@ import Testing
         accessory.admission = .open
         var procedure = session(stored: stored)
         #expect(failure(of: &procedure)?.code == .notAuthentic)
-        #expect(!procedure.storedKeysRejected)
         #expect(accessory.requests.last == "/pair-verify 3")
     }
 
@@ -86,21 +85,42 @@ import Testing
         #expect(procedure.learned == nil)
     }
 
-    @Test func aSpeakerThatForgotUsMakesUsForgetItAndPlaysIfItIsOpen() throws {
+    /// The answers by which anybody could have a paired speaker's sound, or a password's.
+    enum Excuse: String, CaseIterable { case unknownKeys, status470, status401, ownFlags }
+
+    @Test(arguments: Excuse.allCases) func aPairedSpeakerIsNeverDrivenByLess(_ excuse: Excuse) throws {
         let stored = try register()
+        let before = accessory.requests.count
         accessory.forgetEverybody()
         accessory.admission = .open
-        var procedure = session(stored: stored)
-        let result = try accessory.run(&procedure)
-        #expect(procedure.storedKeysRejected)
-        #expect(result.secret == accessory.secret)
+        if excuse == .status470 { accessory.status = 470 }
+        if excuse == .status401 { accessory.status = 401 }
+        let own = excuse == .ownFlags ? try traits("flags=0x4", "pw=false", "model=AudioAccessory5,1") : SpeakerTraits()
+        for password in [nil, "sesame"] {
+            var procedure = session(stored: stored, password: password, own)
+            let refused = failure(of: &procedure)
+            #expect(refused?.code == .notAuthentic && refused?.remedy?.action == .pairAgain)
+            #expect(refused?.message.contains("pair with it again") == true)
+            #expect(accessory.requests[before...].allSatisfy { $0 == "/pair-verify 3" }, "\(accessory.requests)")
+        }
+    }
 
-        accessory.admission = .pin("1")
-        var closed = session(stored: stored, try traits("flags=0x200"))
-        let refused = failure(of: &closed)
-        #expect(refused?.code == .pinRequired)
-        #expect(refused?.message.contains("forgotten") == true)
-        #expect(closed.storedKeysRejected)
+    @Test(arguments: Excuse.allCases) func aSpeakerWithAPasswordHasToKnowItWhateverItSays(_ excuse: Excuse) throws {
+        accessory.admission = .open
+        if excuse == .status470 { accessory.status = 470 }
+        if excuse == .status401 { accessory.status = 401 }
+        let says: [[String]] =
+            excuse == .ownFlags
+            ? [
+                ["pw=false"], ["model=AudioAccessory5,1"], ["flags=0x84"], ["flags=0x80", "model=AppleTV11,1"],
+                ["pw=true"],
+            ]
+            : [[]]
+        for strings in says {
+            let own = SpeakerTraits(try TXTRecord(strings: strings.map { Array($0.utf8) }))
+            var procedure = session(password: "sesame", own)
+            #expect([.wrongCode, .pinRequired].contains(failure(of: &procedure)?.code), "\(strings)")
+        }
     }
 
     @Test func aTransportErrorNeverCostsKeys() throws {
@@ -108,7 +128,6 @@ import Testing
         accessory.status = 503
         var procedure = session(stored: stored)
         #expect(failure(of: &procedure)?.code == .refused)
-        #expect(!procedure.storedKeysRejected)
     }
 
     @Test func aWrongPINSaysSo() throws {
@@ -141,11 +160,21 @@ import Testing
         #expect(failure(of: &wrong)?.code == .wrongCode)
     }
 
-    @Test func aPasswordThatNobodyAsksForIsNoHindrance() throws {
-        var announced = session(password: "sesame", try traits("pw=true"))
-        #expect(try accessory.run(&announced).usedPassword == false)
+    @Test func aPasswordThatIsGivenAndNotNeededIsToldApart() throws {
+        func introduction(_ password: String) -> PairingProcedure {
+            PairingProcedure(.introduction(password: password), identity: identity, traits: SpeakerTraits())
+        }
+        var needless = introduction("sesame")
+        #expect(try accessory.run(&needless).usedPassword == false)
         #expect(accessory.connections == 2)
-        // Not announced and needed all the same.
+        accessory.admission = .password("sesame")
+        var right = introduction("sesame")
+        #expect(try accessory.run(&right).usedPassword)
+        var wrong = introduction("open")
+        #expect(failure(of: &wrong)?.code == .wrongCode)
+    }
+
+    @Test func aPasswordIsTriedWhereNoneIsAnnounced() throws {
         accessory.admission = .password("sesame")
         var silent = session(password: "sesame")
         #expect(try accessory.run(&silent).usedPassword)
@@ -161,7 +190,7 @@ import Testing
     }
 
     @Test func aHomePodIsAskedLikeEverybodyBecauseItsPasswordComesLater() throws {
-        var procedure = session(password: "sesame", try traits("model=AudioAccessory5,1", "pw=true"))
+        var procedure = session(try traits("model=AudioAccessory5,1", "pw=true"))
         #expect(try !accessory.run(&procedure).usedPassword)
     }
 

@@ -89,6 +89,31 @@ import Testing
         #expect(error.code == .invalidArgument)
     }
 
+    @Test func onlyPairingOnPurposeLowersWhatASpeakerHasToProve() throws {
+        let knowledge = SpeakerKnowledge(folder: state)
+        let id = try #require(SpeakerID("020000000001"))
+        let box = { ScriptedNetwork((.zero, ScriptedNetwork.listing(.announced("Box")))) }
+        func play(_ name: String) throws -> [ChosenSpeaker] {
+            try SpeakerSelection(
+                knowledge: knowledge, clock: ManualClock(), browse: box,
+                inquire: { (_, _) throws(AirPlayError) in throw AirPlayError(.unreachable, "nobody.") },
+                clockPorts: { _ in .available }
+            ).choose([name]).flatMap { $0 }
+        }
+        try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: id, name: "Box")
+        #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == "sesame")
+        #expect(try outcome("Box", .pin(nil), on: box()).message.contains("forgotten"))
+        #expect(try play("Box").first?.configuration(knowledge, sender: knowledge.sender).password == nil)
+        // Another one has the name now.
+        let sold = try #require(SpeakerID("020000000009"))
+        try knowledge.pairings.forget(id)
+        try knowledge.pairings.keep(SpeakerCredentials(password: "sesame"), for: sold, name: "Box")
+        #expect(throws: TalkieError.self) { try play("Box") }
+        #expect(try outcome("Box", .pin(nil), on: box()).message.contains("needs no pairing"))
+        #expect(try play("Box").count == 1)
+        #expect(knowledge.pairings.credentials(for: sold).credentials.password == "sesame")
+    }
+
     @Test func aSpeakerThatWasSoldIsForgottenWithoutLookingForIt() throws {
         let knowledge = SpeakerKnowledge(folder: state)
         let id = try #require(SpeakerID("020000000009"))

@@ -2,6 +2,7 @@ import AirPlayWire
 import MediaCore
 import PTP
 import Sockets
+import SyncRendering
 import TalkieApp
 import TalkieTestKit
 import Testing
@@ -163,6 +164,61 @@ import Testing
         #expect(configuration.password == "sesame")
         #expect(configuration.readiness.isKnownToProbe)
         #expect(configuration.identity.clock.rawValue == knowledge.identity.number)
+    }
+
+    private func pair(_ id: String, _ name: String, _ query: String, at address: String = "10.0.0.5") throws {
+        let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 7, count: 32))
+        let contact = SpeakerContact(
+            name: name, address: SpeakerAddress(host: address), query: try SpeakerQuery(query))
+        try SpeakerKnowledge(folder: StateFolder(path: folder.path)).pairings
+            .keep(SpeakerCredentials(accessory: accessory), for: try #require(SpeakerID(id)), contact)
+    }
+
+    @Test func anotherSpeakerUnderTheNameOfAPairedOneIsNotPlayedTo() throws {
+        try pair("020000000001", "Kitchen", "cook")
+        for name in ["Kitchen", "kitchen", "COOK"] {
+            let stranger = DiscoveredSpeaker.announced(name, id: "02:00:00:00:00:02")
+            let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(stranger)))
+            let failure = try failure(selection(network), name)
+            #expect(failure.exitStatus == 77 && failure.remedy?.action == .pairAgain)
+            #expect(failure.message.contains("talkie pair '\(name)'"), "\(failure.message)")
+            #expect(failure.message.contains("its id is 02:00:00:00:00:02, not 02:00:00:00:00:01"))
+            #expect(network.elapsed == .seconds(8), "the paired one is waited for")
+            // From a list it is the same.
+            let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: StateFolder(path: folder.path)))
+            let place = try #require(provider.offer(ScriptedNetwork.listing(stranger)).places.first)
+            let refused = try #require(throws: TalkieError.self) { try provider.outputs(at: place) }
+            #expect(refused.code == .notPermitted && refused.remedy?.action == .pairAgain)
+            // Whoever names it by its own id means it.
+            #expect(try chosen(selection(network), "020000000002").map(\.speaker) == [stranger])
+        }
+    }
+
+    @Test func theSpeakerThatWasPairedIsMeantWhenTwoHaveItsName() throws {
+        try pair("020000000001", "Kitchen", "Kitchen")
+        let stranger = DiscoveredSpeaker.announced("Kitchen", id: "02:00:00:00:00:02", address: "10.0.0.6")
+        let network = ScriptedNetwork(
+            (.zero, ScriptedNetwork.listing(stranger)),
+            (.seconds(5), ScriptedNetwork.listing(stranger, .announced("Kitchen"))))
+        let kitchen = try #require(try chosen(selection(network), "Kitchen").first)
+        #expect(kitchen.speaker.id == SpeakerID("020000000001") && network.elapsed == .seconds(5))
+        let configuration = kitchen.configuration(knowledge, sender: knowledge.sender)
+        #expect(configuration.expected == kitchen.speaker.id, "nobody else is taken at its address")
+    }
+
+    private var knowledge: SpeakerKnowledge { SpeakerKnowledge(folder: StateFolder(path: folder.path)) }
+
+    @Test func anotherSpeakerAtTheAddressOfAPairedOneIsNotPlayedTo() throws {
+        try pair("020000000001", "Kitchen", "airplay://kitchen.local")
+        for address in ["airplay://10.0.0.5", "airplay://kitchen.local"] {
+            for id in ["02:00:00:00:00:02", "-"] {
+                let selection = selection(ScriptedNetwork()) { (address, _) throws(AirPlayError) in
+                    .announced("Box", id: id, address: "10.0.0.5")
+                }
+                let failure = try failure(selection, address)
+                #expect(failure.exitStatus == 77 && failure.remedy?.action == .pairAgain)
+            }
+        }
     }
 
     @Test func aSpeakerWithoutIPv4IsToldApartFromOneThatIsNotThere() throws {
