@@ -10,6 +10,8 @@ final class RTSPConnection {
     private let identity: SenderIdentity
     private let activeRemote = UInt32.random(in: 1 ... .max)
     private var sequence = 0
+    /// The speaker has numbered an answer, so an answer without a number is none of its.
+    private var isNumbering = false
     private var sealer: HAPFrameSealer?
     private var opener: HAPFrameOpener?
     private var parser = RTSPParser()
@@ -30,7 +32,16 @@ final class RTSPConnection {
     func abandon() { isBroken = true }
 
     /// From the next byte on everything is encrypted, in both directions.
-    func encrypt(with keys: ChannelKeys) {
+    ///
+    /// - Throws: when the speaker has said more than it was asked: read later, it would pass for an encrypted answer, and
+    ///   anybody on the way may have said it. The connection is broken then.
+    func encrypt(with keys: ChannelKeys) throws(AirPlayError) {
+        guard parser.isEmpty else {
+            isBroken = true
+            throw AirPlayError(
+                .protocolViolation,
+                "The speaker said something unasked before the connection was encrypted; do not trust it.")
+        }
         sealer = HAPFrameSealer(key: keys.write)
         opener = HAPFrameOpener(key: keys.read)
     }
@@ -64,9 +75,18 @@ final class RTSPConnection {
         while true {
             while let message = try parsed({ (parser) throws(WireError) in try parser.next() }) {
                 lastAnswer = .now
-                // Late answers to requests that were given up are read and forgotten; some receivers do not number.
-                if case .response(let response) = message, response.sequence ?? sequence >= sequence {
+                guard case .response(let response) = message else { continue }
+                // Some receivers do not number.
+                guard let number = response.sequence else {
+                    if isNumbering { continue }
                     return response
+                }
+                isNumbering = true
+                if number == sequence { return response }
+                // Late answers to requests that were given up are read and forgotten.
+                guard number < sequence else {
+                    isBroken = true
+                    throw AirPlayError(.protocolViolation, "The speaker answers what it was not asked.")
                 }
             }
             // Bytes that never end must not keep us any longer than silence.

@@ -156,7 +156,7 @@ final class SessionCore {
         let (secret, connection) = try pairing.run(on: first, info: info)
         self.connection = connection
         self.secret = secret
-        connection.encrypt(with: .control(from: secret))
+        try connection.encrypt(with: .control(from: secret))
         return connection
     }
 

@@ -62,7 +62,7 @@ import Testing
 
     @Test func anEncryptedChannelEndsWithTheFirstForgedByte() throws {
         let (server, connection) = try connect()
-        connection.encrypt(with: ChannelKeys(write: .random(count: 32), read: .random(count: 32)))
+        try connection.encrypt(with: ChannelKeys(write: .random(count: 32), read: .random(count: 32)))
         server.send([4, 0] + [UInt8](repeating: 7, count: 20))
         let error = #expect(throws: AirPlayError.self) {
             try connection.exchange("GET", "/info", timeout: .seconds(2))
@@ -70,6 +70,51 @@ import Testing
         #expect(error?.code == .protocolViolation)
         #expect(connection.isBroken)
         #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .seconds(2)) }
+    }
+
+    /// What somebody on the way adds in the clear to the last answer before the switch, to have it read behind it.
+    @Test(arguments: [
+        "RTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n", "RTSP/1.0 200 OK\r\nCSeq: 2\r\nContent-Length: 9\r\n\r\n", "R", "\r\n",
+        "POST /command RTSP/1.0\r\n\r\n",
+    ])
+    func nothingSaidInTheClearIsHeardOnceTheChannelIsEncrypted(injected: String) throws {
+        let (server, connection) = try connect()
+        server.send("RTSP/1.0 200 OK\r\nCSeq: 1\r\n\r\n" + injected)
+        #expect(try connection.exchange("POST", "/pair-verify", timeout: .seconds(2)).status == 200)
+        let keys = ChannelKeys(write: .random(count: 32), read: .random(count: 32))
+        let error = #expect(throws: AirPlayError.self) { try connection.encrypt(with: keys) }
+        #expect(error?.code == .protocolViolation && connection.isBroken)
+        #expect(throws: AirPlayError.self) { try connection.exchange("SETUP", "*", timeout: .seconds(2)) }
+    }
+
+    @Test func anAnswerInTheClearThatComesAfterTheSwitchEndsTheSession() throws {
+        let (server, connection) = try connect()
+        try connection.encrypt(with: ChannelKeys(write: .random(count: 32), read: .random(count: 32)))
+        let pad = String(repeating: "x", count: 30_000)
+        server.send("RTSP/1.0 200 OK\r\nCSeq: 1\r\nX: \(pad)\r\n\r\n")
+        let error = #expect(throws: AirPlayError.self) {
+            try connection.exchange("SETUP", "*", timeout: .seconds(2))
+        }
+        #expect(error?.code == .protocolViolation && connection.isBroken)
+    }
+
+    @Test func anAnswerToARequestThatIsYetToComeIsNone() throws {
+        let (server, connection) = try connect()
+        server.send("RTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n")
+        let error = #expect(throws: AirPlayError.self) {
+            try connection.exchange("GET", "/info", timeout: .seconds(2))
+        }
+        #expect(error?.code == .protocolViolation && connection.isBroken)
+    }
+
+    @Test func aSpeakerThatNumbersItsAnswersNumbersAllAndOneThatDoesNotIsUnderstood() throws {
+        let (server, connection) = try connect()
+        server.send("RTSP/1.0 404 Bare\r\n\r\n")
+        #expect(try connection.exchange("GET", "/info", timeout: .seconds(2)).status == 404)
+        server.send("RTSP/1.0 200 OK\r\nCSeq: 2\r\n\r\n")
+        #expect(try connection.exchange("GET", "/info", timeout: .seconds(2)).status == 200)
+        server.send("RTSP/1.0 404 Forged\r\n\r\nRTSP/1.0 200 OK\r\nCSeq: 3\r\n\r\n")
+        #expect(try connection.exchange("GET", "/info", timeout: .seconds(2)).status == 200)
     }
 
     @Test func aFloodThatIsNoAnswerEndsWithTheDeadline() throws {
@@ -134,6 +179,16 @@ import Testing
         let error = #expect(throws: AirPlayError.self) { try RTSPResponse(status: status).accepted("play") }
         #expect(error?.code.rawValue == code)
         #expect(error?.status == status)
+    }
+
+    @Test(arguments: [401, 470]) func pairingThatFailedIsNotRepeatedByARejoin(status: Int) {
+        let error = #expect(throws: AirPlayError.self) { try RTSPResponse(status: status).accepted("play") }
+        #expect(error?.isMistrust == true)
+        for code in [PairingFailure.Code.pinRequired, .passwordRequired, .wrongCode, .notAuthentic] {
+            #expect(SessionPairing.translated(PairingFailure(code, "")).isMistrust)
+        }
+        let busy = PairingFailure(.refused, "", status: 453)
+        #expect(!SessionPairing.translated(busy).isMistrust && !AirPlayError(.lost, "").isMistrust)
     }
 
     @Test func whatSpeakersAskLiesOnAFewPortsThatAFirewallCanBeTold() throws {
