@@ -16,6 +16,14 @@ package struct ServiceName: Hashable, Sendable {
     /// Over which of the two mDNS groups it was heard.
     package let family: Family
 
+    /// A service that is asked for by its name alone, wherever it is, heard of or not.
+    package static func sought(_ kind: Kind, _ instance: String) -> ServiceName {
+        ServiceName(kind: kind, instance: instance, interface: -1, family: .v4)
+    }
+
+    /// AVAHI_IF_UNSPEC is -1, and no interface has that number.
+    package var isSought: Bool { interface == -1 }
+
     package init(kind: Kind, instance: String, domain: String = "local", interface: Int32, family: Family) {
         self.kind = kind
         self.instance = instance

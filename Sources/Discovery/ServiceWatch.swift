@@ -99,6 +99,14 @@ package final class ServiceWatch: @unchecked Sendable {
         avahi_service_resolver_free(resolver)
     }
 
+    /// Runs something on behalf of another thread as if it were avahi's: no callback runs meanwhile. Never on avahi's own
+    /// thread, nor after `stop`.
+    package func perform(_ body: () -> Void) {
+        avahi_threaded_poll_lock(poll)
+        defer { avahi_threaded_poll_unlock(poll) }
+        body()
+    }
+
     // MARK: The client
 
     private func rebuild() {
@@ -202,7 +210,8 @@ package final class ServiceWatch: @unchecked Sendable {
 
     // MARK: Resolving
 
-    /// Asks for a service's address and description. Only on avahi's thread.
+    /// Asks for a service's address and description. One that is `sought` is told as found when it answers, and as lost
+    /// when it does not any more. Only on avahi's thread.
     package func resolve(_ name: ServiceName) {
         guard client != nil, questions[name] == nil else { return }
         let question = Question(watch: self, name: name)
@@ -232,6 +241,7 @@ package final class ServiceWatch: @unchecked Sendable {
         guard event == AVAHI_RESOLVER_FOUND, let address else {
             if let resolver = question.resolver { avahi_service_resolver_free(resolver) }
             question.resolver = nil
+            if question.name.isSought { tell(self, .lost(question.name)) }
             postpone(question)
             return
         }
@@ -239,6 +249,7 @@ package final class ServiceWatch: @unchecked Sendable {
         guard let found = Self.address(address.pointee, interface: interface), let record = Self.record(record) else {
             return
         }
+        if question.name.isSought { tell(self, .found(question.name)) }
         tell(self, .resolved(question.name, NetworkEndpoint(found, port: port), record))
     }
 

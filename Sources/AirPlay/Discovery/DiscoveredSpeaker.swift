@@ -27,6 +27,8 @@ package struct DiscoveredSpeaker: Hashable, Sendable {
     package struct Key: Hashable, Sendable {
         let id: SpeakerID?
         let name: String
+
+        func isNamesake(of other: Key) -> Bool { name.lowercased() == other.name.lowercased() }
     }
 
     package var key: Key { Key(id: id, name: name) }

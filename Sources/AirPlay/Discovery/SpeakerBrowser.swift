@@ -32,6 +32,7 @@ package final class SpeakerBrowser: SpeakerSource {
 
     private let board = BroadcastBoard(Snapshot())
     private let watch: ServiceWatch
+    private let listener: Listener
 
     /// Begins to look.
     ///
@@ -40,6 +41,7 @@ package final class SpeakerBrowser: SpeakerSource {
 
     package init(serviceLimit: Int) throws(DiscoveryError) {
         let listener = Listener(board: board, directory: SpeakerDirectory(serviceLimit: serviceLimit))
+        self.listener = listener
         watch = try ServiceWatch(ServiceName.Kind.ofSpeakers) { watch, news in listener.hear(news, from: watch) }
         watch.start()
     }
@@ -47,6 +49,10 @@ package final class SpeakerBrowser: SpeakerSource {
     deinit {
         watch.stop()
         board.finish()
+    }
+
+    package func wish(for wishes: SpeakerWishes) {
+        watch.perform { listener.wish(for: wishes, watch) }
     }
 
     /// What is known now.
@@ -93,6 +99,16 @@ package final class SpeakerBrowser: SpeakerSource {
             self.directory = directory
         }
 
+        func wish(for wishes: SpeakerWishes, _ watch: ServiceWatch) {
+            directory.wishes.add(wishes)
+            seek(watch)
+        }
+
+        /// A name is asked for by itself, because it may drown in what else is announced.
+        private func seek(_ watch: ServiceWatch) {
+            for name in directory.wishes.names { watch.resolve(.sought(.airPlay, name)) }
+        }
+
         func hear(_ news: ServiceWatch.News, from watch: ServiceWatch) {
             switch news {
             case .connected:
@@ -102,6 +118,7 @@ package final class SpeakerBrowser: SpeakerSource {
                 holdDeadline = HostInstant.now.advanced(by: .seconds(3))
                 board.update { $0.availability = .available }
                 if isHolding { watch.schedule(milliseconds: 3000) }
+                seek(watch)
             case .disconnected(let reason):
                 directory.clear()
                 board.update {
@@ -120,7 +137,7 @@ package final class SpeakerBrowser: SpeakerSource {
             case .resolved(let name, let endpoint, let strings):
                 // What makes no sense stays without an address.
                 guard let record = try? TXTRecord(strings: strings) else { return }
-                directory.resolved(name, at: endpoint, record: record)
+                if !directory.resolved(name, at: endpoint, record: record) { watch.drop(name) }
                 soon(watch)
             case .lost(let name):
                 directory.lost(name)

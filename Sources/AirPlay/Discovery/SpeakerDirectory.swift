@@ -5,16 +5,23 @@ package import Sockets
 
 /// Everything announced on the network, joined into speakers. No I/O: news in, a list out.
 ///
-/// The network is a stranger: whatever it announces, this holds at most `serviceLimit` announcements of bounded size
-/// and lists at most `speakerLimit` speakers.
+/// The network is a stranger: whatever it announces, this holds at most `serviceLimit` announcements of bounded size,
+/// at most `sourceLimit` of them from one address, and lists at most `speakerLimit` speakers. Those that are wished for
+/// come first.
 package struct SpeakerDirectory: Sendable {
     /// avahi-daemon grants a client 1024 objects (`objects-per-client-max`), and each announcement costs one.
     package static let serviceLimit = 960
     package static let speakerLimit = 256
+    /// A computer that plays for eight rooms on two networks announces 32 services.
+    package static let sourceLimit = 64
+    /// More than this under one name or id are strangers that hide among the wished.
+    private static let namesakeLimit = 16
 
     private struct Service: Sendable {
         /// Order of appearance.
         let age: UInt64
+        /// Others never take its place.
+        var isWished: Bool
         var resolution: Resolution?
     }
 
@@ -29,7 +36,19 @@ package struct SpeakerDirectory: Sendable {
     private var services: [ServiceName: Service] = [:]
     private var counter: UInt64 = 0
     private var unresolvedCount = 0
+    /// Announcements by the address that they lead to.
+    private var sources: [NetworkAddress: Int] = [:]
     private let limit: Int
+    /// For whom there is always room.
+    package var wishes = SpeakerWishes() {
+        didSet {
+            guard wishes != oldValue else { return }
+            for name in services.keys { services[name]!.isWished = false }
+            for (name, service) in services.sorted(by: { $0.value.age < $1.value.age }) {
+                services[name]!.isWished = isWished(name, service.resolution?.id)
+            }
+        }
+    }
     /// Announcements that found no room, since the beginning.
     package private(set) var refusals = 0
 
@@ -41,7 +60,8 @@ package struct SpeakerDirectory: Sendable {
     package enum Admission: Hashable, Sendable {
         case known
         case admitted
-        /// There was room only in the place of this one, the oldest whose address was still unknown.
+        /// There was room only in the place of this one, the oldest whose address was still unknown; for one that is wished
+        /// for also the youngest of the address with the most.
         case replacing(ServiceName)
         case refused
     }
@@ -50,43 +70,89 @@ package struct SpeakerDirectory: Sendable {
     package mutating func found(_ name: ServiceName) -> Admission {
         if services[name] != nil { return .known }
         var evicted: ServiceName?
-        if services.count >= limit {
+        // What is asked for by itself is bounded by the wishes.
+        if services.count >= limit, !name.isSought {
             refusals += 1
-            guard unresolvedCount > 0,
-                let oldest = services.filter({ $0.value.resolution == nil }).min(by: { $0.value.age < $1.value.age })
-            else { return .refused }
-            lost(oldest.key)
-            evicted = oldest.key
+            guard let loser = loser(to: name) else { return .refused }
+            lost(loser)
+            evicted = loser
         }
         counter += 1
-        services[name] = Service(age: counter)
+        services[name] = Service(age: counter, isWished: isWished(name, nil))
         unresolvedCount += 1
         return evicted.map { .replacing($0) } ?? .admitted
     }
 
+    /// Who makes room for another.
+    private func loser(to name: ServiceName) -> ServiceName? {
+        if unresolvedCount > 0,
+            let oldest = services.filter({ $0.value.resolution == nil && !$0.value.isWished })
+                .min(by: { $0.value.age < $1.value.age })
+        {
+            return oldest.key
+        }
+        guard isWished(name, nil) else { return nil }
+        return services.filter { !$0.value.isWished }.max { left, right in
+            let counts = [left, right].map { one in one.value.resolution.flatMap { sources[$0.endpoint.address] } ?? 0 }
+            return counts[0] != counts[1] ? counts[0] < counts[1] : left.value.age < right.value.age
+        }?.key
+    }
+
+    /// Whether there is room for it in any case; not for the many that hide under one name or id.
+    private func isWished(_ name: ServiceName, _ id: SpeakerID?) -> Bool {
+        let (id, wanted) = (id ?? name.parts.id, name.parts.name.lowercased())
+        guard wishes.contain(name.parts.name, id) else { return false }
+        let namesakes = services.reduce(0) { count, other in
+            guard other.value.isWished, other.key != name else { return count }
+            let parts = other.key.parts
+            let isSame =
+                parts.name.lowercased() == wanted || id != nil && (other.value.resolution?.id ?? parts.id) == id
+            return count + (isSame ? 1 : 0)
+        }
+        return namesakes < Self.namesakeLimit
+    }
+
     /// A service's address and description became known, or new ones did. Ignored when it was not `found`.
-    package mutating func resolved(_ name: ServiceName, at endpoint: NetworkEndpoint, record: TXTRecord) {
-        guard var service = services[name], endpoint.address.isUnicast, endpoint.port != 0 else { return }
+    ///
+    /// - Returns: false when too much leads to that address already: the service is forgotten.
+    @discardableResult
+    package mutating func resolved(_ name: ServiceName, at endpoint: NetworkEndpoint, record: TXTRecord) -> Bool {
+        guard var service = services[name], endpoint.address.isUnicast, endpoint.port != 0 else { return true }
         counter += 1
         var traits = SpeakerTraits(record)
         let announced = name.kind == .airPlay ? record["deviceid"].flatMap { SpeakerID($0) } : nil
         // Group hints come and go between announcements of one service; none at all is no news.
         if traits.group.isEmpty, let known = service.resolution { traits.group = known.traits.group }
-        if service.resolution == nil { unresolvedCount -= 1 }
-        service.resolution = Resolution(
-            news: counter, endpoint: endpoint, id: announced ?? name.parts.id, traits: traits)
+        let id = announced ?? name.parts.id
+        let before = service.resolution?.endpoint.address
+        if !service.isWished { service.isWished = isWished(name, id) }
+        if before != endpoint.address, sources[endpoint.address, default: 0] >= Self.sourceLimit, !service.isWished {
+            refusals += 1
+            lost(name)
+            return false
+        }
+        if let before { leave(before) } else { unresolvedCount -= 1 }
+        sources[endpoint.address, default: 0] += 1
+        service.resolution = Resolution(news: counter, endpoint: endpoint, id: id, traits: traits)
         services[name] = service
+        return true
+    }
+
+    private mutating func leave(_ source: NetworkAddress) {
+        guard let count = sources[source] else { return }
+        sources[source] = count > 1 ? count - 1 : nil
     }
 
     /// A service said goodbye or was not heard of for too long.
     package mutating func lost(_ name: ServiceName) {
         guard let service = services.removeValue(forKey: name) else { return }
-        if service.resolution == nil { unresolvedCount -= 1 }
+        if let resolution = service.resolution { leave(resolution.endpoint.address) } else { unresolvedCount -= 1 }
     }
 
     /// Forgets every service: the one who told of them is gone.
     package mutating func clear() {
         services = [:]
+        sources = [:]
         unresolvedCount = 0
     }
 
@@ -94,14 +160,22 @@ package struct SpeakerDirectory: Sendable {
     package var pending: Int { unresolvedCount }
     package var count: Int { services.count }
 
-    /// The speakers, by name and then by id; those found first when there are more than `speakerLimit`.
+    /// The speakers, by name and then by id. When there are more than `speakerLimit`, those that are wished for, then one
+    /// of each address, then the others in the order in which they were found.
     package var speakers: [DiscoveredSpeaker] {
         var gathered: [DiscoveredSpeaker.Key: Gathering] = [:]
         var firstKeys: [SpeakerID: DiscoveredSpeaker.Key] = [:]
-        let known = services.filter { $0.value.resolution != nil }.sorted { $0.value.age < $1.value.age }
+        let known = services.filter { $0.value.resolution != nil }.sorted { left, right in
+            if left.key.isSought != right.key.isSought { return right.key.isSought }
+            return left.value.age < right.value.age
+        }
         for (name, service) in known where name.kind == .airPlay {
             let resolution = service.resolution!
-            let key = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
+            var key = DiscoveredSpeaker.Key(id: resolution.id, name: PrintableText.of(name.parts.name))
+            // What was asked for by name bears the name as it was asked for.
+            if name.isSought, let known = gathered.keys.first(where: { $0.id == key.id && $0.isNamesake(of: key) }) {
+                key = known
+            }
             gathered[key, default: Gathering(age: service.age)].add(resolution, kind: .airPlay)
             if let id = resolution.id, firstKeys[id] == nil { firstKeys[id] = key }
         }
@@ -112,11 +186,28 @@ package struct SpeakerDirectory: Sendable {
             let joined = gathered[own] != nil ? own : resolution.id.flatMap { firstKeys[$0] } ?? own
             gathered[joined, default: Gathering(age: service.age)].add(resolution, kind: .raop)
         }
-        let oldest = gathered.sorted { $0.value.age < $1.value.age }.prefix(Self.speakerLimit)
-        return oldest.map { $0.value.speaker(for: $0.key) }.sorted { left, right in
+        let all = gathered.sorted { $0.value.age < $1.value.age }.map { $0.value.speaker(for: $0.key) }
+        return chosen(all).sorted { left, right in
             let names = (left.name.lowercased(), right.name.lowercased())
             return names.0 != names.1 ? names.0 < names.1 : (left.id?.digits ?? "") < (right.id?.digits ?? "")
         }
+    }
+
+    private func chosen(_ speakers: [DiscoveredSpeaker]) -> [DiscoveredSpeaker] {
+        guard speakers.count > Self.speakerLimit else { return speakers }
+        var namesakes: [String: Int] = [:]
+        var neighbours: [NetworkAddress: Int] = [:]
+        let ranks = speakers.map { speaker in
+            if wishes.contain(speaker.name, speaker.id) {
+                namesakes[speaker.id?.digits ?? speaker.name.lowercased(), default: 0] += 1
+                if namesakes[speaker.id?.digits ?? speaker.name.lowercased()]! <= Self.namesakeLimit { return 0 }
+            }
+            guard let address = speaker.endpoint?.address else { return 2 }
+            neighbours[address, default: 0] += 1
+            return neighbours[address] == 1 ? 1 : 2
+        }
+        let order = speakers.indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
+        return order.prefix(Self.speakerLimit).map { speakers[$0] }
     }
 
     /// The announcements of one speaker.

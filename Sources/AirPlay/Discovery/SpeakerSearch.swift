@@ -5,10 +5,16 @@ package import MediaCore
 package protocol SpeakerSource: Sendable {
     /// What is known now.
     var snapshot: SpeakerBrowser.Snapshot { get }
+    /// Somebody wants these: there is room for them whatever else is announced. Any thread but the one that tells the news.
+    func wish(for wishes: SpeakerWishes)
     /// Blocks until the snapshot satisfies a condition; the last one when that does not happen in time.
     func wait(
         until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
     ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool)
+}
+
+extension SpeakerSource {
+    package func wish(for wishes: SpeakerWishes) {}
 }
 
 /// Finds the speakers that a person named, as they appear.
@@ -41,6 +47,7 @@ package struct SpeakerSearch {
         _ queries: [SpeakerQuery], until deadline: HostInstant, notice: ([SpeakerQuery]) -> Void = { _ in }
     ) throws(DiscoveryError) -> [SpeakerEntry] {
         let paired = queries.map(paired)
+        source.wish(for: SpeakerWishes(queries, ids: paired.reduce(into: []) { $0.formUnion($1) }))
         var (snapshot, decided) = source.wait(until: min(deadline, clock.now.advanced(by: Self.daemonPatience))) {
             Self.isDecided(queries, paired, $0)
         }

@@ -29,6 +29,8 @@ package final class SpeakerNetwork: SpeakerSource {
     /// Begins to look; once. Without memory or threads for it nothing is ever found.
     package func start() { browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } } }
 
+    package func wish(for wishes: SpeakerWishes) { browser.withLock { $0 }?.wish(for: wishes) }
+
     package var snapshot: SpeakerBrowser.Snapshot { browser.withLock { $0 }?.snapshot ?? SpeakerBrowser.Snapshot() }
 
     package func wait(

@@ -150,6 +150,12 @@ package struct PairingStore: Sendable {
         return speakers.first { $0 != speaker && (isKnown($0, by: query) || isKnown($0, by: .name(name))) }
     }
 
+    /// Everybody that something is kept for, as looked for on the network. Reads a file for each.
+    package var wishes: SpeakerWishes {
+        let all = speakers
+        return SpeakerWishes(all.compactMap { name(of: $0).name.map { .name($0) } }, ids: Set(all))
+    }
+
     /// The speakers that were paired under a name or at an address.
     func speakers(known query: SpeakerQuery) -> Set<SpeakerID> { Set(speakers.filter { isKnown($0, by: query) }) }
 

@@ -37,6 +37,7 @@ public final class AirPlayProvider: OutputProvider {
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
         guard let browser = try? SpeakerBrowser() else { return report(OutputOffer()) }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
+        browser.wish(for: knowledge.pairings.wishes)
         watch(browser, until: interruption, report)
     }
 
@@ -137,6 +138,7 @@ public final class AirPlayProvider: OutputProvider {
     private func output(of chosen: ChosenSpeaker) -> DrivenSpeaker {
         let (knowledge, clocks, phrases) = (knowledge, clocks, phrases)
         network.start()
+        network.wish(for: SpeakerWishes([.name(chosen.name)], ids: chosen.speaker.id.map { [$0] } ?? []))
         let key = Self.key(chosen.speaker)
         return state.withLock { state in
             if let known = state.driven[key] { return known }

@@ -55,6 +55,7 @@ package struct SpeakerScan {
         do {
             let browser = try SpeakerBrowser()
             interruption.onRaise { [weak browser] in browser?.interrupt() }
+            browser.wish(for: knowledge.pairings.wishes)
             try run(
                 browser, clock: MonotonicClock(),
                 list: { entries in

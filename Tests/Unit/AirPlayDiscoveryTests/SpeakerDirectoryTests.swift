@@ -119,11 +119,98 @@ import Testing
     @Test func aDirectoryFullOfAnswersTakesNoMoreAndListsTheFirst() throws {
         var directory = SpeakerDirectory()
         for index in 0..<SpeakerDirectory.serviceLimit {
-            try add(&directory, service("s\(index)"), "10.0.0.9", [])
+            try add(&directory, service("s\(index)"), "10.0.\(index / 250).\(index % 250 + 1)", [])
         }
         #expect(directory.found(service("one more")) == .refused)
         let names = Set(directory.speakers.map(\.name))
         #expect(names == Set((0..<SpeakerDirectory.speakerLimit).map { "s\($0)" }))
+    }
+
+    /// Thousands of forged services, each at an address of its own and all answered, before the real ones are heard of.
+    private func flooded(_ wishes: SpeakerWishes) throws -> SpeakerDirectory {
+        var directory = SpeakerDirectory()
+        directory.wishes = wishes
+        for index in 0..<2000 {
+            try add(&directory, service("ghost \(index)"), "10.1.\(index / 250).\(index % 250 + 1)", [])
+        }
+        return directory
+    }
+
+    @Test func aSpeakerThatIsAskedForOrPairedIsFoundAmongThousandsOfForgedOnes() throws {
+        let paired = try #require(SpeakerID("027700000002"))
+        var directory = try flooded(SpeakerWishes([.name("kitchen"), .id(SpeakerID("027700000003")!)], ids: [paired]))
+        try add(&directory, service("Kitchen"), "10.0.0.9", ["deviceid=027700000001"])
+        try add(&directory, service("027700000002@Den", .raop), "10.0.0.8", port: 5000, [])
+        try add(&directory, service("027700000003@Bath", .raop), "10.0.0.7", port: 5000, [])
+        #expect(directory.count == SpeakerDirectory.serviceLimit)
+        #expect(directory.speakers.count == SpeakerDirectory.speakerLimit)
+        #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Kitchen", "Den", "Bath"]))
+        // Nor are they pushed out again.
+        for index in 0..<2000 { _ = directory.found(service("late \(index)")) }
+        #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Kitchen", "Den", "Bath"]))
+    }
+
+    @Test func strangersUnderAWishedNameDoNotFillTheDirectory() throws {
+        var directory = try flooded(SpeakerWishes([.name("kitchen")]))
+        for index in 0..<200 { _ = directory.found(service("Kitchen", on: Int32(index))) }
+        #expect(directory.pending <= 16)
+        try add(&directory, .sought(.airPlay, "kitchen"), "10.0.0.9", ["deviceid=027700000001"])
+        #expect(directory.speakers.contains { $0.id == SpeakerID("027700000001") })
+    }
+
+    @Test func strangersUnderAWishedIDDoNotFillTheDirectory() throws {
+        let paired = try #require(SpeakerID("027700000002"))
+        var directory = SpeakerDirectory()
+        for index in 0..<SpeakerDirectory.serviceLimit {
+            _ = directory.found(service("027700000002@ghost \(index)", .raop))
+        }
+        // Also when the wish comes later than they.
+        directory.wishes = SpeakerWishes([.name("Kitchen")], ids: [paired])
+        for index in 0..<2000 { _ = directory.found(service("027700000002@late \(index)", .raop)) }
+        try add(&directory, service("Kitchen"), "10.0.0.9", ["deviceid=027700000001"])
+        #expect(directory.count == SpeakerDirectory.serviceLimit)
+        #expect(directory.speakers.map(\.name) == ["Kitchen"])
+    }
+
+    @Test func oneAddressHasNoMoreThanItsShare() throws {
+        var directory = SpeakerDirectory()
+        directory.wishes = SpeakerWishes([.name("Wanted")])
+        for index in 0..<2000 { try add(&directory, service("ghost \(index)"), "10.0.0.66", []) }
+        #expect(directory.count == SpeakerDirectory.sourceLimit && directory.refusals == 2000 - directory.count)
+        try add(&directory, service("Other"), "10.0.0.9", [])
+        try add(&directory, service("Wanted"), "10.0.0.66", [])
+        #expect(Set(directory.speakers.map(\.name)).isSuperset(of: ["Other", "Wanted"]))
+        // Who leaves makes room, and who moves counts where it is.
+        directory.lost(service("ghost 1"))
+        directory.lost(service("Wanted"))
+        try add(&directory, service("ghost 0"), "10.0.0.67", [])
+        try add(&directory, service("late"), "10.0.0.66", [])
+        #expect(directory.speakers.contains { $0.name == "late" })
+    }
+
+    @Test func eachAddressIsListedBeforeTheSecondSpeakerOfAny() throws {
+        var directory = SpeakerDirectory()
+        for host in 1...10 {
+            for index in 0..<SpeakerDirectory.sourceLimit {
+                try add(&directory, service("ghost \(host) \(index)"), "10.0.1.\(host)", [])
+            }
+        }
+        try add(&directory, service("real"), "10.0.0.9", [])
+        #expect(directory.speakers.count == SpeakerDirectory.speakerLimit)
+        #expect(directory.speakers.contains { $0.name == "real" })
+    }
+
+    @Test func whatWasAskedForByNameIsTheSpeakerThatIsAnnounced() throws {
+        for isSoughtFirst in [true, false] {
+            var directory = SpeakerDirectory()
+            let names = [ServiceName.sought(.airPlay, "KITCHEN"), service("Kitchen")]
+            for name in isSoughtFirst ? names : names.reversed() {
+                try add(&directory, name, "10.0.0.9", ["deviceid=027700000001"])
+            }
+            #expect(directory.speakers.map(\.name) == ["Kitchen"])
+            directory.lost(names[1])
+            #expect(directory.speakers.map(\.name) == ["KITCHEN"])
+        }
     }
 }
 
