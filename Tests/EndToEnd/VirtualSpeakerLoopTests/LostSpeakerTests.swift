@@ -46,13 +46,15 @@ extension LoopTests {
                 identity: identity.clock, eventPort: Self.ports.event, generalPort: Self.ports.general)
         }
 
-        private func receiver(_ quirks: [String] = [], host: UInt8 = 2) throws -> SoftwareSpeaker {
+        private func receiver(
+            _ quirks: [String] = [], host: UInt8 = 2, admission: PairSetupResponder.Admission = .open
+        ) throws -> SoftwareSpeaker {
             var all = SpeakerQuirks()
             for quirk in quirks { try all.set(quirk) }
             return try SoftwareSpeaker(
                 SpeakerConfiguration(
                     address: IPv4Address(rawValue: 0x7F00_0000 | UInt32(host)), port: 0, clock: .required,
-                    ptpPorts: Self.ports, quirks: all))
+                    ptpPorts: Self.ports, admission: admission, quirks: all))
         }
 
         private func configuration(_ receiver: SoftwareSpeaker) -> AirPlaySession.Configuration {
@@ -64,8 +66,11 @@ extension LoopTests {
         }
 
         /// A speaker that plays ten seconds of sound and knows where speakers are announced.
-        private func playing(on receiver: SoftwareSpeaker, _ id: SpeakerID? = nil) throws -> AirPlaySpeaker {
+        private func playing(
+            on receiver: SoftwareSpeaker, _ id: SpeakerID? = nil, password: String? = nil
+        ) throws -> AirPlaySpeaker {
             var configuration = configuration(receiver)
+            configuration.password = password
             configuration.id = id
             configuration.network = announced
             configuration.peers = peers
@@ -148,6 +153,25 @@ extension LoopTests {
                 #expect(eventually(within: .seconds(12)) { speaker.failure != nil })
                 #expect(speaker.failure?.code == .busy && frames(new, after: moved) == 0)
             }
+        }
+
+        /// Nor is it given attempt after attempt to find the password out.
+        @Test func aStrangerThatDoesNotKnowThePasswordIsNeitherHeardNorAskedAgain() throws {
+            let id = try #require(SpeakerID("02:00:00:00:00:07"))
+            let own = try receiver(["freezes=0.5:60"], admission: .password("sesame"))
+            let stranger = try receiver(host: 3)
+            defer {
+                own.stop()
+                stranger.stop()
+            }
+            announced.announce(id, at: own, group: peers.identifier)
+            let speaker = try playing(on: own, id, password: "sesame")
+            defer { speaker.close() }
+            #expect(eventually(within: .seconds(6)) { isFrozen(own) })
+            announced.announce(id, at: stranger, group: peers.identifier)
+            #expect(eventually(within: .seconds(8)) { speaker.failure != nil })
+            #expect(speaker.failure?.code == .notPermitted, "\(speaker.failure?.message ?? "")")
+            #expect(stranger.record.spans.isEmpty)
         }
 
         @Test func whoeverAnswersUnderAnotherIDIsAnotherSpeaker() throws {

@@ -136,6 +136,14 @@ struct SpeakerBrowserTests {
         _ = try #require(reached(browser, within: 30) { $0.speakers.isEmpty })
     }
 
+    @Test func aNameThatIsAskedForIsFoundWhereBrowsingHasNoRoomForIt() throws {
+        network.announce("kitchen", name: "Kitchen", [("_airplay._tcp", 7000, ["deviceid=AA:BB:CC:00:11:22"])])
+        let browser = try SpeakerBrowser(serviceLimit: 0)
+        let kitchen = try browser.find(SpeakerQuery("kitchen"), until: soon())
+        #expect(kitchen.leader.id == SpeakerID("AABBCC001122"))
+        #expect(kitchen.leader.endpoint?.description == "10.99.0.2:7000")
+    }
+
     private func hex(_ byte: Int) -> String { String(format: "%02X", byte) }
 }
 
