@@ -36,7 +36,7 @@ final class RTSPConnection {
     /// - Throws: when the speaker has said more than it was asked: read later, it would pass for an encrypted answer, and
     ///   anybody on the way may have said it. The connection is broken then.
     func encrypt(with keys: ChannelKeys) throws(AirPlayError) {
-        guard parser.isEmpty else {
+        guard !parser.isPartial else {
             isBroken = true
             throw AirPlayError(
                 .protocolViolation,
