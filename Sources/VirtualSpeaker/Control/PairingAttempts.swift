@@ -4,13 +4,13 @@ internal import Sockets
 
 /// Who may try a PIN or password now. Connections come and go; this stays.
 ///
-/// A person mistypes twice without noticing any of it, then waits twice as long after each wrong try, and after
-/// `limit` of them for an hour; after an hour without one everything is forgiven. All addresses together have a
-/// store of tries that fills up again: whoever takes a new address for each try finds it empty. One address alone cannot
-/// empty it, so that it locks nobody else out.
+/// A program may try what it knows before it asks, and a person mistypes: four wrong tries cost no time. Then the wait
+/// doubles with each, and after `limit` of them it is an hour; after an hour without one everything is forgiven. All
+/// addresses together have a store of tries that fills up again: whoever takes a new address for each try finds it
+/// empty. One address alone cannot empty it, so that it locks nobody else out.
 struct PairingAttempts: Sendable {
     /// Wrong tries of an address that cost it no time.
-    static let free = 2
+    static let free = 4
     /// The wait after the first that does; it doubles from there.
     static let firstWait: Duration = .seconds(5)
     /// Wrong tries of an address until it has to wait for `pardon`.

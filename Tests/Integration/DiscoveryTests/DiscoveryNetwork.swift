@@ -47,8 +47,13 @@ final class DiscoveryNetwork: Sendable {
             for text in service.txt { xml += "<txt-record>\(escaped(text))</txt-record>" }
             xml += "</service>"
         }
-        try! Data("\(xml)</service-group>".utf8)
-            .write(to: URL(filePath: "\(folder)/b/services/\(file).service"), options: .atomic)
+        let (draft, target) = ("\(folder)/b/\(file).draft", "\(folder)/b/services/\(file).service")
+        try! Data("\(xml)</service-group>".utf8).write(to: URL(filePath: draft))
+        // avahi-daemon takes a file for the one it knows when both are of the same second.
+        let known = try? FileManager.default.attributesOfItem(atPath: target)[.modificationDate] as? Date
+        let date = max(Date(), (known ?? .distantPast).addingTimeInterval(1.1))
+        try! FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: draft)
+        rename(draft, target)
     }
 
     func withdrawAll() {
