@@ -112,7 +112,8 @@ package struct StateFolder: Sendable {
         let full = "\(path)/\(name)"
         let folder = String(full[..<full.lastIndex(of: "/")!])
         try makePrivate(folder)
-        let temporary = "\(folder)/.new-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        Self.sweep(folder)
+        let temporary = "\(folder)/\(Self.temporaryPrefix)\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw Self.inaccessible("write", full) }
         var isWritten = Self.writeAll(descriptor, bytes) && fsync(descriptor) == 0
@@ -129,6 +130,27 @@ package struct StateFolder: Sendable {
             close(handle)
         }
     }
+
+    /// Takes away what processes left that ended while they wrote.
+    private static func sweep(_ folder: String) {
+        guard let handle = opendir(folder) else { return }
+        defer { closedir(handle) }
+        var looked = 0
+        while looked < 4096, let entry = readdir(handle) {
+            looked += 1
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let parts = name.split(separator: "-")
+            guard name.hasPrefix(temporaryPrefix), parts.count == 3, let writer = pid_t(parts[1]), writer > 0,
+                kill(writer, 0) != 0, errno == ESRCH
+            else { continue }
+            unlink("\(folder)/\(name)")
+        }
+    }
+
+    /// Of files that are being written: the writer's process and a number follow.
+    private static let temporaryPrefix = ".new-"
 
     private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
         var sent = 0

@@ -9,10 +9,10 @@ struct PairCommand: ParsableCommand, UsageLine {
         commandName: "pair",
         abstract: "Get to know a speaker that asks for a PIN or a password, once.",
         discussion: """
-            Without options the speaker is asked to show its PIN, which is then typed here. What is kept is readable \
-            by you alone.
+            Without options the speaker is asked to show its PIN, or you are asked for its password, which is then typed \
+            here. What is kept is readable by you alone.
             """)
-    static let usageLine = "talkie pair SPEAKER [--pin PIN | --password PW] [--forget]"
+    static let usageLine = "talkie pair SPEAKER [--pin PIN | --password PW | --password-file FILE] [--forget]"
 
     @Argument(
         help: ArgumentHelp("Name, ID or address of the speaker.", valueName: "NAME|ID|airplay://HOST[:PORT]"))
@@ -24,12 +24,16 @@ struct PairCommand: ParsableCommand, UsageLine {
     @Option(help: ArgumentHelp("The password that the speaker's owner set.", valueName: "PW"))
     var password: String?
 
+    @Option(help: ArgumentHelp("The same, as the first line of a file.", valueName: "FILE"))
+    var passwordFile: String?
+
     @Flag(help: "Forget what was kept for the speaker.")
     var forget = false
 
     func validate() throws {
-        if [pin != nil, password != nil, forget].count(where: { $0 }) > 1 {
-            throw ValidationError("--pin, --password and --forget exclude each other; give one of them")
+        if [pin != nil, password != nil, passwordFile != nil, forget].count(where: { $0 }) > 1 {
+            throw ValidationError(
+                "--pin, --password, --password-file and --forget exclude each other; give one of them")
         }
         if speaker.isEmpty || pin == "" || password == "" {
             throw ValidationError("A name, a PIN or a password is not empty; give one")
@@ -37,11 +41,23 @@ struct PairCommand: ParsableCommand, UsageLine {
     }
 
     func run() throws {
-        let wish: PairingWish =
-            forget ? .forget : password.map { .password($0) } ?? .pin(pin)
-        let outcome = try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
+        let password = try passwordFile.map { try SecretFile.read($0) } ?? password
+        let wish: PairingWish = forget ? .forget : password.map { .password($0) } ?? .pin(pin)
+        let outcome = try introduce(wish)
         for remark in outcome.remarks { StandardStream.error.write("talkie: \(PrintableText.sentence(remark))\n") }
         StandardStream.output.write("\(PrintableText.sentence(outcome.message))\n")
+    }
+
+    /// A speaker that turns out to want its password gets what is typed.
+    private func introduce(_ wish: PairingWish) throws(TalkieError) -> PairingOutcome {
+        do {
+            return try SpeakerIntroduction().run(speaker, wish, ask: Self.question)
+        } catch {
+            guard case .pin(nil) = wish, error.remedy?.action == .givePassword,
+                let typed = TerminalQuestion()?.ask("Password of '\(speaker)': ", isSecret: true), !typed.isEmpty
+            else { throw error }
+            return try SpeakerIntroduction().run(speaker, .password(typed), ask: Self.question)
+        }
     }
 
     /// Nil when nobody sits at a terminal.

@@ -39,6 +39,9 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     @Option(help: ArgumentHelp("Password that senders must know.", valueName: "PW"))
     var password: String?
 
+    @Option(help: ArgumentHelp("The same, as the first line of a file.", valueName: "FILE"))
+    var passwordFile: String?
+
     @Option(help: ArgumentHelp("PIN of four digits that senders must be told once.", valueName: "PIN"))
     var pin: String?
 
@@ -58,6 +61,9 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     var noMdns = false
 
     func validate() throws {
+        if password != nil && passwordFile != nil {
+            throw ValidationError("--password and --password-file exclude each other; give one of them")
+        }
         _ = try speaker
     }
 
@@ -91,6 +97,12 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
 
     func run() throws {
         var configuration = try speaker
+        if let passwordFile {
+            let secret = try SecretFile.read(passwordFile)
+            configuration.admission = try Self.checked { () throws(SpeakerError) in
+                try SpeakerConfiguration.admission(password: secret, pin: pin)
+            }
+        }
         if pin != nil { configuration.memory = SpeakerMemoryFile(name: name) }
         let ending = SpeakerEnding()
         // Before any other thread: all inherit the blocked signals.

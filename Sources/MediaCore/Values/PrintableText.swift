@@ -9,6 +9,15 @@ package enum PrintableText {
         return String(scalars)
     }
 
+    /// An address without the name and password in it (RFC 3986, 3.2.1 and 7.5), for messages, records and what is kept; anything
+    /// else as it is.
+    package static func withoutCredentials(_ address: String) -> String {
+        guard let separator = address.firstRange(of: "://") else { return address }
+        let authority = address[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@"), at > authority.startIndex else { return address }
+        return "\(address[..<separator.upperBound])…\(address[at...])"
+    }
+
     /// Printable, on one line, with its full stop.
     package static func sentence(_ text: String) -> String {
         let line = of(text)

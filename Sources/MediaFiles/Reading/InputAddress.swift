@@ -5,7 +5,7 @@ internal import MediaCore
 struct InputAddress: Sendable, Hashable {
     enum Kind: Sendable { case file, pipe, network }
 
-    /// As the user wrote it, for messages.
+    /// As the user wrote it, without credentials, for messages.
     let text: String
     /// As libavformat wants it.
     let url: String
@@ -15,23 +15,24 @@ struct InputAddress: Sendable, Hashable {
 
     static let standardInput = "pipe:0"
 
-    init(_ text: String) throws(MediaError) {
+    init(_ written: String) throws(MediaError) {
+        let text = PrintableText.withoutCredentials(written)
         self.text = text
         if text == "-" {
             (url, kind, path) = (Self.standardInput, .pipe, "")
             return
         }
-        if let scheme = Self.scheme(of: text), scheme != "file" {
+        if let scheme = Self.scheme(of: written), scheme != "file" {
             guard Self.networkSchemes.contains(scheme) else {
                 throw MediaError(
                     .unsupported,
                     "\"\(text)\" begins with \(scheme)://, which Talkie does not speak; give a file or an http(s) address"
                 )
             }
-            (url, kind, path) = (text, .network, "")
+            (url, kind, path) = (written, .network, "")
             return
         }
-        path = text.hasPrefix("file://") ? Self.removingPercentEncoding(String(text.dropFirst(7))) : text
+        path = written.hasPrefix("file://") ? Self.removingPercentEncoding(String(written.dropFirst(7))) : written
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw MediaError(.cannotOpen, "the name of the film is empty; give a file or an address")
         }

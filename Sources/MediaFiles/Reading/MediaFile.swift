@@ -40,7 +40,8 @@ public final class MediaFile: MediaSource {
         // libavformat asks servers of RTSP for no certificate (`tls_verify` does not reach them as of FFmpeg 5.1).
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
             throw MediaError(
-                .untrusted, "the server of \"\(url)\" cannot be made to prove who it is; use an https address of it")
+                .untrusted,
+                "the server of \"\(address.text)\" cannot be made to prove who it is; use an https address of it")
         }
         let context = try DemuxContext(address, options: options, cancellations: [cancellation])
         return try MediaFile(context, address: address, options: options, cancellation: cancellation)

@@ -73,7 +73,8 @@ package struct PlaylistLoader {
     private mutating func leaveOut(_ what: String, _ why: String) {
         leftOut += 1
         if leftOut <= Self.mostTold {
-            warnings.append("\(why): '\(what)' is left out; name it yourself to play it")
+            warnings.append(
+                "\(why): '\(PrintableText.withoutCredentials(what))' is left out; name it yourself to play it")
         } else if leftOut == Self.mostTold + 1 {
             warnings.append("more of the list is left out for the same reasons")
         }

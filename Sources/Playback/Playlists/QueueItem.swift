@@ -23,7 +23,10 @@ public struct QueueItem: Sendable, Identifiable, Hashable {
     }
 
     /// The last part of the address.
-    package var name: String { String(address.split(separator: "/").last ?? Substring(address)) }
+    package var name: String {
+        let address = PrintableText.withoutCredentials(address)
+        return String(address.split(separator: "/").last ?? Substring(address))
+    }
 
     public static func == (left: QueueItem, right: QueueItem) -> Bool { left.id == right.id }
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }

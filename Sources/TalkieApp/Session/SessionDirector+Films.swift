@@ -29,6 +29,14 @@ extension SessionDirector {
     func noteFilmPlays() {
         queue.noteBegun()
         isWaitingForFilms = false
+        tellOfMoreFailures()
+    }
+
+    /// How many failed without a sentence of their own.
+    func tellOfMoreFailures() {
+        let more = failuresInRow - Self.mostFailuresTold
+        failuresInRow = 0
+        if more > 0 { say(.error, more == 1 ? "one more cannot be played" : "\(more) more cannot be played") }
     }
 
     /// Tells the player what follows the film that plays.
@@ -42,7 +50,7 @@ extension SessionDirector {
         guard let queue = toCome.began(item) else { return }
         self.queue = queue
         noteFilmPlays()
-        let name = queue.current.title ?? queue.current.address
+        let name = queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         tellOfFilm()

@@ -61,7 +61,7 @@ extension SessionDirector {
     /// When nothing was said about where the sound goes, other evenings are asked.
     func recallRoutes() {
         let minutes = stage.player.state.duration.map { Int($0.seconds / 60) }
-        let folder = RouteHistory.folder(of: queue.current.address)
+        let folder = RouteHistory.folder(of: PrintableText.withoutCredentials(queue.current.address))
         lastHeard = (folder, minutes)
         guard let desk, arguments.speakers.isEmpty, arguments.options.audioDevice == nil,
             arguments.routeMemory != .never, !hasRecalled

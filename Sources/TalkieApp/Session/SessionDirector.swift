@@ -44,6 +44,8 @@ final class SessionDirector: @unchecked Sendable {
     private var result: Int32?
     /// The status of the first thing that failed; the exit status when the list is over.
     var firstFailure: Int32?
+    /// Since a film played.
+    var failuresInRow = 0
     var isScreenAttached = false
     /// There is no window, and there will be none.
     var hasLostScreen = false
@@ -71,6 +73,8 @@ final class SessionDirector: @unchecked Sendable {
 
     /// How often the status line is written anew: a person cannot read faster.
     private static let statusInterval = Duration.milliseconds(200)
+    /// A list of thousands that are all gone is told in a few sentences.
+    static let mostFailuresTold = 10
     /// How long a halt waits for the sound to stop.
     private static let haltPatience = Duration.milliseconds(500)
 
@@ -105,6 +109,7 @@ final class SessionDirector: @unchecked Sendable {
 
     /// What came too late for the session: a record that broke off with its last line.
     func tellRest() {
+        tellOfMoreFailures()
         for case .remark(let level, let text) in mailbox.take(until: .now) { say(level, text) }
     }
 
@@ -169,7 +174,7 @@ final class SessionDirector: @unchecked Sendable {
         opensUnderWay += 1
         nextAttempt = nil
         toCome.removeAll()
-        stage.distributor.note(.film(queue.current.title ?? queue.current.address))
+        stage.distributor.note(.film(queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)))
         stage.player.open(queue.current.address)
     }
 
@@ -245,7 +250,9 @@ final class SessionDirector: @unchecked Sendable {
 
     private func tell(_ failure: TalkieError) {
         if firstFailure == nil { firstFailure = failure.exitStatus }
-        if !isWaitingForFilms { say(.error, failure.message) }
+        guard !isWaitingForFilms else { return }
+        failuresInRow += 1
+        if failuresInRow <= Self.mostFailuresTold { say(.error, failure.message) }
     }
 
     // MARK: The window

@@ -16,7 +16,24 @@ package struct TerminalQuestion: ~Copyable {
     deinit { close(descriptor) }
 
     /// Blocks until a line was typed; nil when the person gave up (Ctrl+D).
-    package borrowing func ask(_ question: String) -> String? {
+    ///
+    /// - Parameter isSecret: what is typed is not shown.
+    package borrowing func ask(_ question: String, isSecret: Bool = false) -> String? {
+        var shown = termios()
+        let hides = isSecret && tcgetattr(descriptor, &shown) == 0
+        if hides {
+            var hidden = shown
+            hidden.c_lflag &= ~tcflag_t(ECHO)
+            // What was typed before the question is no answer to it.
+            tcsetattr(descriptor, TCSAFLUSH, &hidden)
+        }
+        defer {
+            if hides {
+                tcsetattr(descriptor, TCSAFLUSH, &shown)
+                var lineBreak = UInt8(ascii: "\n")
+                _ = write(descriptor, &lineBreak, 1)
+            }
+        }
         var rest = Array(PrintableText.of(question).utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -44,6 +44,18 @@ final class ScratchState {
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["x"])
     }
 
+    @Test func whatAProcessLeftThatEndedWhileItWroteIsSweptAway() throws {
+        try scratch.folder.write("x", [1])
+        // No process has a number beyond the kernel's largest (proc(5), pid_max).
+        for name in [".new-4194305-7", ".new-\(getpid())-8", ".new-once", ".newer"] {
+            try Data([1]).write(to: URL(filePath: "\(scratch.path)/\(name)"))
+        }
+        try scratch.folder.write("x", [2])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
+                == [".new-\(getpid())-8", ".new-once", ".newer", "x"])
+    }
+
     @Test func onlyOneOfTwoMakesAFile() throws {
         #expect(try scratch.folder.create("x", [1]))
         #expect(try !scratch.folder.create("x", [2]))

@@ -268,4 +268,11 @@ import Testing
         try folder.write(Array(text.utf8), to: "thief.m3u8")
         #expect(failure(server.url("thief.m3u8")).error != nil)
     }
+
+    @Test func credentialsOfAnAddressAreInNoSentence() throws {
+        let server = try server()
+        defer { server.stop() }
+        let error = try #require(failure("http://anna:secret@127.0.0.1:\(server.port)/none.mp4").error)
+        #expect(error.message.contains("http://…@127.0.0.1") && !error.message.contains("secret"))
+    }
 }

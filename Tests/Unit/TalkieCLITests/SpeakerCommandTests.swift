@@ -40,7 +40,7 @@ import VirtualSpeaker
     @Test(arguments: [
         ["--address", "kitchen"], ["--pin", "12"], ["--pin", "12a4"], ["--password", ""], ["--name", ""],
         ["--clock", "sundial"], ["--quirk", "late-clock"], ["--quirk", "fly"], ["--output", ""], ["--port", "70000"],
-        ["--pin=1234", "--password=x"],
+        ["--pin=1234", "--password=x"], ["--password=x", "--password-file=y"],
     ])
     func whatMakesNoSenseIsAUsageError(words: [String]) {
         let outcome = CommandLineRunner.outcome(of: ["speaker"] + words)

@@ -7,4 +7,15 @@ import Testing
         #expect(PrintableText.of("a\u{1B}]0;x\u{7}b\r\n\u{9B}1A\u{202E}c") == "a�]0;x�b���1A�c")
         #expect(PrintableText.of("Amélie 🎬 愛") == "Amélie 🎬 愛")
     }
+
+    @Test(arguments: [
+        ("https://anna:secret@example.org/a.mkv", "https://…@example.org/a.mkv"),
+        ("https://token@example.org:8443?x=1", "https://…@example.org:8443?x=1"),
+        ("https://a:b@c@example.org/", "https://…@example.org/"),
+        ("https://example.org/a@b.mkv", "https://example.org/a@b.mkv"),
+        ("udp://@239.1.1.1:1234", "udp://@239.1.1.1:1234"), ("/home/a@b/film.mkv", "/home/a@b/film.mkv"),
+    ])
+    func credentialsOfAnAddressAreNotTold(address: String, told: String) {
+        #expect(PrintableText.withoutCredentials(address) == told)
+    }
 }

@@ -34,7 +34,8 @@ import Testing
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
-            _ films: String..., arguments: PlayArguments = PlayArguments(files: []), routes: [OutputPlace] = [],
+            _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
+            routes: [OutputPlace] = [],
             showsStatus: Bool = false, timeline: String? = nil
         ) {
             var arguments = arguments
@@ -70,7 +71,7 @@ import Testing
                     keys: nil, distributor: distributor, route: output,
                     registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
                     stateFolder: StateFolder(path: folder.path)),
-                arguments: arguments, items: films.map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
+                arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
 
         /// Runs to the end and returns the exit status.
@@ -140,6 +141,18 @@ import Testing
         let last = Rig("a", "bad")
         #expect(last.run() == 66)
         #expect(last.played == ["a", "bad"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListOfManyFailuresIsToldInAFewSentences() {
+        let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "bad", "b"])
+        #expect(rig.run() == 66)
+        #expect(rig.played.suffix(3) == ["a", "bad", "b"])
+        let lines = rig.person.output().split(separator: "\n")
+        #expect(lines.count == 12)
+        #expect(lines.contains("talkie: 30 more cannot be played.") && lines.last == "talkie: 'bad' is no film.")
+        let all = Rig(more: (1...40).map { "bad \($0)" })
+        #expect(all.run() == 66)
+        #expect(all.person.output().split(separator: "\n").count == 10)
     }
 
     @Test(.timeLimit(.minutes(1))) func aListIsRepeatedAsOftenAsItWasAskedForWithFailuresToldEachTime() {
