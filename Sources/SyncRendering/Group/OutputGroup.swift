@@ -20,9 +20,9 @@ public final class OutputGroup: AudioOutput {
     let state: Lock<State>
     /// Held while sound goes to the feeds, so that a feed that joins misses none and gets none twice. Taken before
     /// `state`.
-    let feeding = Lock<Void>(())
+    let feeding = Lock(Turn())
     /// Held while it is settled who turns the feeders.
-    let seating = Lock<Void>(())
+    let seating = Lock(Turn())
 
     struct State {
         /// Those that play, or are to play once the group is prepared.

@@ -23,7 +23,7 @@ public final class RenderSynchronizer: Sendable {
     package var recorder: EventLog { events ?? EventLog(clock: clock, minimumCapacity: 2) }
     // Copied before each round of calls, so that a follower may add or remove one.
     private let followers = Lock<[any Follower]>([])
-    let command = Lock<Void>(())
+    let command = Lock(Turn())
     /// Who was added by `addRenderer`, and what waits for them.
     let roster = Lock(Roster())
     /// A start waits, or was announced and is not perceived yet: read by feeders before they ask for the roster.

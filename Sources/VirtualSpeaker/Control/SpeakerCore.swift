@@ -29,7 +29,7 @@ final class SpeakerCore: Sendable {
     private let state: Lock<State>
     private let attempts = Lock(PairingAttempts())
     /// Held while the memory is written, so that the newest state is what it holds.
-    private let writing = Lock(())
+    private let writing = Lock(Turn())
 
     init(
         configuration: SpeakerConfiguration, codecs: (any AudioCodecs)?, record: SpeakerRecord, ptp: PTPSockets?

@@ -170,11 +170,11 @@ private struct Sender {
                 return error
             }
         }
-        for _ in 0..<3 { #expect(try attempt("0000")?.pairingError == .authentication) }
+        for _ in 0..<5 { #expect(try attempt("0000")?.pairingError == .authentication) }
         let refusal = try #require(try attempt("4711"))
         #expect(refusal.pairingError == .backOff)
         #expect(refusal.message.contains("5 s"))
-        for round in 0..<7 {
+        for round in 0..<5 {
             backend.now = backend.now.advanced(by: .seconds(5 << round))
             #expect(try attempt("0000")?.pairingError == .authentication, "round \(round)")
         }
