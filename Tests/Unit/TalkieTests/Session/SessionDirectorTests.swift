@@ -144,12 +144,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aListOfManyFailuresIsToldInAFewSentences() {
-        let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "bad", "b"])
+        let rig = Rig(more: (1...40).map { "bad \($0)" } + ["a", "b"])
         #expect(rig.run() == 66)
-        #expect(rig.played.suffix(3) == ["a", "bad", "b"])
+        #expect(rig.played.suffix(2) == ["a", "b"])
         let lines = rig.person.output().split(separator: "\n")
-        #expect(lines.count == 12)
-        #expect(lines.contains("talkie: 30 more cannot be played.") && lines.last == "talkie: 'bad' is no film.")
+        #expect(lines.count == 11 && lines.last == "talkie: 30 more cannot be played.")
         let all = Rig(more: (1...40).map { "bad \($0)" })
         #expect(all.run() == 66)
         #expect(all.person.output().split(separator: "\n").count == 10)
