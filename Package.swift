@@ -52,6 +52,7 @@ let package = Package(
     targets: [
         // C libraries
         clibrary("CFFmpeg", pkgConfig: "libavformat"),
+        clibrary("CASS", pkgConfig: "libass"),
         clibrary("CSDL", pkgConfig: "sdl2"),
         clibrary("CALSA", pkgConfig: "alsa"),
         // Types only: the library is opened at run time, so pkg-config must not link it.
@@ -73,7 +74,8 @@ let package = Package(
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg"]),
-        module("LocalOutput", ["SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
+        module("Text", ["MediaCore", "CASS"]),
+        module("LocalOutput", ["Text", "SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),
@@ -122,7 +124,8 @@ let package = Package(
         tests(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
-        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "SyncRendering", "MediaCore"]),
+        tests("TextTests", in: "Unit", ["Text", "MediaCore"]),
+        tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "Text", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
         tests("PTPTests", in: "Unit", ["PTP", "Sockets", "MediaCore", "TalkieTestKit"]),
         tests(

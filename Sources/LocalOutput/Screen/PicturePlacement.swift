@@ -1,29 +1,6 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A rectangle in pixels, from the top left.
-struct PixelRect: Hashable, Sendable, BitwiseCopyable {
-    var x: Int
-    var y: Int
-    var width: Int
-    var height: Int
-
-    var size: PixelSize { PixelSize(width: width, height: height) }
-    var isEmpty: Bool { width <= 0 || height <= 0 }
-
-    /// Whether all of it lies in the other.
-    func isInside(_ other: PixelRect) -> Bool { intersection(other) == self }
-
-    /// The part that lies in both.
-    func intersection(_ other: PixelRect) -> PixelRect {
-        let left = max(x, other.x)
-        let top = max(y, other.y)
-        return PixelRect(
-            x: left, y: top, width: max(0, min(x + width, other.x + other.width) - left),
-            height: max(0, min(y + height, other.y + other.height) - top))
-    }
-}
-
 /// Where a picture lies in a window: centred, and as large as its gravity says; it may reach over the edges.
 struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// The window or surface, in pixels.

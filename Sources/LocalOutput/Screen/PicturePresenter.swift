@@ -11,7 +11,7 @@ protocol PicturePresenter: AnyObject {
     var gravity: VideoGravity { get set }
     /// Brings a picture and what lies over it as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
-    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool
+    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool
     /// Shows what was prepared; returns the moment of the flip as near as it can be known.
     func present() -> HostInstant
     /// The window's size or memory changed: everything is drawn anew next time.
@@ -28,18 +28,4 @@ enum RefreshEvidence: Hashable {
     case someTime(period: Duration)
     /// Flips at `phase + n × period`, proven by observation.
     case observed(period: Duration, phase: HostInstant)
-}
-
-/// A small picture to lay over the film: straight alpha, at a place in the window.
-final class Overlay {
-    let rect: PixelRect
-    /// B, G, R, A per pixel, rows without gaps, straight alpha.
-    let pixels: [UInt8]
-    /// Tells one overlay from the next.
-    let number: UInt64
-
-    init(rect: PixelRect, pixels: [UInt8], number: UInt64) {
-        precondition(pixels.count == rect.width * rect.height * 4)
-        (self.rect, self.pixels, self.number) = (rect, pixels, number)
-    }
 }

@@ -23,7 +23,7 @@ public final class Screen: VideoOutput {
     /// False while the window is hidden or minimised: pictures then cost nothing.
     public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
-    var overlay: Overlay? { didSet { if overlay !== oldValue { needsPaint = true } } }
+    var overlay: OverlayImage? { didSet { if overlay !== oldValue { needsPaint = true } } }
     /// How pictures lie in the window, from the next `prepare` on.
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
     /// What is on screen is not what should be; drawing anything mends it.

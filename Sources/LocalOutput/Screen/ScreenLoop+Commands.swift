@@ -75,29 +75,41 @@ extension ScreenLoop {
 
     /// Lays a message over the film, or takes it away.
     func showMessage(_ message: ScreenMessage?) {
-        messageEnds = message.map { HostInstant.now.advanced(by: $0.duration) }
         self.message = message
+        // Its time begins when it can be read.
+        messageEnds = nil
         layOutMessage()
+        if screen?.area == nil { beginMessage() }
     }
 
-    /// Draws the panel, or the message, for the window as it is now.
+    private func beginMessage() {
+        guard messageEnds == nil, let message else { return }
+        messageEnds = HostInstant.now.advanced(by: message.duration)
+    }
+
+    /// Asks for the panel, or the message, to be drawn for the window as it is now. What lies over the film stays until then.
     func layOutMessage() {
         guard let screen else { return }
-        panelLayout = nil
+        let content = OverlayPainter.Content(panel: panel, message: message, mark: mark)
+        if panel == nil { panelLayout = nil }
         guard let area = screen.area else {
             screen.overlay = nil
             return
         }
-        if let panel, let layout = PanelLayout(panel, in: area) {
-            panelLayout = layout
-            screen.overlay = panelDrawing.overlay(panel, in: layout)
-        } else if let message {
-            screen.overlay = drawing.overlay(message.text, in: area, at: message.place)
-        } else if let mark {
-            screen.overlay = drawing.overlay(mark, in: area, at: .corner)
-        } else {
-            screen.overlay = nil
-        }
+        overlayPainter.draw(content, in: area)
+    }
+
+    /// Lays what has been drawn over the film.
+    func takeOverlay() {
+        guard let screen, let drawn = overlayPainter.take() else { return }
+        screen.overlay = drawn.image
+        panelLayout = drawn.layout
+        beginMessage()
+        guard overlayPainter.takeLackOfFonts() else { return }
+        control.report.yield(
+            .notice(
+                "no font was found, so no words can be shown over the film; install one, for example fonts-dejavu-core")
+        )
     }
 
     func fullScreenMayHaveChanged() {

@@ -26,11 +26,10 @@ public final class ScreenLoop {
     var isFailureKnown = false
     var message: ScreenMessage?
     var mark: String?
-    var drawing = MessageDrawing()
     var messageEnds: HostInstant?
     var panel: ScreenPanel?
     var panelLayout: PanelLayout?
-    var panelDrawing = PanelDrawing()
+    let overlayPainter: OverlayPainter
     var isAwake = false
     var isDescribed = false
     var isRepeating = false
@@ -41,6 +40,7 @@ public final class ScreenLoop {
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
         self.options = options
         self.converter = converter
+        overlayPainter = OverlayPainter(raising: control.signal)
         commands.reserveCapacity(16)
     }
 
@@ -52,6 +52,7 @@ public final class ScreenLoop {
         while true {
             carryOutCommands()
             if isStopping { break }
+            takeOverlay()
             let next = step()
             repaintIfNeeded(before: next)
             // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
@@ -61,6 +62,7 @@ public final class ScreenLoop {
             if !hadNews { sleep(until: next) }
         }
         layer?.arrival.echo(to: nil)
+        overlayPainter.stop()
         presenter = nil
         screen = nil
         control.report.finish()

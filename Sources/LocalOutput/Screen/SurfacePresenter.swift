@@ -45,7 +45,7 @@ final class SurfacePresenter: PicturePresenter {
 
     func invalidate() { isStale = true }
 
-    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool {
+    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map {
@@ -142,7 +142,7 @@ final class SurfacePresenter: PicturePresenter {
         return surface
     }
 
-    private func blend(_ overlay: Overlay, on surface: UnsafeMutablePointer<SDL_Surface>) {
+    private func blend(_ overlay: OverlayImage, on surface: UnsafeMutablePointer<SDL_Surface>) {
         guard Self.isBGRA(surface) else { return }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let visible = overlay.rect.intersection(whole)

@@ -15,7 +15,8 @@ final class TexturePresenter: PicturePresenter {
     private var texture: OpaquePointer?
     private var textureShape: Shape?
     private var overlayTexture: OpaquePointer?
-    private var overlayNumber: UInt64?
+    /// What the texture was made of.
+    private var overlayImage: OverlayImage?
     private let isPaced: Bool
     private let nominalPeriod: Duration
     private let flips: FlipCounter?
@@ -70,7 +71,7 @@ final class TexturePresenter: PicturePresenter {
         return .someTime(period: nominalPeriod)
     }
 
-    func prepare(_ picture: (any Picture)?, overlay: Overlay?) -> Bool {
+    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool {
         SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
         SDL_RenderClear(renderer)
         var isShown = true
@@ -179,8 +180,8 @@ final class TexturePresenter: PicturePresenter {
         return texture
     }
 
-    private func draw(_ overlay: Overlay) {
-        if overlayNumber != overlay.number {
+    private func draw(_ overlay: OverlayImage) {
+        if overlayImage !== overlay {
             if let overlayTexture { SDL_DestroyTexture(overlayTexture) }
             overlayTexture = SDL_CreateTexture(
                 renderer, UInt32(SDL_PIXELFORMAT_ARGB8888.rawValue), Int32(SDL_TEXTUREACCESS_STATIC.rawValue),
@@ -188,7 +189,7 @@ final class TexturePresenter: PicturePresenter {
             guard let overlayTexture else { return }
             SDL_SetTextureBlendMode(overlayTexture, SDL_BLENDMODE_BLEND)
             SDL_UpdateTexture(overlayTexture, nil, overlay.pixels, Int32(overlay.rect.width * 4))
-            overlayNumber = overlay.number
+            overlayImage = overlay
         }
         guard let overlayTexture else { return }
         var rect = SDL_Rect(

@@ -1,5 +1,6 @@
 import MediaCore
 import Testing
+import Text
 
 @testable import LocalOutput
 
@@ -11,8 +12,23 @@ import Testing
             hint: "keys")
     }
 
+    private let painter: TextPainter
+    private let width: (String) -> Double
+    private let drawing: PanelDrawing
+
+    init() throws {
+        let painter = try #require(TextPainter())
+        self.painter = painter
+        drawing = PanelDrawing(painter: painter)
+        width = { painter.width(of: $0, size: 11) }
+    }
+
+    private func layOut(_ panel: ScreenPanel, in area: PixelSize) -> PanelLayout? {
+        PanelLayout(panel, in: area, width: width)
+    }
+
     @Test func aPanelLiesInTheMiddleAndEveryPartOfItsRowsIsFound() throws {
-        let layout = try #require(PanelLayout(panel(3), in: PixelSize(width: 1280, height: 720)))
+        let layout = try #require(layOut(panel(3), in: PixelSize(width: 1280, height: 720)))
         #expect(layout.first == 0 && layout.count == 3)
         #expect(abs(layout.rect.x * 2 + layout.rect.width - 1280) <= 1)
         for row in 0..<3 {
@@ -34,10 +50,10 @@ import Testing
 
     @Test func aLongListIsScrolledToTheRowOneIsOn() throws {
         let area = PixelSize(width: 640, height: 240)
-        let layout = try #require(PanelLayout(panel(40, current: 30), in: area))
+        let layout = try #require(layOut(panel(40, current: 30), in: area))
         #expect(layout.count < 40)
         #expect((layout.first..<(layout.first + layout.count)).contains(30))
-        let end = try #require(PanelLayout(panel(40, current: 39), in: area))
+        let end = try #require(layOut(panel(40, current: 39), in: area))
         #expect(end.first + end.count == 40)
     }
 
@@ -48,39 +64,28 @@ import Testing
         var panel = panel(3)
         panel.hint = "↑↓ choose   Enter play here   Space add or leave out   ← → volume   Esc close"
         let area = PixelSize(width: width, height: height)
-        let layout = try #require(PanelLayout(panel, in: area))
+        let layout = try #require(layOut(panel, in: area))
         #expect(layout.hint.joined(separator: "   ").split(separator: " ") == panel.hint.split(separator: " "))
         let room = Double(layout.rect.width) / layout.scale
-        for line in layout.hint { #expect(PenStroke.width(of: line.unicodeScalars) <= room) }
+        for line in layout.hint { #expect(painter.width(of: line, size: 11) <= room) }
         #expect(layout.rect.width <= width && layout.rect.height <= height)
         #expect(layout.hintTop + Double(layout.hint.count) * 11 <= Double(layout.rect.height) / layout.scale + 0.5)
     }
 
-    @Test func linesEndBetweenGroupsThenBetweenWordsThenAnywhere() {
-        let room = PenStroke.width(of: "Enter play here".unicodeScalars)
-        #expect(LineBreaking.lines("Enter play here   Esc close", within: room) == ["Enter play here", "Esc close"])
-        #expect(LineBreaking.lines("Enter play here and there", within: room) == ["Enter play here", "and there"])
-        let word = String(repeating: "m", count: 40)
-        let pieces = LineBreaking.lines(word, within: room)
-        #expect(pieces.count > 1 && pieces.joined() == word)
-        #expect(LineBreaking.lines("a\n\nb", within: room) == ["a", "", "b"])
-        #expect(LineBreaking.lines("", within: 1) == [""])
-    }
-
     @Test func aBarHasItsNumberBesideIt() throws {
-        var drawing = PanelDrawing()
-        func pixels(_ level: Double) throws -> (overlay: Overlay, layout: PanelLayout) {
+        func pixels(_ level: Double) throws -> (overlay: OverlayImage, layout: PanelLayout) {
             var panel = panel(1)
             panel.rows[0].level = level
-            let layout = try #require(PanelLayout(panel, in: PixelSize(width: 640, height: 360)))
-            let overlay = drawing.overlay(panel, in: layout)
+            let area = PixelSize(width: 640, height: 360)
+            let layout = try #require(layOut(panel, in: area))
+            let overlay = drawing.overlay(panel, in: layout, of: area)
             return (try #require(overlay), layout)
         }
         let (low, layout) = try pixels(0.05)
         let (high, _) = try pixels(1)
         // Left of the bar, where the words have ended.
         let columns = Int(layout.textRight * layout.scale)..<Int((layout.barLeft - 2) * layout.scale)
-        func ink(_ overlay: Overlay) -> Int {
+        func ink(_ overlay: OverlayImage) -> Int {
             (0..<overlay.rect.height).reduce(0) { sum, row in
                 sum + columns.count { overlay.pixels[(row * overlay.rect.width + $0) * 4] > 150 }
             }
@@ -90,30 +95,29 @@ import Testing
     }
 
     @Test func anythingIsDrawnInsideTheWindowOrNotAtAll() {
-        var drawing = PanelDrawing()
         var wild = panel(200, current: 999)
         wild.rows[0].text = String(repeating: "W", count: 10_000)
         wild.rows[1].level = .infinity
         wild.hint = String(repeating: "hint ", count: 500)
         for area in [(1, 1), (60, 40), (320, 200), (1920, 1080)].map({ PixelSize(width: $0.0, height: $0.1) }) {
-            guard let layout = PanelLayout(wild, in: area), let overlay = drawing.overlay(wild, in: layout) else {
+            guard let layout = layOut(wild, in: area), let overlay = drawing.overlay(wild, in: layout, of: area) else {
                 continue
             }
             #expect(overlay.rect.x >= 0 && overlay.rect.x + overlay.rect.width <= area.width)
             #expect(overlay.rect.y >= 0 && overlay.rect.y + overlay.rect.height <= area.height)
         }
         let empty = ScreenPanel(title: "", rows: [])
-        if let layout = PanelLayout(empty, in: PixelSize(width: 640, height: 360)) {
-            _ = drawing.overlay(empty, in: layout)
+        if let layout = layOut(empty, in: PixelSize(width: 640, height: 360)) {
+            _ = drawing.overlay(empty, in: layout, of: PixelSize(width: 640, height: 360))
         }
     }
 
     @Test func aTickedBoxIsBrighterThanAnEmptyOne() throws {
-        var drawing = PanelDrawing()
         func light(_ mark: ScreenPanel.Row.Mark) throws -> Int {
             let panel = ScreenPanel(title: "", rows: [ScreenPanel.Row("", mark: mark)])
-            let layout = try #require(PanelLayout(panel, in: PixelSize(width: 640, height: 360)))
-            let drawn = drawing.overlay(panel, in: layout)
+            let area = PixelSize(width: 640, height: 360)
+            let layout = try #require(layOut(panel, in: area))
+            let drawn = drawing.overlay(panel, in: layout, of: area)
             let overlay = try #require(drawn)
             return stride(from: 0, to: overlay.pixels.count, by: 4).reduce(0) { $0 + Int(overlay.pixels[$1]) }
         }

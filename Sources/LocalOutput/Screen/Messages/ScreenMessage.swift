@@ -7,9 +7,9 @@ public struct ScreenMessage: Sendable, Hashable {
         case corner
     }
 
-    /// One line or several, in any language whose characters Latin-1 holds; others appear as a box.
+    /// One line or several, in every script that the system has fonts for, each in its own direction.
     public var text: String
-    /// How long it stays.
+    /// How long it stays once it can be read.
     public var duration: Duration
 
     public var place: Place

@@ -1,129 +1,120 @@
 internal import MediaCore
+internal import Text
 
-/// Draws a panel as an overlay: light strokes on a dark ground that lets the film through.
+/// Draws a panel as an overlay: light words on a dark ground that lets the film through.
 struct PanelDrawing {
-    /// Apart from the numbers of messages.
-    private var drawings: UInt64 = 1 << 32
+    let painter: TextPainter
 
-    private struct Paint {
-        var light: UInt8
-        var alpha: UInt8
-        static let ground = Paint(light: 14, alpha: 214)
-        static let current = Paint(light: 74, alpha: 226)
-        static let track = Paint(light: 104, alpha: 235)
-        static let level = Paint(light: 235, alpha: 245)
+    private enum Paint {
+        static let ground = TextScript.Colour(grey: 14, opacity: 214)
+        static let current = TextScript.Colour(grey: 74, opacity: 226)
+        static let track = TextScript.Colour(grey: 104, opacity: 235)
+        static let level = TextScript.Colour(grey: 235, opacity: 245)
+        static let words = TextScript.Colour(grey: 255)
+        static let faint = TextScript.Colour(grey: 255, opacity: 153)
     }
 
-    mutating func overlay(_ panel: ScreenPanel, in layout: PanelLayout) -> Overlay? {
+    private typealias Measure = PanelLayout.Measure
+    private typealias Point = TextScript.Point
+
+    func width(_ text: String) -> Double { painter.width(of: text, size: Measure.line) }
+
+    /// Nil where there is no room for anything.
+    func overlay(_ panel: ScreenPanel, in layout: PanelLayout, of area: PixelSize) -> OverlayImage? {
         guard !layout.rect.isEmpty else { return nil }
-        let size = layout.rect.size
-        let scale = layout.scale
-        var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
-        func fill(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ paint: Paint) {
-            let left = max(0, Int((x * scale).rounded())), right = min(size.width, Int(((x + width) * scale).rounded()))
-            let top = max(0, Int((y * scale).rounded())),
-                bottom = min(size.height, Int(((y + height) * scale).rounded()))
-            guard left < right, top < bottom else { return }
-            for row in top..<bottom {
-                for column in left..<right {
-                    let at = (row * size.width + column) * 4
-                    (pixels[at], pixels[at + 1], pixels[at + 2]) = (paint.light, paint.light, paint.light)
-                    pixels[at + 3] = paint.alpha
-                }
-            }
-        }
-        let width = Double(size.width) / scale
-        fill(0, 0, width, Double(size.height) / scale, .ground)
-        var strokes: [PenStroke] = []
-        var faint: [PenStroke] = []
-        typealias Measure = PanelLayout.Measure
-        write(panel.title, Measure.margin, Measure.margin + 8, width - 2 * Measure.margin, scale, &strokes)
-        let end = layout.textRight
+        var sheet = Sheet(layout)
+        let width = Double(layout.rect.width) / layout.scale
+        sheet.fill(0, 0, width, Double(layout.rect.height) / layout.scale, Paint.ground)
+        write(panel.title, Measure.margin, Measure.margin, width - 2 * Measure.margin, Paint.words, on: &sheet)
         for number in layout.first..<(layout.first + layout.count) {
-            let row = panel.rows[number]
-            let top = layout.top(of: number)
-            let baseline = top + 9.4
-            if number == panel.current { fill(2, top, width - 4, Measure.row, .current) }
-            let left = Measure.margin
-            box(left, baseline, row.mark, scale, &strokes, &faint)
-            var x = left + Measure.mark
-            let room = min(Measure.longestText, end - x)
-            if row.isDim {
-                x += write(row.text, x, baseline, room, scale, &faint)
-            } else {
-                x += write(row.text, x, baseline, room, scale, &strokes)
-            }
-            if !row.detail.isEmpty {
-                write(row.detail, x + Measure.gap, baseline, end - x - Measure.gap, scale, &faint)
-            }
-            if let level = row.level {
-                let middle = top + Measure.row / 2
-                fill(layout.barLeft, middle - 1, Measure.bar, 2, .track)
-                let share = min(1, max(0, level))
-                fill(layout.barLeft, middle - 1.6, Measure.bar * share, 3.2, .level)
-                let number = "\(Int((share * 100).rounded()))%"
-                let numberWidth = PenStroke.width(of: number.unicodeScalars)
-                let right = layout.barLeft - Measure.gap
-                write(number, right - numberWidth, baseline, numberWidth + 1, scale, &faint)
-            }
+            draw(panel.rows[number], number, isCurrent: number == panel.current, in: layout, on: &sheet)
         }
         for (number, line) in layout.hint.enumerated() {
-            let baseline = layout.hintTop + 8 + Double(number) * Measure.hintLine
-            write(line, Measure.margin, baseline, width - 2 * Measure.margin + 1, scale, &faint)
+            let top = layout.hintTop + Double(number) * Measure.hintLine
+            sheet.write(line, Measure.margin, top, Paint.faint)
         }
-        blend(PenStroke.inked(faint, in: size, pen: 0.42 * scale, rim: 0.3 * scale), share: 0.6, over: &pixels)
-        blend(PenStroke.inked(strokes, in: size, pen: PenStroke.pen * scale, rim: 0.3 * scale), share: 1, over: &pixels)
-        drawings += 1
-        return Overlay(rect: layout.rect, pixels: pixels, number: drawings)
+        return painter.draw(sheet.script, in: area)
+    }
+
+    private func draw(
+        _ row: ScreenPanel.Row, _ number: Int, isCurrent: Bool, in layout: PanelLayout, on sheet: inout Sheet
+    ) {
+        let top = layout.top(of: number)
+        let words = top + (Measure.row - Measure.line) / 2
+        let width = Double(layout.rect.width) / layout.scale
+        if isCurrent { sheet.fill(2, top, width - 4, Measure.row, Paint.current) }
+        box(Measure.margin, top + 9.7, row.mark, on: &sheet)
+        let (left, end) = (Measure.margin + Measure.mark, layout.textRight)
+        let reach = write(
+            row.text, left, words, min(Measure.longestText, end - left), row.isDim ? Paint.faint : Paint.words,
+            on: &sheet)
+        if !row.detail.isEmpty {
+            let start = left + reach + Measure.gap
+            write(row.detail, start, words, end - start, Paint.faint, on: &sheet)
+        }
+        guard let level = row.level else { return }
+        let middle = top + Measure.row / 2
+        let share = min(1, max(0, level))
+        sheet.fill(layout.barLeft, middle - 1, Measure.bar, 2, Paint.track)
+        sheet.fill(layout.barLeft, middle - 1.6, Measure.bar * share, 3.2, Paint.level)
+        sheet.write(
+            "\(Int((share * 100).rounded()))%", layout.barLeft - Measure.gap, words, Paint.faint, anchor: .topRight)
     }
 
     /// Writes as much as there is room for; how far it reaches, in units.
     @discardableResult
     private func write(
-        _ text: String, _ x: Double, _ baseline: Double, _ room: Double, _ scale: Double,
-        _ strokes: inout [PenStroke]
+        _ text: String, _ x: Double, _ top: Double, _ room: Double, _ colour: TextScript.Colour, on sheet: inout Sheet
     ) -> Double {
-        var scalars = Array(text.unicodeScalars.prefix(200))
-        if PenStroke.width(of: scalars) > room {
-            while !scalars.isEmpty, PenStroke.width(of: scalars + ["…"]) > room { scalars.removeLast() }
-            guard !scalars.isEmpty else { return 0 }
-            scalars.append("…")
-        }
-        return PenStroke.write(scalars, x: x, baseline: baseline, scale: scale, into: &strokes)
+        let words = LineBreaking(room: room, longest: 200, width: width).shortened(text)
+        sheet.write(words, x, top, colour)
+        return words.isEmpty ? 0 : width(words)
     }
 
-    private func box(
-        _ x: Double, _ baseline: Double, _ mark: ScreenPanel.Row.Mark, _ scale: Double,
-        _ strokes: inout [PenStroke], _ faint: inout [PenStroke]
-    ) {
-        func line(_ points: [(Double, Double)], _ target: inout [PenStroke]) {
-            for (from, to) in zip(points, points.dropFirst()) {
-                target.append(
-                    PenStroke(
-                        x0: (x + from.0) * scale, y0: (baseline - from.1) * scale, x1: (x + to.0) * scale,
-                        y1: (baseline - to.1) * scale))
-            }
+    private func box(_ x: Double, _ bottom: Double, _ mark: ScreenPanel.Row.Mark, on sheet: inout Sheet) {
+        func line(_ points: [(Double, Double)], _ width: Double, _ colour: TextScript.Colour) {
+            sheet.stroke(points.map { Point(x + $0.0, bottom - $0.1) }, width, colour)
         }
-        line([(0, 0), (0, 6.4), (6.4, 6.4), (6.4, 0), (0, 0)], &faint)
+        line([(0, 0), (0, 6.4), (6.4, 6.4), (6.4, 0), (0, 0)], 0.84, Paint.faint)
         switch mark {
         case .empty: break
-        case .ticked: line([(1.2, 3.4), (2.8, 1.4), (7.4, 7.6)], &strokes)
-        case .pending: for dot in [1.6, 3.2, 4.8] { line([(dot, 3.2), (dot, 3.2)], &strokes) }
+        case .ticked: line([(1.2, 3.4), (2.8, 1.4), (7.4, 7.6)], 1.2, Paint.words)
+        case .pending: for dot in [1.6, 3.2, 4.8] { line([(dot - 0.4, 3.2), (dot + 0.4, 3.2)], 1, Paint.words) }
         }
     }
 
-    /// Lays ink over the ground, both with straight alpha.
-    private func blend(_ ink: [UInt8], share: Double, over pixels: inout [UInt8]) {
-        for at in stride(from: 0, to: pixels.count, by: 4) where ink[at + 3] > 0 {
-            let above = Double(ink[at + 3]) / 255 * share
-            let below = Double(pixels[at + 3]) / 255 * (1 - above)
-            let alpha = above + below
-            guard alpha > 0 else { continue }
-            for channel in 0..<3 {
-                let light = (Double(ink[at + channel]) * above + Double(pixels[at + channel]) * below) / alpha
-                pixels[at + channel] = UInt8(light.rounded())
-            }
-            pixels[at + 3] = UInt8((alpha * 255).rounded())
+    /// A script in units, from the panel's corner.
+    private struct Sheet {
+        var script = TextScript()
+        private let scale: Double
+        private let corner: Point
+
+        init(_ layout: PanelLayout) {
+            scale = layout.scale
+            corner = Point(Double(layout.rect.x), Double(layout.rect.y))
+        }
+
+        private func place(_ x: Double, _ y: Double) -> Point { Point(corner.x + x * scale, corner.y + y * scale) }
+
+        mutating func write(
+            _ text: String, _ x: Double, _ top: Double, _ colour: TextScript.Colour,
+            anchor: TextScript.Anchor = .topLeft
+        ) {
+            script.write(
+                text, at: place(x, top), anchor: anchor, size: Measure.line * scale, colour: colour, rim: 0.3 * scale,
+                rimColour: TextScript.Colour(grey: 0, opacity: colour.opacity / 2))
+        }
+
+        /// On whole pixels, so that edges are sharp.
+        mutating func fill(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ colour: TextScript.Colour) {
+            let (from, to) = (place(x, y), place(x + width, y + height))
+            script.fill(
+                x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
+                height: to.y.rounded() - from.y.rounded(), colour: colour)
+        }
+
+        mutating func stroke(_ points: [Point], _ width: Double, _ colour: TextScript.Colour) {
+            script.stroke(points.map { place($0.x, $0.y) }, width: width * scale, colour: colour)
         }
     }
 }

@@ -1,17 +1,23 @@
 internal import MediaCore
+internal import Text
 
 /// Where the parts of a panel lie in a window, in pixels. Rows that do not fit are scrolled to.
 struct PanelLayout: Hashable {
     /// The whole panel.
     let rect: PixelRect
-    /// Pixels for a unit of the glyphs.
+    /// Pixels for a unit; a small letter is five units high.
     let scale: Double
     /// The first row that is shown, and how many are.
     let first: Int
     let count: Int
 
-    /// In units of the glyphs.
+    /// How wide a line of text is, in units.
+    typealias Width = (String) -> Double
+
+    /// In units.
     enum Measure {
+        /// From line to line of text.
+        static let line = 11.0
         static let margin = 6.0
         static let row = 13.0
         static let title = 15.0
@@ -31,12 +37,14 @@ struct PanelLayout: Hashable {
     let hint: [String]
 
     /// Nil when the window is too small for a single row.
-    init?(_ panel: ScreenPanel, in area: PixelSize) {
+    init?(_ panel: ScreenPanel, in area: PixelSize, width: @escaping Width) {
         let usual = max(1.3, Double(area.height) / 330)
         // In a small window smaller letters, before the hint is left out.
         let sizes: [(scale: Double, hasHint: Bool)] = [(usual, true), (1, true), (0.8, true), (usual, false)]
         for size in sizes {
-            if let layout = PanelLayout(panel, in: area, scale: min(usual, size.scale), hasHint: size.hasHint) {
+            if let layout = PanelLayout(
+                panel, in: area, scale: min(usual, size.scale), hasHint: size.hasHint, textWidth: width)
+            {
                 self = layout
                 return
             }
@@ -44,13 +52,15 @@ struct PanelLayout: Hashable {
         return nil
     }
 
-    private init?(_ panel: ScreenPanel, in area: PixelSize, scale: Double, hasHint: Bool) {
+    private init?(
+        _ panel: ScreenPanel, in area: PixelSize, scale: Double, hasHint: Bool, textWidth: @escaping Width
+    ) {
         let (width, height) = (Double(area.width) / scale, Double(area.height) / scale)
         guard width > 60 else { return nil }
         hasBars = panel.rows.contains { $0.level != nil }
         hint =
             hasHint && !panel.hint.isEmpty
-            ? LineBreaking.lines(panel.hint, within: width - 8 - 2 * Measure.margin) : []
+            ? LineBreaking(room: width - 8 - 2 * Measure.margin, width: textWidth).lines(panel.hint) : []
         let fixed =
             Measure.margin * 2 + Measure.title
             + (hint.isEmpty ? 0 : Double(hint.count) * Measure.hintLine + Measure.hintGap)
@@ -61,12 +71,12 @@ struct PanelLayout: Hashable {
         let current = min(max(0, panel.current ?? 0), max(0, panel.rows.count - 1))
         first = max(0, min(current - count / 2, panel.rows.count - count))
         func text(_ row: ScreenPanel.Row) -> Double {
-            min(Measure.longestText, PenStroke.width(of: row.text.unicodeScalars))
-                + (row.detail.isEmpty ? 0 : Measure.gap + PenStroke.width(of: row.detail.unicodeScalars))
+            min(Measure.longestText, textWidth(row.text))
+                + (row.detail.isEmpty ? 0 : Measure.gap + textWidth(row.detail))
         }
         let widest = panel.rows.map(text).max() ?? 0
         let body = Measure.mark + max(80, widest) + (hasBars ? Measure.gap * 2 + Measure.number + Measure.bar : 0)
-        let words = ([panel.title] + hint).map { PenStroke.width(of: $0.unicodeScalars) }.max() ?? 0
+        let words = ([panel.title] + hint).map(textWidth).max() ?? 0
         let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
         let size = PixelSize(
             width: Int((wanted * scale).rounded()),

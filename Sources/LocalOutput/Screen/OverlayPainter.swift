@@ -1,0 +1,117 @@
+internal import MediaCore
+internal import Text
+
+/// Draws what lies over the film on a thread of its own, so that no picture waits for letters.
+///
+/// The thread begins with the first thing to draw; a film over which nothing lies has none. Any thread may ask and take.
+final class OverlayPainter: Sendable {
+    /// What is to lie over the film. A panel hides a message, a message a mark.
+    struct Content: Sendable, Equatable {
+        var panel: ScreenPanel?
+        var message: ScreenMessage?
+        var mark: String?
+
+        var isEmpty: Bool { panel == nil && message == nil && mark == nil }
+    }
+
+    struct Drawn: Sendable {
+        var image: OverlayImage?
+        /// Where the parts of the panel lie; nil without one.
+        var layout: PanelLayout?
+    }
+
+    private struct State {
+        var wanted: (content: Content, area: PixelSize)?
+        /// Counts what was asked for: what was drawn for an earlier wish is thrown away.
+        var wishes: UInt64 = 0
+        var drawn: Drawn?
+        var thread: WorkerThread?
+        var isStopping = false
+        var lacksFonts = false
+    }
+
+    private let state = Lock(State())
+    private let wake = Signal()
+    private let done: PollableSignal
+
+    /// - Parameter done: raised when something was drawn.
+    init(raising done: PollableSignal) { self.done = done }
+
+    /// The newest wish counts; nothing at all is drawn at once, and without the thread.
+    func draw(_ content: Content, in area: PixelSize) {
+        state.withLock { state in
+            state.wishes += 1
+            state.drawn = nil
+            guard !content.isEmpty else {
+                state.wanted = nil
+                state.drawn = Drawn()
+                return
+            }
+            state.wanted = (content, area)
+            if state.thread == nil { state.thread = start() }
+        }
+        wake.raise()
+    }
+
+    /// What was drawn since it was last taken.
+    func take() -> Drawn? {
+        state.withLock { state in
+            defer { state.drawn = nil }
+            return state.drawn
+        }
+    }
+
+    /// True once: there were words to draw, and the system has no font.
+    func takeLackOfFonts() -> Bool {
+        state.withLock { state in
+            defer { state.lacksFonts = false }
+            return state.lacksFonts
+        }
+    }
+
+    /// Waits until the thread has ended.
+    func stop() {
+        let thread = state.withLock { state in
+            state.isStopping = true
+            return state.thread
+        }
+        wake.raise()
+        thread?.join()
+    }
+
+    private func start() -> WorkerThread {
+        WorkerThread.start(name: "overlay painter") { [self] in
+            guard let painter = TextPainter() else { return }
+            if !painter.hasFonts { state.withLock { $0.lacksFonts = true } }
+            while !state.withLock({ $0.isStopping }) {
+                wake.clear()
+                let (wanted, wish) = state.withLock { state in
+                    defer { state.wanted = nil }
+                    return (state.wanted, state.wishes)
+                }
+                guard let wanted else {
+                    wake.wait()
+                    continue
+                }
+                let drawn = Self.drawing(wanted.content, in: wanted.area, by: painter)
+                state.withLock { if $0.wishes == wish { $0.drawn = drawn } }
+                done.raise()
+            }
+        }
+    }
+
+    /// What there is to see of the content.
+    static func drawing(_ content: Content, in area: PixelSize, by painter: TextPainter) -> Drawn {
+        if let panel = content.panel {
+            let drawing = PanelDrawing(painter: painter)
+            if let layout = PanelLayout(panel, in: area, width: drawing.width) {
+                return Drawn(image: drawing.overlay(panel, in: layout, of: area), layout: layout)
+            }
+        }
+        let words = MessageDrawing(painter: painter)
+        if let message = content.message {
+            return Drawn(image: words.overlay(message.text, in: area, at: message.place))
+        }
+        return Drawn(image: content.mark.flatMap { words.overlay($0, in: area, at: .corner) })
+    }
+}

@@ -1,0 +1,158 @@
+/// Words and shapes at places of a picture, in the order in which they lie over each other.
+///
+/// Lengths are pixels of the picture that the script is drawn for, from its top left. The words are taken as they are: nothing in
+/// them is a command.
+public struct TextScript: Sendable, Hashable {
+    /// Which point of the words lies at the place that is named; the numbers are those of ASS (`\an`).
+    public enum Anchor: Int, Sendable {
+        case bottomLeft = 1, bottom, bottomRight, left, middle, right, topLeft, top, topRight
+    }
+
+    /// A colour of the screen, each part 0…255; opacity 255 hides what lies below.
+    public struct Colour: Sendable, Hashable {
+        public var red, green, blue, opacity: UInt8
+
+        public init(red: UInt8, green: UInt8, blue: UInt8, opacity: UInt8 = 255) {
+            (self.red, self.green, self.blue, self.opacity) = (red, green, blue, opacity)
+        }
+
+        public init(grey: UInt8, opacity: UInt8 = 255) {
+            self.init(red: grey, green: grey, blue: grey, opacity: opacity)
+        }
+
+        /// As ASS writes it: `&HBBGGRR&`, and its opposite of opacity.
+        fileprivate func tags(_ number: Int) -> String {
+            "\\\(number)c&H" + Hex.byte(blue) + Hex.byte(green) + Hex.byte(red) + "&\\\(number)a&H"
+                + Hex.byte(255 - opacity) + "&"
+        }
+    }
+
+    public struct Point: Sendable, Hashable {
+        public var x, y: Double
+        public init(_ x: Double, _ y: Double) { (self.x, self.y) = (x, y) }
+    }
+
+    /// The events, without their times.
+    private(set) var events: [String] = []
+    /// Characters of one call that are looked at; the rest is left out.
+    static let longest = 2000
+
+    public init() {}
+
+    public var isEmpty: Bool { events.isEmpty }
+
+    /// Writes one line or several.
+    ///
+    /// - Parameters:
+    ///   - size: from line to line.
+    ///   - rim: width of a dark edge around the letters.
+    public mutating func write(
+        _ text: String, at place: Point, anchor: Anchor = .topLeft, size: Double, colour: Colour = Colour(grey: 255),
+        rim: Double = 0, rimColour: Colour = Colour(grey: 0)
+    ) {
+        let words = Self.escaped(text)
+        guard !words.isEmpty else { return }
+        events.append(
+            "{\\an\(anchor.rawValue)\\pos(\(Self.number(place.x)),\(Self.number(place.y)))\\fs\(Self.number(size))"
+                + "\\bord\(Self.number(rim))" + colour.tags(1) + rimColour.tags(3) + "}" + words)
+    }
+
+    /// Fills shapes of straight edges; where they overlap they count once.
+    private mutating func fill(_ shapes: [[Point]], colour: Colour) {
+        let corners = shapes.joined()
+        // A drawing is laid out from the corner of its own box, so the whole path stands where its least corner does.
+        guard let left = corners.map(\.x).min(), let top = corners.map(\.y).min() else { return }
+        let path = shapes.map { shape in
+            shape.enumerated().map { index, corner in
+                (index == 0 ? "m " : index == 1 ? "l " : "") + Self.number(corner.x - left) + " "
+                    + Self.number(corner.y - top)
+            }.joined(separator: " ")
+        }.joined(separator: " ")
+        events.append(
+            "{\\an7\\pos(\(Self.number(left)),\(Self.number(top)))\\bord0" + colour.tags(1) + "\\p1}" + path)
+    }
+
+    /// Fills a rectangle.
+    public mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: Colour) {
+        guard width > 0, height > 0 else { return }
+        let corners = [Point(x, y), Point(x + width, y), Point(x + width, y + height), Point(x, y + height)]
+        fill([corners], colour: colour)
+    }
+
+    /// Draws straight lines from point to point.
+    public mutating func stroke(_ points: [Point], width: Double, colour: Colour) {
+        let strokes = zip(points, points.dropFirst()).compactMap { from, to -> [Point]? in
+            let (dx, dy) = (to.x - from.x, to.y - from.y)
+            let length = (dx * dx + dy * dy).squareRoot()
+            guard length > 0 else { return nil }
+            // Half the width to each side, and beyond each end, so that corners close.
+            let (ax, ay) = (dx / length * width / 2, dy / length * width / 2)
+            return [
+                Point(from.x - ax + ay, from.y - ay - ax), Point(to.x + ax + ay, to.y + ay - ax),
+                Point(to.x + ax - ay, to.y + ay + ax), Point(from.x - ax - ay, from.y - ay + ax),
+            ]
+        }
+        fill(strokes, colour: colour)
+    }
+
+    /// The whole document for a picture of this size (Advanced SubStation Alpha v4.00+).
+    func document(width: Int, height: Int) -> String {
+        var text = """
+            [Script Info]
+            ScriptType: v4.00+
+            PlayResX: \(width)
+            PlayResY: \(height)
+            WrapStyle: 2
+            ScaledBorderAndShadow: yes
+            YCbCr Matrix: None
+
+            [V4+ Styles]
+            Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
+            Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
+            MarginV, Encoding
+            Style: Default,sans-serif,20,&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,0,0,7,0,0,0,-1
+
+            [Events]
+            Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+
+            """
+        for (layer, event) in events.enumerated() {
+            text += "Dialogue: \(layer),0:00:00.00,9:59:59.99,Default,,0,0,0,,\(event)\n"
+        }
+        return text
+    }
+
+    /// Words without a meaning to libass: braces and backslashes are shown, line ends are its own, controls are left out.
+    static func escaped(_ text: String) -> String {
+        var words = ""
+        for scalar in text.unicodeScalars.prefix(longest) {
+            switch scalar {
+            case "\n": words += "\\N"
+            // A word joiner parts the backslash from a letter that would make it a command.
+            case "\\": words += "\\\u{2060}"
+            case "{": words += "\\{"
+            case "}": words += "\\}"
+            case "\t": words += " "
+            default:
+                let kind = scalar.properties.generalCategory
+                if kind != .control, kind != .lineSeparator, kind != .paragraphSeparator {
+                    words.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return words
+    }
+
+    /// Hundredths are finer than a screen; what is no number is none.
+    private static func number(_ value: Double) -> String {
+        let hundredths = Int((min(1e6, max(-1e6, value.isFinite ? value : 0)) * 100).rounded())
+        let (whole, rest) = abs(hundredths).quotientAndRemainder(dividingBy: 100)
+        return "\(hundredths < 0 ? "-" : "")\(whole).\(rest < 10 ? "0" : "")\(rest)"
+    }
+
+    private enum Hex {
+        static func byte(_ value: UInt8) -> String {
+            (value < 16 ? "0" : "") + String(value, radix: 16, uppercase: true)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import Text
+
+@Suite struct LineBreakingTests {
+    /// Every character is as wide as every other.
+    private func breaking(_ room: Int) -> LineBreaking { LineBreaking(room: Double(room)) { Double($0.count) } }
+
+    @Test func linesEndBetweenGroupsThenBetweenWordsThenAnywhere() {
+        #expect(breaking(16).lines("Enter play here   Esc close") == ["Enter play here", "Esc close"])
+        #expect(breaking(16).lines("Enter play here and there") == ["Enter play here", "and there"])
+        #expect(
+            breaking(16).lines(String(repeating: "m", count: 40))
+                == [16, 16, 8].map { String(repeating: "m", count: $0) })
+        #expect(breaking(16).lines("a\n\nb") == ["a", "", "b"])
+        #expect(breaking(1).lines("") == [""])
+    }
+
+    @Test func whatIsLeftAfterTheLastLineIsLeftOut() {
+        #expect(breaking(3).lines("one two six ten", atMost: 2) == ["one", "two"])
+    }
+
+    @Test func aLineThatIsTooLongEndsInAnEllipsis() {
+        #expect(breaking(10).shortened("Kitchen") == "Kitchen")
+        #expect(breaking(10).shortened("Grandmother’s kitchen") == "Grandmoth…")
+        #expect(breaking(1).shortened("Kitchen") == "")
+        // A letter and its mark are one.
+        #expect(breaking(3).shortened("e\u{301}e\u{301}e\u{301}e\u{301}") == "e\u{301}e\u{301}…")
+    }
+
+    @Test func aCharacterWiderThanTheRoomIsALineOfItsOwn() {
+        #expect(breaking(0).lines("ab") == ["a", "b"])
+    }
+}
