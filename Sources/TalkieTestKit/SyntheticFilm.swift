@@ -19,7 +19,7 @@ package final class SyntheticFilm: MediaSource {
     ///   - syncInterval: pictures from one sync picture to the next.
     package init(
         duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
-        audioStart: MediaTime = .zero, syncInterval: Int64 = 24
+        audioStart: MediaTime = .zero, syncInterval: Int64 = 24, chapters: [Chapter] = []
     ) {
         self.syncInterval = syncInterval
         self.duration = duration
@@ -34,7 +34,7 @@ package final class SyntheticFilm: MediaSource {
             container: "synthetic",
             tracks: [
                 Track(id: 0, number: 1, format: .video(picture)), Track(id: 1, number: 1, format: .audio(sound)),
-            ], duration: duration)
+            ], duration: duration, chapters: chapters)
     }
 
     package func source(for track: Track) -> any SampleSource {

@@ -61,10 +61,12 @@ public struct MediaSummary: Sendable {
     public var sharesReader: Bool
     /// Arrives in real time and has no end in sight.
     public var isLive: Bool
+    /// In order of their starts; empty where the film names none.
+    public var chapters: [Chapter]
 
     public init(
         container: String, tracks: [Track], duration: MediaTime? = nil, title: String? = nil, isSeekable: Bool = true,
-        sharesReader: Bool = false, isLive: Bool = false
+        sharesReader: Bool = false, isLive: Bool = false, chapters: [Chapter] = []
     ) {
         self.container = container
         self.tracks = tracks
@@ -73,6 +75,7 @@ public struct MediaSummary: Sendable {
         self.isSeekable = isSeekable
         self.sharesReader = sharesReader
         self.isLive = isLive
+        self.chapters = chapters
     }
 
     /// The track a listener or viewer expects: the one with the number asked for, else the first in the first

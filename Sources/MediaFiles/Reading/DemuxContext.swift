@@ -178,6 +178,16 @@ final class DemuxContext {
         return value
     }
 
+    /// As the container orders them.
+    var chapters: UnsafeBufferPointer<UnsafeMutablePointer<AVChapter>> {
+        guard let context, let first = context.pointee.chapters else {
+            return UnsafeBufferPointer(start: nil, count: 0)
+        }
+        return first.withMemoryRebound(
+            to: UnsafeMutablePointer<AVChapter>.self, capacity: Int(context.pointee.nb_chapters)
+        ) { UnsafeBufferPointer(start: $0, count: Int(context.pointee.nb_chapters)) }
+    }
+
     func metadata(_ key: String) -> String? { context.flatMap { Self.value(of: key, in: $0.pointee.metadata) } }
 
     static func value(of key: String, in dictionary: OpaquePointer?) -> String? {

@@ -75,7 +75,8 @@ public final class MediaFile: MediaSource {
             container: Self.shortName(of: formatName), tracks: tracks, duration: duration,
             title: context.metadata("title"),
             isSeekable: context.canSeek || canReopen,
-            sharesReader: sharesReader, isLive: address.kind != .file && duration == nil)
+            sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
+            chapters: ChapterReading.chapters(of: context, origin: origin))
         if sharesReader {
             let demuxer = SharedDemuxer(
                 context, tracks: tracks, origin: origin, jumps: jumps, options: options,

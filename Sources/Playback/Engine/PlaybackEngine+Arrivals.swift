@@ -127,7 +127,9 @@ extension PlaybackEngine {
         state.hasVideo = false
         state.pictureFormat = nil
         state.hasAudio = false
+        (state.audioTrack, state.audioTrackCount) = (nil, 0)
         state.duration = nil
+        state.chapters = []
         self.state = state
     }
 
@@ -198,9 +200,12 @@ extension PlaybackEngine {
         state.current = entry.item
         state.items = list.items
         state.duration = entry.film.summary.duration
+        state.chapters = entry.film.summary.chapters
         state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
         state.pictureFormat = entry.videoTrack?.videoFormat
         state.hasAudio = entry.audioTrack != nil
+        state.audioTrack = entry.audioTrack
+        state.audioTrackCount = entry.film.summary.tracks.count { $0.kind == .audio }
         state.audioRoute = state.hasAudio ? renderer?.routeName : nil
         state.lineOffset = entry.offset ?? .zero
         self.state = state

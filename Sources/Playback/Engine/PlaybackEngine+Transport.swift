@@ -17,7 +17,8 @@ extension PlaybackEngine {
             let track = entry.film === current.film ? next : chosenAudioTrack(of: entry.film)
             shared.update { list in list.change(entry.serial) { $0.audioTrack = track } }
         }
-        news(.message("Sound track " + Self.description(of: next, among: all.count)))
+        state.audioTrack = next
+        news(.message("Sound track " + next.description(among: all.count)))
         begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
     }
 
@@ -30,12 +31,6 @@ extension PlaybackEngine {
         } else {
             options.audioTrack = track.number
         }
-    }
-
-    /// `3 of 3, rus, commentary`.
-    private static func description(of track: Track, among count: Int) -> String {
-        ["\(track.number) of \(count)", track.language, track.title].compactMap { $0 }
-            .joined(separator: ", ")
     }
 
     // MARK: Transport

@@ -31,6 +31,25 @@ extension PlaybackEngine {
         news(.seeking(target))
     }
 
+    /// From the place that is meant: where the film is, or where a jump under way leads.
+    func seek(byChapters count: Int) {
+        guard count != 0, let current, canSeek else { return }
+        let chapters = current.film.summary.chapters
+        guard !chapters.isEmpty else { return news(.message("This film has no chapters.")) }
+        let moment = filmMoment
+        var index = chapters.index(at: moment) ?? -1
+        // mpv's threshold (`--chapter-seek-threshold`, five seconds): whoever goes back in the middle of a chapter wants to see it again.
+        let isInside = index >= 0 && (moment - chapters[index].start).duration > .seconds(5)
+        index += count < 0 && isInside ? count + 1 : count
+        let end = [current.limit, state.duration].compactMap { $0 }.min()
+        if index >= chapters.count || (index >= 0 && end.map { chapters[index].start >= $0 } ?? false) {
+            return passEnd(end ?? moment)
+        }
+        let target = index < 0 ? MediaTime.zero : chapters[index].start
+        begin(at: target, exact: true)
+        news(.seeking(target))
+    }
+
     /// Shorter than any picture lasts.
     private static let instant = MediaTime(value: 1, timescale: 1000)
 

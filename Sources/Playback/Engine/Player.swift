@@ -131,6 +131,10 @@ public final class Player: Sendable {
         mailbox.post { $0.seek(by: distance, exact: exact) }
     }
 
+    /// Goes by chapters: to the start of a later one, and past the last to what follows the film; back to the start of the one
+    /// that plays, or, within its first five seconds, of the one before. Does nothing in a film without chapters.
+    public func seek(byChapters count: Int) { mailbox.post { $0.seek(byChapters: count) } }
+
     /// Pauses and goes one picture on or back.
     public func stepForward() { mailbox.post { $0.stepForward() } }
     public func stepBackward() { mailbox.post { $0.stepBackward() } }

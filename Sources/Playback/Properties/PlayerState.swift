@@ -31,6 +31,8 @@ public struct PlayerState: Sendable, Equatable {
     public internal(set) var lineOffset: MediaTime = .zero
     /// Nil for live streams.
     public var duration: MediaTime?
+    /// Of the film that is perceived, in order.
+    public var chapters: [Chapter] = []
     public var speed: Double = 1
     public var volume: Double = 100
     public var isMuted = false
@@ -40,6 +42,9 @@ public struct PlayerState: Sendable, Equatable {
     /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
     public var pictureFormat: VideoFormat?
     public var hasAudio = false
+    /// The sound track that plays, and how many the film has.
+    public var audioTrack: Track?
+    public var audioTrackCount = 0
     /// Where the sound goes: `"default"`, `"Kitchen"`.
     public var audioRoute: String?
     /// How far a change of outputs is, for people: "waiting for Kitchen's clock, about 1.2 s"; nil while none is under way.

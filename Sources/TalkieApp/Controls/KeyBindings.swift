@@ -24,6 +24,7 @@ package enum KeyBindings {
         "Shift+UP": seconds(5, exact: true), "Shift+DOWN": seconds(-5, exact: true),
         "Shift+PGUP": seconds(600), "Shift+PGDWN": seconds(-600), "FORWARD": seconds(60), "REWIND": seconds(-60),
         "WHEEL_UP": seconds(10), "WHEEL_DOWN": seconds(-10),
+        "PGUP": .seekChapters(1), "PGDWN": .seekChapters(-1), "@": .seekChapters(1), "!": .seekChapters(-1),
         ".": .stepForward, ",": .stepBackward,
         "[": .multiplySpeed(1 / 1.1), "]": .multiplySpeed(1.1), "{": .multiplySpeed(0.5), "}": .multiplySpeed(2),
         "BS": .resetSpeed,

@@ -6,6 +6,7 @@ package enum PlayerAction: Sendable, Hashable {
     case setPaused(Bool)
     /// By film time, from where the film is; exact to the picture, otherwise to a sync picture near there.
     case seek(by: MediaTime, exact: Bool)
+    case seekChapters(Int)
     case stepForward
     case stepBackward
     case multiplySpeed(Double)

@@ -16,6 +16,9 @@ extension SessionDirector {
         case .seek(let distance, let exact):
             showJump()
             player.seek(by: distance, exact: exact)
+        case .seekChapters(let count):
+            showJump()
+            player.seek(byChapters: count)
         case .stepForward: player.stepForward()
         case .stepBackward: player.stepBackward()
         case .multiplySpeed(let factor):
@@ -48,7 +51,7 @@ extension SessionDirector {
             settings.toggleLoop()
             player.setLoop(settings.loop)
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
-        case .showProgress: show(StatusText.position(player.state) + soundLine)
+        case .showProgress: show(StatusText.film(player.state) + soundLine)
         }
     }
 
@@ -60,7 +63,7 @@ extension SessionDirector {
     private func setPaused(_ isPaused: Bool) {
         if isPaused {
             stage.player.pause()
-            show("Paused\n" + StatusText.position(stage.player.state) + soundLine)
+            show("Paused\n" + StatusText.place(stage.player.state) + soundLine)
         } else {
             stage.player.play()
             stage.screen?.show(nil)

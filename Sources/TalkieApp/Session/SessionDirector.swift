@@ -208,7 +208,7 @@ final class SessionDirector: @unchecked Sendable {
             let isToCome = toCome.failed(item, behind: queue)
             tell(failure)
             if isToCome { announceFilms() }
-        case .seeking: if showsNextJump { show(StatusText.position(stage.player.state)) }
+        case .seeking: if showsNextJump { show(StatusText.place(stage.player.state)) }
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }

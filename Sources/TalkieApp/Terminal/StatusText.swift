@@ -37,6 +37,23 @@ enum StatusText {
         return "\(now) / \(duration.clock) (\(Int(share))%)"
     }
 
+    /// The position, and under it the chapter: `(2/5) The storm`.
+    static func place(_ state: PlayerState) -> String {
+        guard let index = state.chapters.index(at: state.position) else { return position(state) }
+        let number = "(\(index + 1)/\(state.chapters.count))"
+        let words = [number, state.chapters[index].title.map(PrintableText.of)].compactMap { $0 }
+        return position(state) + "\n" + words.joined(separator: " ")
+    }
+
+    /// What plays, where it is, and which of its sound tracks is heard.
+    static func film(_ state: PlayerState) -> String {
+        var lines = [PrintableText.of(state.title), place(state)]
+        if let track = state.audioTrack, state.audioTrackCount > 1 {
+            lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTrackCount)))
+        }
+        return lines.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+
     /// With what the sign means, because players differ.
     private static func offset(_ offset: Duration?) -> String {
         guard let offset else { return "?" }

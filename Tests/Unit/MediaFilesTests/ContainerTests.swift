@@ -54,6 +54,35 @@ struct Coding: Sendable, CustomTestStringConvertible {
         Coding(file: "fragmented.mp4", arguments: "-c:v libx264 -c:a aac -movflags frag_keyframe+empty_moov"),
     ]
 
+    @Test(arguments: ["chapters.mkv", "chapters.mp4"]) func chaptersAreThoseThatTheFilmNames(_ name: String) throws {
+        let folder = ScratchFolder()
+        let names = try folder.write(
+            Array(
+                """
+                ;FFMETADATA1
+                [CHAPTER]
+                TIMEBASE=1/1000
+                START=0
+                END=1500
+                title=Klein
+                [CHAPTER]
+                TIMEBASE=1/1000
+                START=1500
+                END=4000
+                title=Größer
+                """.utf8), to: "names.txt")
+        let clip = try TestClips.make(
+            name,
+            [
+                "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=4", "-f", "ffmetadata", "-i", names, "-map", "0",
+                "-map_chapters", "1",
+                "-c:v", "mpeg4",
+            ])
+        let chapters = try MediaFile.open(clip).summary.chapters
+        #expect(chapters.map { $0.start.seconds } == [0, 1.5])
+        #expect(chapters.map(\.title) == ["Klein", "Größer"])
+    }
+
     @Test(arguments: films) func flashAndBeepMeet(_ coding: Coding) throws {
         let film = try MediaFile.open(try coding.clip())
         #expect(film.warnings.isEmpty)

@@ -10,6 +10,8 @@ import Testing
         #expect(KeyBindings.action(for: "RIGHT") == .seek(by: second * 5, exact: false))
         #expect(KeyBindings.action(for: "DOWN") == .seek(by: second * -60, exact: false))
         #expect(KeyBindings.action(for: "Shift+LEFT") == .seek(by: second * -1, exact: true))
+        #expect(KeyBindings.action(for: "PGUP") == .seekChapters(1))
+        #expect(KeyBindings.action(for: "PGDWN") == .seekChapters(-1))
         #expect(KeyBindings.action(for: ".") == .stepForward)
         #expect(KeyBindings.action(for: ",") == .stepBackward)
         #expect(KeyBindings.action(for: "[") == .multiplySpeed(1 / 1.1))

@@ -22,6 +22,60 @@ import Testing
         return cinema
     }
 
+    /// Chapters at 10, 60 and 90 s of a film of 100 s.
+    private func chaptered() -> VirtualCinema {
+        let film = SyntheticFilm(
+            duration: second(100), frame: MediaTime(value: 1, timescale: 25), sampleRate: 3000, syncInterval: 250,
+            chapters: [(10, "One"), (60, nil), (90, "Three")].map { Chapter(start: second($0.0), title: $0.1) })
+        let cinema = VirtualCinema(film: film, options: PlayerOptions(), sampleRate: 3000)
+        cinema.run(for: .milliseconds(2200))
+        return cinema
+    }
+
+    private func turnChapters(_ cinema: VirtualCinema, _ count: Int) -> Int? {
+        let before = cinema.shown.count
+        cinema.core.seek(byChapters: count)
+        cinema.run(for: .milliseconds(300))
+        return cinema.shown.dropFirst(before).first
+    }
+
+    @Test func chaptersAreGoneToExactly() {
+        let cinema = chaptered()
+        #expect(turnChapters(cinema, 1) == 250)
+        #expect(turnChapters(cinema, 1) == 1500)
+        #expect(turnChapters(cinema, -1) == 250)
+        #expect(turnChapters(cinema, 2) == 2250)
+        #expect(cinema.core.state.chapters.count == 3)
+    }
+
+    @Test func goingBackInTheMiddleOfAChapterBeginsItAgain() {
+        let cinema = chaptered()
+        cinema.core.seek(to: second(80), exact: true)
+        cinema.run(for: .milliseconds(300))
+        #expect(turnChapters(cinema, -1) == 1500)
+        #expect(turnChapters(cinema, -1) == 250)
+        // Before the first chapter there is the film's own beginning.
+        #expect(turnChapters(cinema, -1) == 0)
+        #expect(turnChapters(cinema, -1) == 0)
+    }
+
+    @Test func behindTheLastChapterTheFilmIsOver() {
+        let cinema = chaptered()
+        cinema.core.seek(to: second(95), exact: true)
+        cinema.run(for: .milliseconds(300))
+        cinema.core.seek(byChapters: 1)
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(1)))
+    }
+
+    @Test func aFilmWithoutChaptersStaysWhereItIs() {
+        let cinema = cinema(syncEvery: 10)
+        let before = cinema.core.filmMoment
+        cinema.core.seek(byChapters: 1)
+        cinema.run(for: .milliseconds(300))
+        #expect(cinema.core.filmMoment > before && cinema.core.filmMoment < before + second(1))
+        #expect(cinema.phase == .playing)
+    }
+
     /// Presses a key and gives back the first picture that is seen then.
     private func press(_ cinema: VirtualCinema, _ seconds: Int64, exact: Bool = false) -> Int? {
         let before = cinema.shown.count

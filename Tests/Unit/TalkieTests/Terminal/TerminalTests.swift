@@ -44,6 +44,26 @@ import Testing
 }
 
 @Suite struct StatusTextTests {
+    @Test func thePlaceNamesTheChapterAndTheFilmItsSoundTrack() {
+        var state = PlayerState()
+        state.title = "Storm"
+        (state.position, state.duration) = (MediaTime(value: 75, timescale: 1), MediaTime(value: 150, timescale: 1))
+        #expect(StatusText.place(state) == "00:01:15 / 00:02:30 (50%)")
+        state.chapters = [(0, "Calm"), (60, "Wind\u{1B}"), (100, nil)].map {
+            Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
+        }
+        #expect(StatusText.place(state) == "00:01:15 / 00:02:30 (50%)\n(2/3) Wind\u{FFFD}")
+        state.position = MediaTime(value: 120, timescale: 1)
+        #expect(StatusText.place(state).hasSuffix("\n(3/3)"))
+        #expect(StatusText.film(state).hasPrefix("Storm\n00:02:00"))
+        state.audioTrack = Track(
+            id: 2, number: 2,
+            format: .audio(AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48000, layout: .stereo)),
+            language: "rus", title: "commentary")
+        state.audioTrackCount = 3
+        #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, rus, commentary"))
+    }
+
     private var state: PlayerState {
         var state = PlayerState()
         state.phase = .playing

@@ -1,0 +1,29 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// The chapters that a container names, in order.
+enum ChapterReading {
+    private enum Limit {
+        /// More than any film has; a damaged file names millions.
+        static let chapters = 1000
+        static let title = 200
+    }
+
+    static func chapters(of context: DemuxContext, origin: MediaTime) -> [Chapter] {
+        var chapters: [Chapter] = []
+        for chapter in context.chapters.prefix(Limit.chapters) {
+            let base = chapter.pointee.time_base
+            guard base.num > 0, base.den > 0 else { continue }
+            let (value, overflow) = chapter.pointee.start.multipliedReportingOverflow(by: Int64(base.num))
+            guard !overflow else { continue }
+            let start = MediaTime(value: value, timescale: base.den) - origin
+            chapters.append(
+                Chapter(
+                    start: max(.zero, start),
+                    title: DemuxContext.value(of: "title", in: chapter.pointee.metadata).map {
+                        String($0.prefix(Limit.title))
+                    }))
+        }
+        return chapters.sorted { $0.start < $1.start }
+    }
+}
