@@ -188,7 +188,7 @@ let package = Package(
             ]),
         tests(
             "SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "Sockets", "MediaCore"],
-            exclude: ["pyatv-play.py"]),
+            exclude: ["pyatv-play.py", "pyatv-requirements.txt"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",
             [

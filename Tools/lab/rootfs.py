@@ -3,7 +3,7 @@ import os
 import shutil
 import subprocess
 
-from settings import PACKAGES, ROOTFS, SUITE, fail
+from settings import MIRROR, PACKAGES, ROOTFS, SUITE, VERSIONS, fail
 
 
 def ready() -> bool:
@@ -11,7 +11,9 @@ def ready() -> bool:
 
 
 def _mirror() -> str:
-    """Where this machine's apt gets Debian from."""
+    """The archive that was named, else the one this machine's apt gets Debian from."""
+    if MIRROR:
+        return MIRROR
     rows = subprocess.run(["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)",
                            "Created-By: Packages"], capture_output=True, text=True, check=False).stdout.splitlines()
     for origin, label, address in (row.split("|", 2) for row in rows if row.count("|") == 2):
@@ -44,6 +46,45 @@ def build(force: bool = False):
         fail(f"{SUITE}'s shairport-sync has no AirPlay 2: {version(partial)}")
     shutil.rmtree(ROOTFS, ignore_errors=True)
     os.rename(partial, ROOTFS)
+
+
+def packages(root: str = ROOTFS) -> dict[str, str]:
+    """What is installed, by name, each with its version."""
+    rows = subprocess.run(["dpkg-query", f"--admindir={root}/var/lib/dpkg", "--show",
+                           "--showformat=${binary:Package} ${Version}\n"], capture_output=True, text=True, check=True)
+    return parse(rows.stdout)
+
+
+def architecture(root: str = ROOTFS) -> str:
+    return subprocess.run(["chroot", root, "dpkg", "--print-architecture"], capture_output=True, text=True,
+                          check=False).stdout.strip()
+
+
+def parse(text: str) -> dict[str, str]:
+    """Lines of a name and a version; what follows # is for people. A name stands without its architecture."""
+    rows = (line.partition("#")[0].split() for line in text.splitlines())
+    return {row[0].partition(":")[0]: row[1] for row in rows if len(row) == 2}
+
+
+def differences(here: dict[str, str], pinned: dict[str, str]) -> list[str]:
+    """One phrase for each package that is not as it was pinned; those that the lab asks for come first."""
+    names = [name for name in {**pinned, **here} if here.get(name) != pinned.get(name)]
+    names.sort(key=lambda name: (name not in PACKAGES, name))
+    return [f"{name} {here.get(name, 'is missing')} (pinned: {pinned.get(name, 'not at all')})" for name in names]
+
+
+def report() -> str:
+    """How this root differs from the one that the tests were last accepted with, in one line."""
+    with open(VERSIONS) as file:
+        text = file.read()
+    if f"# architecture: {architecture()}\n" not in text:
+        return f"versions not compared: {os.path.basename(VERSIONS)} is of another architecture"
+    pinned = parse(text)
+    found = differences(packages(), pinned)
+    if not found:
+        return f"all {len(pinned)} packages as pinned"
+    rest = f", and {len(found) - 8} more" if len(found) > 8 else ""
+    return f"{len(found)} packages are not as pinned: {'; '.join(found[:8])}{rest}"
 
 
 def version(root: str = ROOTFS) -> str:

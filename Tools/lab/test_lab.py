@@ -4,6 +4,8 @@ import tempfile
 import unittest
 
 import impairment
+import rootfs
+import settings
 from processes import Remembered
 from speakers import TOLERANCES, Speaker
 
@@ -45,6 +47,25 @@ class RememberedProcesses(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_the_cable_fits_the_kernels_fifteen_characters(self):
         self.assertLessEqual(len(Speaker(99).cable), 15)
+
+
+class Pins(unittest.TestCase):
+    def test_names_stand_without_architecture_and_comments(self):
+        self.assertEqual(rootfs.parse("# suite: x\nlibc6:amd64 2.43-7\nnqptp 1:2-3  # why\n\n"),
+                         {"libc6": "2.43-7", "nqptp": "1:2-3"})
+
+    def test_differences_are_told_and_those_of_the_receiver_come_first(self):
+        pinned = {"adduser": "1", "gone": "1", "nqptp": "1.2.6-1", "zlib1g": "1"}
+        here = {"adduser": "2", "new": "7", "nqptp": "1.2.7-1", "zlib1g": "1"}
+        self.assertEqual(rootfs.differences(here, pinned),
+                         ["nqptp 1.2.7-1 (pinned: 1.2.6-1)", "adduser 2 (pinned: 1)", "gone is missing (pinned: 1)",
+                          "new 7 (pinned: not at all)"])
+        self.assertEqual(rootfs.differences(pinned, pinned), [])
+
+    def test_everything_that_the_lab_asks_for_is_pinned(self):
+        with open(settings.VERSIONS) as file:
+            pinned = rootfs.parse(file.read())
+        self.assertEqual([name for name in settings.PACKAGES if name not in pinned], [])
 
 
 class Tolerance(unittest.TestCase):
