@@ -3,7 +3,8 @@
 SWIFT ?= swift
 # The explicit import check keeps ARCHITECTURE.md's arrows: a module imports only what it declares.
 FLAGS = --explicit-target-dependency-import-check error
-# The static runtime lets `setcap` be used on the program (capabilities disable LD_LIBRARY_PATH).
+# The static runtime makes the program one file, which can be copied without the toolchain. It is given no capabilities
+# (docs/decisions/0015-privileges.md): those of `setcap` are talkie-ports' alone.
 RELEASE = -c release --static-swift-stdlib $(FLAGS)
 SOURCES = $(wildcard Sources Tests Benchmarks Examples) Package.swift
 
@@ -26,7 +27,7 @@ help:
 	@echo 'make test     build everything and run all tests'
 	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
 	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
-	@echo 'make build    the program, as .build/release/talkie'
+	@echo 'make build    the program, as .build/release/talkie, and beside it talkie-ports'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
 	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
@@ -40,6 +41,7 @@ setup:
 
 build: setup
 	$(call within,1500) Tools/build $(RELEASE) --product talkie
+	@$(call within,60) Tools/ports .build/release/talkie-ports
 
 # Time turned by hand: all at once. Real devices and real time: one after the other, or they would measure each other.
 UNIT = ^($(subst $(space),|,$(notdir $(wildcard Tests/Unit/*))))\.

@@ -5,7 +5,8 @@ package import MediaCore
 /// One UDP socket, bound to one local address, with the kernel's receive times.
 ///
 /// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
-/// computer with the same ports, and a second socket on ours would steal datagrams without a word.
+/// computer with the same ports, and a second socket on ours would steal datagrams without a word. A service manager's
+/// socket may be on every address, because it is there before the network is.
 package final class DatagramSocket: Sendable {
     package let descriptor: Int32
     /// Ours; the one asked for, or what the system chose for 0.
@@ -16,11 +17,7 @@ package final class DatagramSocket: Sendable {
         guard socket >= 0 else {
             throw SocketError(.unavailable, errno: errno)
         }
-        var on: Int32 = 1
-        setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
-        // Expedited forwarding, for Wi-Fi's voice queue (RFC 8325, section 4.1): jitter here is error there.
-        var service: Int32 = 46 << 2
-        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &service, socklen_t(MemoryLayout<Int32>.size))
+        Self.prepare(socket)
         var local = address.socketAddress(port: port)
         let code = withUnsafePointer(to: &local) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -33,12 +30,22 @@ package final class DatagramSocket: Sendable {
             throw SocketError(binding: cause)
         }
         descriptor = socket
-        var own = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &own) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &size) }
-        }
-        self.port = UInt16(bigEndian: own.sin_port)
+        self.port = BoundSocket(socket)?.port ?? port
+    }
+
+    /// Takes a socket over that somebody else bound. From now on it is this one's to close.
+    package init(adopting socket: BoundSocket) {
+        Self.prepare(socket.descriptor)
+        descriptor = socket.descriptor
+        port = socket.port
+    }
+
+    private static func prepare(_ socket: Int32) {
+        var on: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
+        // Expedited forwarding, for Wi-Fi's voice queue (RFC 8325, section 4.1): jitter here is error there.
+        var service: Int32 = 46 << 2
+        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &service, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close(descriptor) }

@@ -31,7 +31,7 @@ extension CodedError<SocketErrors> {
     }
 
     /// Why a local address and port cannot be bound.
-    init(binding cause: Int32) {
+    package init(binding cause: Int32) {
         let code: Code =
             switch cause {
             case EACCES, EPERM: .notPermitted

@@ -2,11 +2,13 @@
 #include "CSockets.h"
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns) {
   union {
@@ -33,6 +35,29 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
   return count;
 }
 
+int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int most) {
+  union {
+    /* SCM_MAX_FD of unix(7): none that comes is lost sight of. */
+    char bytes[CMSG_SPACE(253 * sizeof(int))];
+    struct cmsghdr align;
+  } control;
+  struct iovec part = {code, 1};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (count < 0) return -1;
+  int found = 0;
+  for (struct cmsghdr *item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
+    if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = 0; at + sizeof(int) <= item->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int descriptor;
+      memcpy(&descriptor, CMSG_DATA(item) + at, sizeof descriptor);
+      if (count == 1 && found < most) descriptors[found++] = descriptor;
+      else close(descriptor);
+    }
+  }
+  return count == 1 ? found : -1;
+}
+
 int csock_unacknowledged_bytes(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
@@ -51,4 +76,8 @@ int csock_open_event_counter(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOC
 int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns) {
   struct timespec timeout = {timeout_ns / 1000000000, timeout_ns % 1000000000};
   return ppoll(descriptors, count, timeout_ns < 0 ? NULL : &timeout, NULL);
+}
+
+int csock_spawn_closing_from(void *file_actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(file_actions, first);
 }

@@ -35,7 +35,8 @@ package final class PTPInstance: Sendable {
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
-        let wire = try PTPSocketWire(address: address, eventPort: eventPort, generalPort: generalPort)
+        let wire = PTPSocketWire(
+            try PTPSockets.open(on: address, eventPort: eventPort, generalPort: generalPort))
         self.address = address
         self.identity = identity
         self.served = served

@@ -1,7 +1,7 @@
 internal import MediaCore
 package import Sockets
 
-/// The two UDP ports of PTP, 319 and 320 (IEEE 1588-2019, Annex C).
+/// The UDP ports that timing needs: 319 and 320 of PTP (IEEE 1588-2019, Annex C), and others beside them.
 package enum PTPPorts {
     /// A socket on one of them.
     ///
@@ -10,30 +10,44 @@ package enum PTPPorts {
         do {
             return try DatagramSocket(address: address, port: port)
         } catch {
-            switch error.code {
-            case .notPermitted:
-                throw PTPError(
-                    .notPermitted,
-                    "Timing speakers needs UDP port \(port); grant it with"
-                        + " `sudo setcap cap_net_bind_service,cap_sys_nice+ep` on the program's file.")
-            case .addressInUse:
-                throw PTPError(
-                    .portsBusy,
-                    "Another program holds UDP port \(port) on \(address); `ss -ulpn sport = :\(port)` names it: stop it."
-                )
-            default:
-                throw PTPError(.unavailable, "UDP port \(port) on \(address) cannot be bound (\(error.message)).")
-            }
+            throw PTPError(error, [port], on: address)
         }
     }
 
-    /// Binds both ports on a local address and lets them go again: can this computer take part in PTP?
+    /// Takes both ports on a local address and lets them go again: can this computer take part in PTP?
     ///
     /// - Throws: `PTPError` that says why not and what to do.
     package static func check(
         on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
-        _ = try open(address, eventPort)
-        _ = try open(address, generalPort)
+        _ = try PTPSockets.open(on: address, eventPort: eventPort, generalPort: generalPort)
+    }
+
+    /// What lets this user bind them, as commands for a shell: for every program, and for the helper alone where it is
+    /// installed. Never capabilities of the player's own file: every library that it loads would hold them.
+    package static var remedies: [String] {
+        ["sudo sysctl net.ipv4.ip_unprivileged_port_start=319"]
+            + (PortHelper.installed.map { ["sudo setcap cap_net_bind_service=ep \(ShellWord.quoted($0.path))"] } ?? [])
+    }
+}
+
+extension CodedError<PTPErrors> {
+    /// Why a port on an address cannot be had, or one of several.
+    init(_ error: SocketError, _ ports: [UInt16], on address: IPv4Address) {
+        let names = ports.map(String.init).joined(separator: " or ")
+        switch error.code {
+        case .notPermitted:
+            let remedies = PTPPorts.remedies.map { "`\($0)`" }.joined(separator: " or ")
+            self.init(
+                .notPermitted,
+                "Timing speakers needs UDP ports 319 and 320, which this user may not bind; \(remedies) grants them.")
+        case .addressInUse:
+            let filter = ports.map { "sport = :\($0)" }.joined(separator: " or ")
+            self.init(
+                .portsBusy,
+                "Another program holds UDP port \(names) on \(address); `ss -ulpn '\(filter)'` names it: stop it.")
+        default:
+            self.init(.unavailable, "UDP port \(names) on \(address) cannot be bound (\(error.message)).")
+        }
     }
 }

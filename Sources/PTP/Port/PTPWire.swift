@@ -25,15 +25,13 @@ package protocol PTPWire: Sendable {
 
 /// The two sockets of one local address.
 final class PTPSocketWire: PTPWire {
-    private let event: DatagramSocket
-    private let general: DatagramSocket
+    private let sockets: PTPSockets
 
-    init(address: IPv4Address, eventPort: UInt16, generalPort: UInt16) throws(PTPError) {
-        event = try PTPPorts.open(address, eventPort)
-        general = try PTPPorts.open(address, generalPort)
+    init(_ sockets: PTPSockets) { self.sockets = sockets }
+
+    private func socket(_ channel: PTPChannel) -> DatagramSocket {
+        channel == .event ? sockets.event : sockets.general
     }
-
-    private func socket(_ channel: PTPChannel) -> DatagramSocket { channel == .event ? event : general }
 
     func port(of channel: PTPChannel) -> UInt16 { socket(channel).port }
 
@@ -49,8 +47,8 @@ final class PTPSocketWire: PTPWire {
     func wait(until deadline: HostInstant, or descriptor: Int32, by clock: any HostClock) {
         var descriptors = (
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: event.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: general.descriptor, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: sockets.event.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: sockets.general.descriptor, events: Int16(POLLIN), revents: 0)
         )
         let rest = max(0, (deadline - clock.now).wholeNanoseconds)
         withUnsafeMutablePointer(to: &descriptors) {

@@ -34,8 +34,7 @@ enum PortCheck {
         case .notPermitted:
             Finding(
                 "PTP ports", .missing, "UDP 319 and 320 may not be bound: speakers that need PTP cannot be driven",
-                remedy: "sudo setcap cap_net_bind_service,cap_sys_nice+ep \(ProgramFile.quotedPath)"
-                    + "; or, for every program: sudo sysctl net.ipv4.ip_unprivileged_port_start=319")
+                remedy: PTPPorts.remedies.joined(separator: "; or: "))
         case .portsBusy:
             Finding(
                 "PTP ports", .missing,

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import MediaCore
 
-/// Is the sound card's thread let in before others?
+/// Is the sound card's thread let in before others? A limit (RLIMIT_RTPRIO, getrlimit(2)) grants that without a capability.
 enum PriorityCheck {
     static func findings() -> [Finding] {
         // Any level is granted or refused alike (sched(7), RLIMIT_RTPRIO counts from 1).
@@ -20,7 +20,8 @@ enum PriorityCheck {
     private static func limited(_ text: String) -> Finding {
         Finding(
             "priority", .limited, text + "; on a busy machine the sound may break",
-            remedy: "sudo setcap cap_net_bind_service,cap_sys_nice+ep \(ProgramFile.quotedPath), "
-                + "or let the group audio have 'rtprio 60' in /etc/security/limits.d/audio.conf")
+            remedy:
+                "printf '@audio - rtprio 60\\n@audio - nice -10\\n' | sudo tee /etc/security/limits.d/audio.conf, join the group audio "
+                + "(sudo usermod -aG audio \"$USER\") and log in anew; a service has LimitRTPRIO=60 and LimitNICE=-10")
     }
 }

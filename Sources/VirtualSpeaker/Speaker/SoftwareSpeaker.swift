@@ -45,8 +45,8 @@ package final class SoftwareSpeaker: Sendable {
     private static func openClock(_ configuration: SpeakerConfiguration) throws(SpeakerError) -> PTPSockets? {
         if configuration.clock == .never { return nil }
         do {
-            return try PTPSockets(
-                address: configuration.address, eventPort: configuration.ptpPorts.event,
+            return try PTPSockets.open(
+                on: configuration.address, eventPort: configuration.ptpPorts.event,
                 generalPort: configuration.ptpPorts.general)
         } catch {
             guard configuration.clock == .required else { return nil }

@@ -91,7 +91,7 @@ final class OwnClock: SenderClock, Sendable {
                     GrandmasterQuality(
                         priority1: 248, clockClass: 248, accuracy: 0x21, variance: 0x436A, priority2: 239,
                         identity: ClockIdentity(rawValue: identity), timeSource: 0xA0), sequence: announces)
-                if !isSilent { sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort) }
+                if !isSilent { sockets.general.send(writer.bytes, to: sender, port: sockets.general.port) }
             }
             if now >= nextSync {
                 nextSync = now.advanced(by: Self.syncInterval)
@@ -99,11 +99,11 @@ final class OwnClock: SenderClock, Sendable {
                     syncs &+= 1
                     writer.sync(sequence: syncs)
                     let before = HostInstant.now
-                    sockets.event.send(writer.bytes, to: sender, port: sockets.eventPort)
+                    sockets.event.send(writer.bytes, to: sender, port: sockets.event.port)
                     // Later than that this thread was interrupted, and not the message.
                     let left = min(.now, before.advanced(by: .microseconds(50)))
                     writer.followUp(origin: PTPTimestamp(instant(at: left)), sequence: syncs)
-                    sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort)
+                    sockets.general.send(writer.bytes, to: sender, port: sockets.general.port)
                 }
             }
             _ = Poller.wait(
@@ -119,7 +119,7 @@ final class OwnClock: SenderClock, Sendable {
                     writer.delayResponse(
                         received: PTPTimestamp(instant(at: datagram.received)), requester: message.header.source,
                         sequence: message.header.sequence)
-                    sockets.general.send(writer.bytes, to: sender, port: sockets.generalPort)
+                    sockets.general.send(writer.bytes, to: sender, port: sockets.general.port)
                 default: break
                 }
             }

@@ -86,24 +86,24 @@ final class PTPFollower: SenderClock, Sendable {
             // Nothing but the sender's own address and the right source port counts.
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = sockets.event.receive(into: &buffer) else { break }
-                guard datagram.source == sender, datagram.sourcePort == sockets.eventPort else { continue }
+                guard datagram.source == sender, datagram.sourcePort == sockets.event.port else { continue }
                 if let message = PTPMessage(buffer[..<datagram.count]), case .sync = message.content {
                     probes.noteSync(at: datagram.received)
                 }
             }
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = sockets.general.receive(into: &buffer) else { break }
-                guard datagram.source == sender, datagram.sourcePort == sockets.generalPort,
+                guard datagram.source == sender, datagram.sourcePort == sockets.general.port,
                     let message = PTPMessage(buffer[..<datagram.count])
                 else { continue }
                 handle(message, received: datagram.received, &awakening)
             }
             let now = HostInstant.now
             if let bytes = awakening.message(at: now) {
-                sockets.general.send(bytes, to: sender, port: sockets.generalPort)
+                sockets.general.send(bytes, to: sender, port: sockets.general.port)
             }
             if let bytes = probes.message(at: now, identity: identity) {
-                sockets.event.send(bytes, to: sender, port: sockets.eventPort)
+                sockets.event.send(bytes, to: sender, port: sockets.event.port)
             }
             let locked = isLocked
             if locked != wasLocked {
@@ -140,20 +140,7 @@ final class PTPFollower: SenderClock, Sendable {
     }
 }
 
-/// The two ports of the speaker's address, held for as long as the speaker lives.
-final class PTPSockets: Sendable {
-    let event: DatagramSocket
-    let general: DatagramSocket
-    let eventPort: UInt16
-    let generalPort: UInt16
-
-    init(address: IPv4Address, eventPort: UInt16, generalPort: UInt16) throws(PTPError) {
-        event = try PTPPorts.open(address, eventPort)
-        general = try PTPPorts.open(address, generalPort)
-        self.eventPort = eventPort
-        self.generalPort = generalPort
-    }
-
+extension PTPSockets {
     /// Throws away what came while nobody followed.
     func drain(into buffer: inout [UInt8]) {
         event.discard(into: &buffer)

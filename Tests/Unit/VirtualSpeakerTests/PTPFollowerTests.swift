@@ -13,7 +13,7 @@ struct PTPFollowerTests {
         let ports: (event: UInt16, general: UInt16) = (base + 2, base + 3)
         let (sender, speaker) = (IPv4Address(rawValue: 0x7F00_0001), IPv4Address(rawValue: 0x7F00_0003))
         let voice = try PTPPorts.open(sender, ports.general)
-        let sockets = try PTPSockets(address: speaker, eventPort: ports.event, generalPort: ports.general)
+        let sockets = try PTPSockets.open(on: speaker, eventPort: ports.event, generalPort: ports.general)
         let master = ClockIdentity(rawValue: 0x1122_33FF_FE44_5566)
         var writer = PTPMessageWriter(identity: master)
         writer.announce(.sender(master), sequence: 1)

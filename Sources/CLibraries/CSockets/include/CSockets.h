@@ -13,6 +13,12 @@
  */
 ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct sockaddr_in *from, int64_t *stamp_ns);
 
+/*
+ * One byte, and up to `most` descriptors that came with it (SCM_RIGHTS, unix(7)), closed on exec; without waiting. More
+ * than that are closed. Returns how many there are, or -1 when no byte came.
+ */
+int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int most);
+
 /* Bytes written to a TCP socket that the peer has not acknowledged (SIOCOUTQ, tcp(7)), or -1 with errno set. */
 int csock_unacknowledged_bytes(int socket);
 
@@ -27,3 +33,6 @@ int csock_open_event_counter(void);
 
 /* ppoll(2) without a signal mask; a negative time waits for ever. */
 int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns);
+
+/* posix_spawn_file_actions_addclosefrom_np(3): the program that is started has no descriptor from this one on. */
+int csock_spawn_closing_from(void *file_actions, int first);

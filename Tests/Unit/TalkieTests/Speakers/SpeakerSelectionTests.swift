@@ -138,7 +138,7 @@ import Testing
     @Test func portsThatMayNotBeBoundAreAQuestionOfRightsAndBusyOnesAreNot() throws {
         let speaker = DiscoveredSpeaker.announced("Box", "model=ShairportSync")
         for (ports, status) in [
-            (RouteConditions.ClockPorts.forbidden("run setcap."), 77 as Int32), (.unavailable("ptpd has them."), 69),
+            (RouteConditions.ClockPorts.forbidden("run sysctl."), 77 as Int32), (.unavailable("ptpd has them."), 69),
         ] {
             let network = ScriptedNetwork((.zero, ScriptedNetwork.listing(speaker)))
             let failure = try failure(selection(network, ports: ports), "Box")

@@ -1,0 +1,105 @@
+internal import Glibc
+internal import MediaCore
+package import Sockets
+
+/// Sockets on the ports of PTP that a service manager bound and handed to this process.
+///
+/// They stay bound for as long as the process lives, and are lent to one user at a time, as a bind of one's own would be:
+/// two who read from one socket would take each other's messages. May be used from any thread.
+package final class HandedPorts: Sendable {
+    /// Those of this process; empty until the program says otherwise.
+    package static let ofProcess = HandedPorts()
+
+    private struct Entry {
+        let event: BoundSocket
+        let general: BoundSocket
+        weak var lent: PTPSockets?
+    }
+
+    private let eventPort: UInt16
+    private let generalPort: UInt16
+    private let entries = Lock<[Entry]>([])
+
+    /// - Parameter eventPort, generalPort: 319 and 320; tests that may not bind those take others.
+    package init(eventPort: UInt16 = 319, generalPort: UInt16 = 320) {
+        self.eventPort = eventPort
+        self.generalPort = generalPort
+    }
+
+    deinit { entries.withLock { $0.forEach { Self.close([$0.event, $0.general]) } } }
+
+    /// Takes over what it can use: on each address both ports. Closes the rest.
+    ///
+    /// - Returns: for each that was closed, why, as a sentence without its full stop.
+    package func take(_ items: [ServiceDescriptors.Item]) -> [String] {
+        var objections: [String] = []
+        var usable: [BoundSocket] = []
+        for item in items {
+            let name = item.name.isEmpty ? "descriptor \(item.descriptor)" : "'\(PrintableText.of(item.name))'"
+            guard let socket = BoundSocket(item.descriptor) else {
+                objections.append(
+                    "\(name) is not a UDP socket of IPv4; a unit says ListenDatagram=0.0.0.0:\(eventPort)")
+                Glibc.close(item.descriptor)
+                continue
+            }
+            guard socket.port == eventPort || socket.port == generalPort, !usable.contains(where: socket.hasPlace(of:))
+            else {
+                objections.append(
+                    "\(name) is on UDP port \(socket.port); PTP needs \(eventPort) and \(generalPort), once each")
+                Glibc.close(item.descriptor)
+                continue
+            }
+            usable.append(socket)
+        }
+        for event in usable where event.port == eventPort {
+            guard let general = usable.first(where: { $0.port == generalPort && $0.address == event.address })
+            else { continue }
+            usable.removeAll { $0 == event || $0 == general }
+            entries.withLock { $0.append(Entry(event: event, general: general)) }
+        }
+        for single in usable {
+            let other = single.port == eventPort ? generalPort : eventPort
+            objections.append("UDP port \(single.port) on \(single.address) came without \(other); PTP needs both")
+        }
+        Self.close(usable)
+        return objections
+    }
+
+    /// The sockets for a local address, when there are some.
+    ///
+    /// - Throws: `PTPError` while they are lent already.
+    func lend(_ address: IPv4Address, _ eventPort: UInt16, _ generalPort: UInt16) throws(PTPError) -> PTPSockets? {
+        guard (eventPort, generalPort) == (self.eventPort, self.generalPort) else { return nil }
+        return try entries.withLock { (entries) throws(PTPError) -> PTPSockets? in
+            let every = IPv4Address(rawValue: 0)
+            guard
+                let index = entries.firstIndex(where: { $0.event.address == address })
+                    ?? entries.firstIndex(where: { $0.event.address == every })
+            else { return nil }
+            guard entries[index].lent == nil else {
+                throw PTPError(
+                    .portsBusy,
+                    "The service manager's sockets on UDP ports \(eventPort) and \(generalPort) are in use already;"
+                        + " a unit may list a pair for each address.")
+            }
+            guard let event = entries[index].event.copy() else { return nil }
+            guard let general = entries[index].general.copy() else {
+                Self.close([event])
+                return nil
+            }
+            let lent = PTPSockets(event: DatagramSocket(adopting: event), general: DatagramSocket(adopting: general))
+            lent.discardOld()
+            entries[index].lent = lent
+            return lent
+        }
+    }
+
+    private static func close(_ sockets: [BoundSocket]) {
+        for socket in sockets { Glibc.close(socket.descriptor) }
+    }
+}
+
+extension BoundSocket {
+    /// Whether it would be the same to PTP.
+    fileprivate func hasPlace(of other: BoundSocket) -> Bool { (address, port) == (other.address, other.port) }
+}

@@ -1,0 +1,110 @@
+internal import CSockets
+internal import Glibc
+internal import MediaCore
+package import Sockets
+
+/// The small program that may bind the ports of PTP where this one may not (Sources/Helpers/talkie-ports.c): its file has the
+/// capability, so that this process, which loads other people's libraries, needs none.
+package struct PortHelper: Sendable {
+    /// The only ones that it binds.
+    package let ports: (event: UInt16, general: UInt16)
+    package let path: String
+    /// How long an answer may take; it takes a millisecond or two.
+    private let patience: Duration
+
+    package init(
+        path: String, ports: (event: UInt16, general: UInt16) = (319, 320), patience: Duration = .seconds(2)
+    ) {
+        self.path = path
+        self.ports = ports
+        self.patience = patience
+    }
+
+    /// The one beside this program's own file, or in the libexec folder next to its folder. No search path and no
+    /// variable takes part.
+    package static let installed: PortHelper? = {
+        guard let program = ProgramFile.path, let slash = program.lastIndex(of: "/") else { return nil }
+        let folder = program[..<slash]
+        let places = ["\(folder)/talkie-ports", "\(folder)/../libexec/talkie-ports"]
+        return places.first { access($0, X_OK) == 0 }.map { PortHelper(path: $0) }
+    }()
+
+    /// Starts it, takes both sockets over and sees it end.
+    ///
+    /// - Throws: `PTPError`; also when it does not answer in time, and is killed.
+    package func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw PTPError(.unavailable, "The system refuses a pair of sockets (\(Self.word(errno))).")
+        }
+        defer { close(ends[0]) }
+        let child: pid_t
+        do {
+            defer { close(ends[1]) }
+            child = try start(address, on: ends[1])
+        }
+        defer { end(child) }
+        var answer = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        let deadline = HostInstant.now.advanced(by: patience)
+        var ready: Int32
+        repeat {
+            ready = csock_poll(&answer, 1, max(0, (deadline - .now).wholeNanoseconds))
+        } while ready < 0 && errno == EINTR
+        guard ready == 1 else { throw PTPError(.unavailable, "\(path) does not answer; put it there anew.") }
+        return try receive(from: ends[0], address)
+    }
+
+    private func receive(from end: Int32, _ address: IPv4Address) throws(PTPError) -> PTPSockets {
+        var code: UInt8 = 0
+        var descriptors: [Int32] = [-1, -1]
+        let count = csock_receive_descriptors(end, &code, &descriptors, 2)
+        let sockets = descriptors.prefix(max(0, Int(count))).map { ($0, BoundSocket($0)) }
+        if count == 0, code != 0 {
+            throw PTPError(SocketError(binding: Int32(code)), [ports.event, ports.general], on: address)
+        }
+        guard sockets.count == 2, let event = sockets[0].1, let general = sockets[1].1,
+            event.address == address, general.address == address, (event.port, general.port) == ports
+        else {
+            for (descriptor, _) in sockets { close(descriptor) }
+            throw PTPError(.unavailable, "\(path) does not answer as it should; put it there anew.")
+        }
+        return PTPSockets(event: DatagramSocket(adopting: event), general: DatagramSocket(adopting: general))
+    }
+
+    /// No shell, no environment; of our descriptors it has the socket alone.
+    private func start(_ address: IPv4Address, on end: Int32) throws(PTPError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, end, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        csock_spawn_closing_from(&actions, 3)
+        // Signals that our threads block or ignore must be able to end it.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var words = [strdup(path), strdup(address.description), nil]
+        defer { for word in words { free(word) } }
+        var nothing: [UnsafeMutablePointer<CChar>?] = [nil]
+        var child = pid_t()
+        let code = posix_spawn(&child, path, &actions, &attributes, &words, &nothing)
+        guard code == 0 else { throw PTPError(.unavailable, "\(path) cannot be started (\(Self.word(code))).") }
+        return child
+    }
+
+    /// It has answered or never will.
+    private func end(_ child: pid_t) {
+        kill(child, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+    }
+
+    private static func word(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+}

@@ -1,0 +1,37 @@
+internal import Glibc
+
+/// A UDP socket that somebody else made and bound: a descriptor, and what the kernel says about it.
+package struct BoundSocket: Hashable, Sendable {
+    package let descriptor: Int32
+    /// 0.0.0.0 for all of this computer's.
+    package let address: IPv4Address
+    package let port: UInt16
+
+    /// Nil, and the descriptor left alone, when it is not a UDP socket of IPv4.
+    package init?(_ descriptor: Int32) {
+        var local = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &local) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        guard code == 0, local.sin_family == sa_family_t(AF_INET),
+            Self.option(SO_TYPE, of: descriptor) == Int32(SOCK_DGRAM.rawValue),
+            Self.option(SO_PROTOCOL, of: descriptor) == Int32(IPPROTO_UDP)
+        else { return nil }
+        self.descriptor = descriptor
+        address = IPv4Address(local)
+        port = UInt16(bigEndian: local.sin_port)
+    }
+
+    /// Another descriptor of the same socket, closed on exec; nil when the process has no room for one.
+    package func copy() -> BoundSocket? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        return copy < 0 ? nil : BoundSocket(copy)
+    }
+
+    private static func option(_ name: Int32, of descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+}

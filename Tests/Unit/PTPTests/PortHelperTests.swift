@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import MediaCore
+import Sockets
+import Testing
+
+@testable import PTP
+
+/// The program that binds the ports for this one, and others in its place. The ports are those that everybody may bind;
+/// the true ones are bound in `PrivilegeTests`.
+@Suite(.timeLimit(.minutes(1))) struct PortHelperTests {
+    private static let ports: (event: UInt16, general: UInt16) = (32381, 32382)
+    private let address = IPv4Address("127.0.0.81")!
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "ports-\(UUID().uuidString)")
+
+    /// Something else at the helper's place, in Python: `pair` is its standard input.
+    private func helper(_ body: String, patience: Duration = .seconds(20)) throws -> PortHelper {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let path = folder.appending(path: "helper").path
+        let head = """
+            #!/usr/bin/python3 -SE
+            import os, socket, sys, time
+            pair = socket.socket(fileno=0)
+            def bound(address, *ports):
+                made = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for port in ports]
+                for one, port in zip(made, ports): one.bind((address, port))
+                return [one.fileno() for one in made], made
+            """
+        try Data("\(head)\n\(body)\n".utf8).write(to: URL(filePath: path))
+        chmod(path, 0o700)
+        return PortHelper(path: path, ports: Self.ports, patience: patience)
+    }
+
+    private func answer(_ helper: PortHelper) throws(PTPError) -> PTPSockets {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try helper.sockets(on: address)
+    }
+
+    private func refusal(_ body: String) throws -> PTPError {
+        let helper = try helper(body)
+        return try #require(throws: PTPError.self) { try answer(helper) }
+    }
+
+    @Test func bothSocketsAreTakenOverAndTheHelperHasNeitherEnvironmentNorDescriptors() throws {
+        let sockets = try answer(
+            try helper(
+                """
+                assert not [name for name in os.environ if not name.startswith('LC_')], os.environ
+                listing = [int(name) for name in os.listdir('/proc/self/fd')]
+                assert max(listing) <= 4, listing  # the script itself and the listing
+                made, kept = bound(sys.argv[1], 32381, 32382)
+                socket.send_fds(pair, [b'\\0'], made)
+                """))
+        #expect(sockets.event.port == 32381 && sockets.general.port == 32382)
+        for socket in [sockets.event, sockets.general] {
+            #expect(BoundSocket(socket.descriptor)?.address == address)
+            #expect(fcntl(socket.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        }
+    }
+
+    @Test func anErrorNumberIsToldAsOnesOwn() throws {
+        let busy = try refusal("pair.send(bytes([\(EADDRINUSE)]))")
+        #expect(busy.code == .portsBusy)
+        #expect(busy.message.contains("UDP port 32381 or 32382 on 127.0.0.81"))
+        #expect(busy.message.contains("'sport = :32381 or sport = :32382'"))
+        #expect(try refusal("pair.send(bytes([\(EACCES)]))").code == .notPermitted)
+        #expect(try refusal("pair.send(bytes([\(EADDRNOTAVAIL)]))").code == .unavailable)
+    }
+
+    @Test(arguments: [
+        "", "pair.send(b'\\0')", "made, kept = bound(sys.argv[1], 32381); socket.send_fds(pair, [b'\\0'], made)",
+        "made, kept = bound(sys.argv[1], 32382, 32381); socket.send_fds(pair, [b'\\0'], made)",
+        "made, kept = bound('127.0.0.82', 32381, 32382); socket.send_fds(pair, [b'\\0'], made)",
+        "socket.send_fds(pair, [b'\\0'], [0, 0])",
+        "made, kept = bound(sys.argv[1], 32381, 32382, 0)\n"
+            + "socket.send_fds(pair, [b''], made)",
+    ]) func anythingElseIsRefusedAndKeepsNoDescriptor(_ body: String) throws {
+        #expect(try refusal(body).message.contains("does not answer as it should"))
+        // Nothing of it is held: the ports are free.
+        _ = try PTPSockets.open(
+            on: address, eventPort: Self.ports.event, generalPort: Self.ports.general, handed: HandedPorts(),
+            helper: nil)
+    }
+
+    @Test func oneThatHangsIsEnded() throws {
+        let helper = try helper("time.sleep(600)", patience: .milliseconds(50))
+        let begun = HostInstant.now
+        let error = #expect(throws: PTPError.self) { try answer(helper) }
+        #expect(error?.message.contains("does not answer") == true)
+        #expect(HostInstant.now - begun < .seconds(10))
+    }
+
+    @Test func oneThatIsNotThereIsTold() throws {
+        let error = #expect(throws: PTPError.self) {
+            try PortHelper(path: "/nowhere/talkie-ports", ports: Self.ports).sockets(on: address)
+        }
+        #expect(error?.message.contains("/nowhere/talkie-ports cannot be started") == true)
+    }
+}
