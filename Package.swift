@@ -65,6 +65,8 @@ let package = Package(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
+        // Not for the library's modules: it changes the process that it is linked into.
+        .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),
 
         // The house, from the ground up: values, film, heart, outputs, what a player needs, the program
         module("MediaCore", ["CShim"]),
@@ -94,10 +96,10 @@ let package = Package(
         module(
             "TalkieApp",
             [
-                "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Sockets",
                 "LocalOutput",
                 "MediaFiles", "MediaCodecs",
-                "SyncRendering", "Storage", "MediaCore", "CShim",
+                "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
             ]),
         module(
             "VirtualSpeaker",

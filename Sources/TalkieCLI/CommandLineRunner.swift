@@ -16,6 +16,9 @@ enum CommandLineRunner {
     static func run(_ words: [String]) -> Int32 {
         // A closed pipe is an error of write(2), not the end of the program.
         signal(SIGPIPE, SIG_IGN)
+        for sentence in Privileges.settle() {
+            StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
+        }
         let outcome = outcome(of: words)
         StandardStream.output.write(outcome.output)
         StandardStream.error.write(outcome.complaint)

@@ -5,7 +5,7 @@ package import MediaCore
 package enum Doctor {
     package static func examine() -> [Finding] {
         DisplayCheck.findings() + SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
-            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings()
+            + PriorityCheck.findings() + ClockCheck.findings() + CapabilityCheck.findings() + PortCheck.findings()
             + FirewallCheck.findings() + DiscoveryCheck.findings()
     }
 

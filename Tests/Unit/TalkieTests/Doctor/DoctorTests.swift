@@ -109,6 +109,26 @@ import Testing
         #expect(FirewallCheck.findings(files).first?.verdict == .good)
     }
 
+    @Test func capabilitiesAndRootAreToldWithWhatTakesTheirPlace() {
+        func finding(_ isRoot: Bool, _ givenUp: UInt64, _ fileHasSome: Bool) -> Finding {
+            CapabilityCheck.finding(
+                isRoot: isRoot, givenUp: givenUp, fileHasSome: fileHasSome, file: "/nowhere/it's talkie")
+        }
+        #expect(finding(false, 0, false).verdict == .good)
+        let service = finding(false, 1 << 10 | 1 << 23 | 1 << 40, false)
+        #expect(service.verdict == .limited)
+        #expect(service.text.contains("started with cap_net_bind_service, cap_sys_nice, number 40, given up"))
+        #expect(service.remedy == "leave AmbientCapabilities= out of its service")
+        let file = finding(true, 0, true)
+        #expect(file.verdict == .limited && file.text.contains("the program's file has some"))
+        #expect(file.remedy == "`sudo setcap -r '/nowhere/it'\\''s talkie'` takes them off its file")
+        #expect(finding(true, 0, false).text.contains("this is root"))
+        #expect(Privileges.notice(ofGivenUp: 0, file: "/bin/true", hasSome: false) == nil)
+        let notice = Privileges.notice(ofGivenUp: 1 << 10, file: "/bin/true", hasSome: true)
+        #expect(notice?.contains("(cap_net_bind_service)") == true && notice?.contains("`talkie doctor`") == true)
+        #expect(Privileges.names(of: .max) == "64 of them")
+    }
+
     @Test func aSlowClockIsALimit() {
         #expect(ClockCheck.finding(source: "tsc", reading: .nanoseconds(25)).verdict == .good)
         let slow = ClockCheck.finding(source: "hpet", reading: .microseconds(2))
@@ -119,7 +139,8 @@ import Testing
         // The checks that look at this machine and need no display.
         let findings =
             SoundCardCheck.findings() + SoundServerCheck.findings() + DecoderCheck.findings()
-            + PriorityCheck.findings() + ClockCheck.findings() + PortCheck.findings() + FirewallCheck.findings()
+            + PriorityCheck.findings() + ClockCheck.findings() + CapabilityCheck.findings() + PortCheck.findings()
+            + FirewallCheck.findings()
             + DiscoveryCheck.findings()
         #expect(findings.count >= 7)
         for finding in findings {

@@ -1,0 +1,30 @@
+internal import Glibc
+internal import MediaCore
+
+/// Does the player hold anything that the libraries it loads should not have?
+enum CapabilityCheck {
+    static func findings() -> [Finding] {
+        [
+            finding(
+                isRoot: geteuid() == 0, givenUp: Privileges.givenUp, fileHasSome: Privileges.fileHasSome,
+                file: Privileges.file)
+        ]
+    }
+
+    /// - Parameter givenUp: one bit for each capability that the process was started with.
+    static func finding(isRoot: Bool, givenUp: UInt64, fileHasSome: Bool, file: String) -> Finding {
+        if fileHasSome || givenUp != 0 {
+            let held = givenUp == 0 ? "the program's file has some" : "started with \(Privileges.names(of: givenUp))"
+            return Finding(
+                "capabilities", .limited,
+                "\(held), given up at once: every library that is loaded would have them, too",
+                remedy: Privileges.remedy(of: file, hasSome: fileHasSome))
+        }
+        if isRoot {
+            return Finding(
+                "capabilities", .limited, "this is root: every library that a film makes Talkie load is, too",
+                remedy: "play as a user; the findings about ports and priority, as that user, say what it takes")
+        }
+        return Finding("capabilities", .good, "none is held, so no library that is loaded has any")
+    }
+}

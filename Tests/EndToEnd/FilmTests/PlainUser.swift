@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+
+/// A user without rights, with copies of the programs, whose files may be granted some. Made by root.
+final class PlainUser {
+    /// Why there can be none here, or nil.
+    static let obstacle: String? = {
+        guard geteuid() == 0 else { return "only root can become another user" }
+        for tool in ["/usr/sbin/setcap", "/usr/bin/setpriv", "/usr/bin/unshare", "/usr/bin/python3"]
+        where access(tool, X_OK) != 0 { return "\(tool) is not installed" }
+        do {
+            try PlainUser().grant("cap_net_bind_service=ep", to: "talkie-ports")
+        } catch {
+            return "\(error)"
+        }
+        return nil
+    }()
+
+    static var isWanted: Bool { obstacle == nil || ProcessInfo.processInfo.environment["CI"] == "true" }
+
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    private let scratch: Scratch
+    /// Root's; the copies.
+    let programs: URL
+    /// The user's.
+    let home: URL
+
+    init() throws {
+        scratch = try Scratch()
+        chmod(scratch.folder.path, 0o755)
+        programs = scratch.folder.appending(path: "bin")
+        home = scratch.folder.appending(path: "home")
+        for folder in [programs, home] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            chmod(folder.path, 0o755)
+        }
+        chown(home.path, 65534, 65534)
+        try FileManager.default.copyItem(atPath: Program.talkie, toPath: programs.appending(path: "talkie").path)
+        try run(root: Program.root.appending(path: "Tools/ports").path, [programs.appending(path: "talkie-ports").path])
+        for name in ["talkie", "talkie-ports"] { chmod(programs.appending(path: name).path, 0o755) }
+    }
+
+    func grant(_ capabilities: String, to name: String) throws {
+        try run(root: "setcap", [capabilities, programs.appending(path: name).path])
+    }
+
+    func run(root tool: String, _ arguments: [String]) throws {
+        let result = try Program.run("/usr/bin/env", [tool] + arguments, environment: ["PATH": Self.path])
+        guard result.status == 0 else { throw Failure(description: "\(tool): \(result.errors)") }
+    }
+
+    private static var path: String {
+        "\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"):/usr/sbin:/sbin"
+    }
+
+    /// A library that writes down what the process that loads it may do, as HOME/canary.so and as an ALSA plugin.
+    func buildCanary() throws {
+        let source = """
+            #include <fcntl.h>
+            #include <unistd.h>
+            __attribute__((constructor)) static void look(void) {
+              char text[8192];
+              int from = open("/proc/self/status", O_RDONLY);
+              int to = open("\(home.path)/seen", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+              ssize_t count = read(from, text, sizeof text);
+              if (count > 0) count = write(to, text, count);
+              close(from), close(to);
+            }
+            """
+        let file = try scratch.file("canary.c", Data(source.utf8))
+        let library = home.appending(path: "canary.so").path
+        try run(root: "clang", ["-shared", "-fPIC", "-o", library, file])
+        try FileManager.default.copyItem(
+            atPath: library, toPath: home.appending(path: "libasound_module_pcm_canary.so").path)
+    }
+
+    /// One of the programs, as this user.
+    ///
+    /// - Parameters:
+    ///   - before: what root does in a shell first, in the same network.
+    ///   - through: what root's shell then does with the words, which are `"$@"`.
+    func run(
+        _ name: String, _ arguments: [String], environment: [String: String] = [:], before: String = ":",
+        through: String = "exec \"$@\"", inNetwork: Bool = false, during: (pid_t) -> Void = { _ in }
+    ) throws -> Program.Result {
+        let become = [
+            "/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+            programs.appending(path: name).path,
+        ]
+        let shell = ["/bin/sh", "-c", "\(inNetwork ? "ip link set lo up; " : "")\(before); \(through)", "sh"]
+        var changes: [String: String?] = [
+            "HOME": home.path, "PATH": Self.path, "SDL_VIDEODRIVER": "dummy", "DISPLAY": nil, "WAYLAND_DISPLAY": nil,
+            "XDG_CACHE_HOME": nil, "XDG_RUNTIME_DIR": nil, "XDG_STATE_HOME": nil, "XDG_CONFIG_HOME": nil,
+            "PULSE_SERVER": nil,
+        ]
+        for (name, value) in environment { changes[name] = value }
+        return try Program.run(
+            "/usr/bin/env", (inNetwork ? ["unshare", "--net"] : []) + shell + become + arguments,
+            environment: changes, atMost: 20, during: during)
+    }
+
+    /// `talkie speaker` with a clock of PTP, in a network of its own.
+    ///
+    /// - Parameter isExpected: it is to begin, and is ended then.
+    func speak(
+        isExpected: Bool = false, before: String = ":", through: String = "exec \"$@\""
+    ) throws -> Program.Result {
+        let record = home.appending(path: "heard.jsonl").path
+        return try run(
+            "talkie",
+            ["speaker", "--clock", "ptp", "--address", "127.0.0.5", "--port", "0", "--no-mdns", "--record", record],
+            before: before, through: through, inNetwork: true
+        ) { process in
+            guard isExpected else { return }
+            // Its record is there: it is about to listen, or does so already.
+            let deadline = Date(timeIntervalSinceNow: 10)
+            while !FileManager.default.fileExists(atPath: record), Date() < deadline { usleep(10_000) }
+            kill(process, SIGTERM)
+        }
+    }
+}
