@@ -27,9 +27,12 @@ package struct StateRecord: Hashable {
     package subscript(key: String) -> String? {
         get { values[key] }
         set {
-            if values[key] == nil { order.append(key) }
+            guard let newValue else {
+                if values.removeValue(forKey: key) != nil { order.removeAll { $0 == key } }
+                return
+            }
             // A line break in a value would begin a line of its own.
-            values[key] = newValue.map { PrintableText.of($0) }
+            if values.updateValue(PrintableText.of(newValue), forKey: key) == nil { order.append(key) }
         }
     }
 
@@ -65,7 +68,7 @@ package struct StateRecord: Hashable {
     }
 
     /// FNV-1a with 64 bits (RFC 9923): finds decayed disks and torn copies; it is no protection against people.
-    private static func check(_ bytes: ArraySlice<UInt8>) -> String {
+    static func check(_ bytes: ArraySlice<UInt8>) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return Hexadecimal.text(withUnsafeBytes(of: hash.bigEndian) { Array($0) })

@@ -89,6 +89,19 @@ final class ScratchState {
         #expect(read["empty"] == "")
     }
 
+    @Test func aValueThatIsTakenBackLeavesNothingAndOneThatIsGivenAgainIsWrittenOnce() {
+        var changed = record()
+        changed["later"] = nil
+        #expect(changed == record(), "nothing was taken back")
+        changed["later"] = "1"
+        changed["later"] = nil
+        #expect(changed == record())
+        changed["text"] = nil
+        changed["text"] = "again"
+        let lines = String(decoding: changed.encoded(), as: UTF8.self).split(separator: "\n")
+        #expect(lines.filter { $0.hasPrefix("text ") } == ["text again"])
+    }
+
     @Test func everyChangedByteIsNoticed() {
         let bytes = record().encoded()
         for index in bytes.indices {
