@@ -65,12 +65,21 @@ public struct RouteHistory: Sendable {
         if case .newer(let sentence) = try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
             throw StateError(.newer, sentence)
         }
-        var record = StateRecord(kind: Self.kind, version: Self.version)
-        for (number, one) in (entries + [entry]).suffix(Self.mostEntries).enumerated() {
-            record[Self.key(number)] = Self.text(one)
+        var kept = (entries + [entry]).suffix(Self.mostEntries)
+        var bytes = Self.record(kept).encoded()
+        // Films that were heard in many places have long lines, and a file has a limit.
+        while bytes.count > StateFolder.fileLimit, kept.count > 1 {
+            kept = kept.dropFirst()
+            bytes = Self.record(kept).encoded()
         }
-        try folder.write(Self.file, record.encoded())
+        try folder.write(Self.file, bytes)
         return note
+    }
+
+    private static func record(_ entries: ArraySlice<Entry>) -> StateRecord {
+        var record = StateRecord(kind: kind, version: version)
+        for (number, entry) in entries.enumerated() { record[key(number)] = text(entry) }
+        return record
     }
 
     private static func key(_ number: Int) -> String { "evening-\(number)" }

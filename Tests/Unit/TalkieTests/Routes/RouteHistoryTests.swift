@@ -36,6 +36,16 @@ import Testing
         #expect(history.likely(folder: series, hour: 20, minutes: 45).routes == ["Living room", "local"])
     }
 
+    @Test func whatWasHeardInManyPlacesIsKeptForAsLongAsThereIsRoom() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let places = (0..<16).map { "sink-" + String(repeating: "x", count: 45) + String($0) }
+        for hour in 0..<40 {
+            #expect(try history.append(.init(folder: 1, hour: hour % 24, minutes: 90, routes: places)) == nil)
+        }
+        let (entries, note) = history.read()
+        #expect(note == nil && entries.count > 30 && entries.last?.hour == 15)
+    }
+
     @Test func midnightIsNoWall() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try note("Bed", folder: 1, hour: 23, minutes: 30)
