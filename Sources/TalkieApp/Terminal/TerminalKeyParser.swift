@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// Turns what a terminal sends into mpv's names of keys. Bytes from outside: unknown sequences are swallowed whole,
 /// and nothing grows.
 ///
@@ -66,7 +68,9 @@ struct TerminalKeyParser {
         case 0xC2...0xF4:
             let wanted = bytes[0] < 0xE0 ? 2 : bytes[0] < 0xF0 ? 3 : 4
             if bytes.count < wanted { return nil }
-            return String(validating: bytes, as: UTF8.self) ?? ""
+            // Controls and direction marks of two bytes and more are no keys either.
+            guard let text = String(validating: bytes, as: UTF8.self), PrintableText.of(text) == text else { return "" }
+            return text
         default: return ""
         }
     }

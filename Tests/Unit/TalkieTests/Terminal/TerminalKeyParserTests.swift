@@ -22,6 +22,11 @@ import Testing
         #expect(keys(text) == expected)
     }
 
+    @Test func controlsAndDirectionMarksOfSeveralBytesAreNoKeys() {
+        #expect(keys("\u{9B}\u{85}\u{202E}\u{2028}q") == ["q"])
+        #expect(keys("\u{1B}\u{9B}q") == ["q"])
+    }
+
     @Test func aSequenceMayArriveInPieces() {
         var parser = TerminalKeyParser()
         #expect(parser.feed([0x1B]) == [])
