@@ -108,8 +108,8 @@ final class DemuxContext {
             av_dict_set(&settings, "user_agent", options.userAgent, 0)
             av_dict_set(&settings, "reconnect", "1", 0)
             av_dict_set(&settings, "reconnect_delay_max", "4", 0)
-            // A kept connection would be asked for the next segment without anybody seeing where that leads.
-            if options.trust.verifies { av_dict_set(&settings, "http_persistent", "0", 0) }
+            // A kept connection would be asked for the next playlist or segment without anybody seeing where that leads.
+            av_dict_set(&settings, "http_persistent", "0", 0)
         }
         return settings
     }
