@@ -86,11 +86,11 @@ class FuzzingThatTriesNothing(unittest.TestCase):
 
 
 class WhatWasLeftOut(unittest.TestCase):
-    def look(self, text):
+    def look(self, text, *options):
         with tempfile.NamedTemporaryFile("w", suffix=".log") as file:
             file.write(text)
             file.flush()
-            return subprocess.run([os.path.join(HERE, "left-out"), file.name], capture_output=True, text=True)
+            return subprocess.run([os.path.join(HERE, "left-out"), *options, file.name], capture_output=True, text=True)
 
     def test_a_skipped_test_or_suite_and_a_filter_that_matches_nothing_are_found(self):
         for line in ('➜ Test filmMeetsSound() skipped: "no Xvfb here"', "➜ Suite SpeakerLabTests skipped.", "✔ Test x() was cancelled after 0.1 seconds.",
@@ -98,6 +98,16 @@ class WhatWasLeftOut(unittest.TestCase):
             result = self.look("✔ Test a() passed after 1 seconds.\n" + line + "\n")
             self.assertEqual(result.returncode, 1, line)
             self.assertIn(line, result.stdout)
+
+    def test_a_fuzz_target_without_a_line_of_its_own_is_found(self):
+        names = sorted(e.name for e in os.scandir(os.path.join(TOP, "Tests/Fuzz")) if e.is_dir())
+        lines = [f"fuzz: {name}: 4711 inputs in 10 s, no crash" for name in names]
+        self.assertEqual(self.look("\n".join(lines), "--fuzzed").returncode, 0)
+        for missing in ("", f"fuzz: {names[3]}: 0 inputs in 10 s, no crash", f"fuzz: x{names[3]}: 5 inputs in 10 s"):
+            result = self.look("\n".join(lines[:3] + [missing] + lines[4:]), "--fuzzed")
+            self.assertEqual(result.returncode, 1, missing)
+            self.assertEqual(result.stdout.splitlines()[1:], [f"  fuzz target {names[3]} tried nothing"])
+        self.assertEqual(self.look("make: Nothing to be done for 'fuzz'.\n", "--fuzzed").returncode, 1)
 
     def test_a_whole_run_is_quiet(self):
         result = self.look("◇ Test run started.\n✔ Test garbageIsSkippedAndCounted() passed after 0.1 seconds.\n"
