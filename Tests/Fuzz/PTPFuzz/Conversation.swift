@@ -1,6 +1,7 @@
 import MediaCore
-import PTP
 internal import Sockets
+
+@testable import PTP
 
 /// Counts what is said, and to whom.
 private final class CountingWire: PTPWire {
@@ -27,7 +28,8 @@ private final class TurnedClock: HostClock {
 }
 
 /// A sender's engine in a network of two speakers and a stranger. Three bytes before each message: its length; who says
-/// it, from where, and what the film does; and hundredths of a second since the one before.
+/// it, from which port and to which, and what the film does or a speaker, which may leave and come back; and hundredths of
+/// a second since the one before, or tens of seconds.
 func converse(_ bytes: ArraySlice<UInt8>) {
     let speakers = [IPv4Address(rawValue: 0x0A00_0002), IPv4Address(rawValue: 0x0A00_0003)]
     let stranger = IPv4Address(rawValue: 0x0A00_0063)
@@ -48,8 +50,11 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         )
         rest = rest.dropFirst(3)
         let before = (host: clock.now, ours: instance.served.instant(at: clock.now))
-        clock.pass(.milliseconds(pause * 10))
+        clock.pass(manner & 64 == 0 ? .milliseconds(pause * 10) : .seconds(pause * 10))
+        let saidBefore = wire.said.withLock { $0.count }
         instance.engine.beat(&round)
+        // However long the pause was: a greeting and one round for each, of four messages.
+        precondition(wire.said.withLock { $0.count } - saidBefore <= 16)
         let source = manner & 1 == 0 ? speakers[0] : manner & 2 == 0 ? speakers[1] : stranger
         let speaker = manner & 1 == 0 ? speakers[0] : speakers[1]
         switch manner >> 2 & 3 {
@@ -60,9 +65,15 @@ func converse(_ bytes: ArraySlice<UInt8>) {
         case 3: instance.setPathCorrection(.milliseconds(pause), for: speaker)
         default: break
         }
+        if manner & 128 != 0 {
+            // A new session is free to play by the speaker's clock.
+            heardOnOurs.remove(speaker)
+            if pause & 1 == 0 { instance.remove(speaker) } else { instance.add(speaker, isFollowed: pause & 2 != 0) }
+            if pause & 4 != 0 { instance.yield(to: speaker) }
+        }
         let message = rest.prefix(length)
         rest = rest.dropFirst(length)
-        let isEvent = message.first.map { $0 & 0xF < 8 } ?? false
+        let isEvent = (message.first.map { $0 & 0xF < 8 } ?? false) != (manner & 32 != 0)
         let isForeign = manner & 16 != 0
         let said = wire.said.withLock { $0.count }
         let questions = instance.peer(source)?.readiness.probes
@@ -71,6 +82,9 @@ func converse(_ bytes: ArraySlice<UInt8>) {
             received: clock.now)
         instance.engine.take(datagram, message, on: isEvent ? .event : .general, &round)
 
+        precondition(round.observers.count <= speakers.count)
+        precondition(
+            instance.engine.shared.withLock { $0.peers.count <= speakers.count && $0.greeted.count <= $0.peers.count })
         // At most an answer and what follows it; none to a stranger, and none to a port that is not PTP's.
         let answers = wire.said.withLock { $0.count } - said
         precondition(answers <= 2 && wire.said.withLock { $0.strangers } == 0)
@@ -87,6 +101,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
             guard let timeline = instance.timeline(for: speaker) else { continue }
             precondition(abs(timeline.mapping.rateOffset) <= ServedTimeline.largestBend)
             precondition(timeline.grandmaster == own || instance.peer(speaker)?.isFollowed == true)
+            precondition(instance.peer(speaker) != nil || timeline.grandmaster == own, "who is gone leads nobody")
             _ = timeline.mapping.source(at: timeline.mapping.target(at: clock.now))
         }
     }
