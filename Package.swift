@@ -209,7 +209,9 @@ let package = Package(
             dependencies: ["AllocationCount", "TalkieTestKit", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Benchmarks/RendererBench", swiftSettings: settings),
 
-        // One harness per parser
+        // One harness per parser or conversation
+        .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
+        .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
@@ -223,5 +225,12 @@ let package = Package(
         fuzzing("PTPFuzz", ["PTP", "Sockets", "MediaCore"]),
         fuzzing(
             "SpeakerFuzz", ["SpeakerTestSupport", "VirtualSpeaker", "AirPlayWire", "MediaCore", "TalkieTestKit"]),
+        fuzzing(
+            "StateFuzz",
+            ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
+        fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
+        fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
+        fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
+        fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),
     ]
 )

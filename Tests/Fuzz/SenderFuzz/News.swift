@@ -1,0 +1,45 @@
+import AirPlayWire
+import FuzzSupport
+import MediaCore
+
+@testable import AirPlay
+
+/// What a speaker tells on the connection for its news: each message is heard once and answered once, the end is told once, and after
+/// bytes that somebody without the keys wrote nothing more is heard.
+func hearNews(_ input: inout FuzzInput) {
+    let line = SpeakerLine()
+    let keys = ChannelKeys.events(from: SecretBytes([UInt8](repeating: 5, count: 32)))
+    var sealer = HAPFrameSealer(key: keys.reversed.write)
+    var (requests, isForged) = (0, false)
+    for _ in 0..<16 where !input.isEmpty {
+        switch input.byte() % 4 {
+        case 0:
+            let list: PropertyList = ["type": "volume", "value": .integer(Int64(input.byte()))]
+            line.say(sealer.seal(RTSPRequest("POST", "/command", headers: [:], body: list.binary()).encoded()))
+            requests += isForged ? 0 : 1
+        case 1:
+            // Any message of the speaker's own.
+            line.say(sealer.seal(input.longPiece()))
+            requests += isForged ? 0 : 1 << 16
+        case 2:
+            let bytes = input.piece()
+            line.say(bytes)
+            isForged = isForged || !bytes.isEmpty
+        default: break
+        }
+    }
+    line.hangUp()
+    let heard = Lock((messages: 0, ends: 0))
+    let ended = Signal()
+    let channel = EventChannel(socket: line.socket, keys: keys) { event in
+        heard.withLock {
+            if case .ended = event { $0.ends += 1 } else { $0.messages += $0.ends == 0 ? 1 : 1 << 20 }
+        }
+        if case .ended = event { ended.raise() }
+    }
+    // Until it has heard all; `close` alone would cut it short.
+    precondition(ended.wait(until: .now.advanced(by: .seconds(8))), "it comes to an end")
+    channel.close()
+    let (messages, ends) = heard.withLock { $0 }
+    precondition(ends == 1 && messages <= requests, "nothing is heard that was not said, and the end once")
+}

@@ -1,0 +1,15 @@
+import FuzzSupport
+
+/// What a speaker, or somebody between it and this computer, answers in the course of a whole conversation. The first byte chooses
+/// which conversation.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzSender(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+    var input = FuzzInput(start, size)
+    switch input.byte() % 4 {
+    case 0: pair(&input)
+    case 1: ask(&input)
+    case 2: pairForASession(&input)
+    default: hearNews(&input)
+    }
+    return 0
+}
