@@ -1,3 +1,4 @@
+internal import AirPlayWire
 internal import MediaCore
 
 /// The encoded packets of one stream: those waiting to be sent, and behind them those sent that may be wanted again.
@@ -209,7 +210,7 @@ private struct PacketStoreContents {
         out.append(contentsOf: UnsafeBufferPointer(start: bytes + start, count: head))
         out.append(contentsOf: UnsafeBufferPointer(start: bytes, count: entry.count - head))
         cursor += 1
-        nextSequence = (nextSequence + 1) % (1 << 23)
+        nextSequence = SequenceCircle.buffered.advanced(nextSequence)
         let timestamp = onWire(entry.timestamp)
         if (furthest ?? timestamp).distance(to: timestamp) >= 0 { furthest = timestamp }
         return timestamp

@@ -10,8 +10,8 @@ package struct BufferedPacketizer: Sendable {
     package static let overhead = 14 + 16 + 8
     /// The largest piece of sound a packet can hold.
     package static let payloadLimit = Int(UInt16.max) - overhead
-    /// Sequence numbers wrap here.
-    package static let sequenceModulus: UInt32 = 1 << 23
+    /// Sequence numbers go round here.
+    package static let sequenceModulus = SequenceCircle.buffered.count
 
     private let key: SecretBytes
     private let source: UInt32
@@ -26,7 +26,7 @@ package struct BufferedPacketizer: Sendable {
         self.key = key
         source = format.synchronizationSource
         counter = firstNonce
-        nextSequence = firstSequence % Self.sequenceModulus
+        nextSequence = SequenceCircle.buffered.number(UInt64(firstSequence))
     }
 
     /// Appends one packet. Allocates only when `out` must grow.
@@ -52,7 +52,7 @@ package struct BufferedPacketizer: Sendable {
         }
         out.append(littleEndian: counter)
         counter &+= 1
-        nextSequence = (nextSequence + 1) % Self.sequenceModulus
+        nextSequence = SequenceCircle.buffered.advanced(nextSequence)
         return true
     }
 
@@ -115,7 +115,7 @@ package struct BufferedUnpacker: Sendable {
         }
         guard authentic else { throw WireError(.notAuthentic, "A sound packet fails its check.") }
         return Packet(
-            sequence: head % BufferedPacketizer.sequenceModulus, timestamp: RTPTimestamp(rawValue: time),
+            sequence: SequenceCircle.buffered.number(UInt64(head)), timestamp: RTPTimestamp(rawValue: time),
             synchronizationSource: source, sound: sound)
     }
 }

@@ -55,8 +55,13 @@ package struct RetransmitBuffer: Sendable {
     private var packets: [[UInt8]]
     private var newest: UInt16?
 
-    /// - Parameter capacity: packets kept; 512 are 4.1 s at 44.1 kHz.
-    package init(capacity: Int = 512) { packets = Array(repeating: [], count: max(1, min(capacity, 1 << 15))) }
+    /// - Parameter capacity: packets kept at least; 512 are 4.1 s at 44.1 kHz. A power of two, so that places go on evenly
+    ///   where the numbers go round.
+    package init(capacity: Int = 512) {
+        var places = 1
+        while places < min(capacity, 1 << 15) { places *= 2 }
+        packets = Array(repeating: [], count: places)
+    }
 
     package mutating func keep(_ packet: [UInt8], sequence: UInt16) {
         let slot = Int(sequence) % packets.count

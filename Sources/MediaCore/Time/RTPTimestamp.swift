@@ -16,4 +16,10 @@ public struct RTPTimestamp: Hashable, Sendable, BitwiseCopyable {
     @inlinable public func distance(to other: RTPTimestamp) -> Int32 {
         Int32(bitPattern: other.rawValue &- rawValue)
     }
+
+    /// Frames from this timestamp to the other, however often the circle has been gone round since: of all that it could be,
+    /// the one nearest to `expected`, which must be known to less than half a circle.
+    @inlinable package func distance(to other: RTPTimestamp, near expected: Int64) -> Int64 {
+        expected &+ Int64(advanced(byFrames: expected).distance(to: other))
+    }
 }

@@ -42,7 +42,7 @@ extension SpeakerSession {
             throw .badRequest
         }
         guard backend.stream?.kind == .buffered else { throw .wrongState }
-        func sequence(_ value: UInt64) -> UInt32 { UInt32(value % UInt64(BufferedPacketizer.sequenceModulus)) }
+        func sequence(_ value: UInt64) -> UInt32 { SequenceCircle.buffered.number(value) }
         backend.flushBuffered(from: body["flushFromSeq"]?.uint64.map(sequence), until: sequence(until))
         return Reply(response: RTSPResponse(status: 200))
     }

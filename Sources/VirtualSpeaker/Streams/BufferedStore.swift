@@ -24,12 +24,6 @@ struct BufferedStore: Sendable {
 
     var count: Int { packets.count }
 
-    /// How far `left` lies behind `right` on the circle of 2²³ numbers; negative when it precedes it.
-    static func distance(_ left: UInt32, from right: UInt32) -> Int32 {
-        // Shifted to the top of 32 bits, the circle of 23 bits wraps by itself.
-        Int32(bitPattern: (left &- right) << 9) >> 9
-    }
-
     mutating func append(_ packet: StoredPacket) {
         packets.append(packet)
         bytes += packet.wireBytes
@@ -69,7 +63,7 @@ struct BufferedStore: Sendable {
     private mutating func isFlushed(_ sequence: UInt32) -> Bool {
         var flushed = false
         if let until = immediateUntil {
-            if Self.distance(sequence, from: until) >= 0 {
+            if SequenceCircle.buffered.distance(from: until, to: sequence) >= 0 {
                 immediateUntil = nil
                 deferred = []
             } else {
@@ -79,7 +73,7 @@ struct BufferedStore: Sendable {
         for index in deferred.indices {
             if deferred[index].from == sequence { deferred[index].isActive = true }
         }
-        deferred.removeAll { Self.distance(sequence, from: $0.until) >= 0 }
+        deferred.removeAll { SequenceCircle.buffered.distance(from: $0.until, to: sequence) >= 0 }
         return flushed || deferred.contains { $0.isActive }
     }
 }

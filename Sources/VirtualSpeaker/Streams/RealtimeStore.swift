@@ -1,3 +1,4 @@
+internal import AirPlayWire
 internal import MediaCore
 
 /// What a realtime stream has brought, in order of its numbers, and what is missing.
@@ -23,7 +24,9 @@ struct RealtimeStore: Sendable {
 
     private static func slot(_ sequence: UInt16) -> Int { Int(sequence) % capacity }
 
-    private static func distance(_ left: UInt16, from right: UInt16) -> Int { Int(Int16(bitPattern: left &- right)) }
+    private static func distance(_ left: UInt16, from right: UInt16) -> Int {
+        Int(SequenceCircle.realtime.distance(from: UInt32(right), to: UInt32(left)))
+    }
 
     enum Outcome { case kept, late, repeated }
 
