@@ -133,9 +133,10 @@ package struct HeardRecord {
             while anchorIndex + 1 < anchors.count, anchors[anchorIndex + 1].received <= heard { anchorIndex += 1 }
             guard anchorIndex >= 0 else { continue }
             let anchor = anchors[anchorIndex]
-            // The circle of timestamps: a distance, not an order.
-            let distance = Int64(
-                Int32(bitPattern: span.position &+ UInt32(truncatingIfNeeded: frames) &- anchor.position))
+            // How often timestamps have gone round since the anchor came, the time tells that has passed.
+            let passed = (heard - anchor.received) / 1_000_000_000 * span.rate
+            let distance = RTPTimestamp(rawValue: anchor.position).distance(
+                to: RTPTimestamp(rawValue: span.position).advanced(byFrames: frames), near: passed)
             return Point(instant: heard, anchoredAt: anchor.instant, seconds: Double(distance) / Double(span.rate))
         }
         return nil

@@ -45,6 +45,18 @@ import Testing
         #expect(report.text.contains("sound as the speaker in software recorded it"))
     }
 
+    /// The line was told once, and timestamps have gone round since.
+    @Test(arguments: [1, 12, 13, 30, 72] as [Int64]) func aLineIsReadHoweverOldItIs(hours: Int64) throws {
+        let start: Int64 = 1_000_000_000
+        let position = UInt32(truncatingIfNeeded: 4_294_967_000 + hours * 3600 * 48000)
+        let record = """
+            {"event": "anchor", "host_ns": \(start), "rtp": 4294967000, "ptp_ns": 77}
+            {"event": "heard", "host_ns": \(start + hours * 3_600_000_000_000), "rtp": \(position), "frames": 48000, "rate": 48000}
+            """
+        var heard = try HeardRecord(reading: TemporaryFolder().write(record, to: "s.jsonl"))
+        #expect(heard.next(until: .max)?.seconds == Double(hours * 3600))
+    }
+
     @Test func aRecordOfAnotherEveningIsNamedAsThat() throws {
         let record = """
             {"event": "anchor", "host_ns": 1, "rtp": 0, "ptp_ns": 77}
