@@ -33,6 +33,7 @@ extension PlayoutEngine {
         // the one that is (AAC overlaps by one).
         let past = now.advanced(by: .zero - HeardSpan.length(of: 2 * 1024, setup.format.sampleRate))
         return state.withLock { state in
+            state.anchor = state.anchor.map { followed($0, at: now) }
             var round = Round(anchor: state.anchor, isCut: state.isCut, gain: state.gain)
             state.isCut = false
             guard let anchor = state.anchor else { return round }

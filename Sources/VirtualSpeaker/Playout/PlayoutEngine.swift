@@ -40,6 +40,11 @@ final class PlayoutEngine: Sendable {
     static let realtimePlaceAhead: Duration = .milliseconds(100)
     /// An anchor further away is nonsense or malice; no film lasts as long.
     static let reach: Duration = .seconds(86_400)
+    /// The anchor's frame follows what is heard when it lies so far behind. Timestamps tell distances up to half their
+    /// circle, 12.4 h at 48 kHz.
+    static let anchorReach: Duration = .seconds(3600)
+    /// It stays so far behind.
+    private static let behind: Int64 = 60
     /// Packets decoded before sound is placed again, so that decoding much at once delays nothing.
     static let packetsPerRound = 8
     /// Without news the thread looks again after this.
@@ -53,6 +58,8 @@ final class PlayoutEngine: Sendable {
     struct State {
         var store: Store
         var anchor: PlayoutAnchor?
+        /// The sender's last word on it. `anchor` is the same line, told by a later frame once this one is long past.
+        var said: PlayoutAnchor?
         /// What was decoded or placed must go.
         var isCut = false
         var gain: Float = 1
@@ -164,8 +171,8 @@ final class PlayoutEngine: Sendable {
         let instant = clock.hostInstant(of: anchor.instant)
         if let instant, knows(anchor), !isWithinReach(instant, from: host.now) { return false }
         let changed = state.withLock { state in
-            let changed = state.anchor != anchor
-            state.anchor = anchor
+            let changed = state.anchor == nil || state.said != anchor
+            if changed { (state.anchor, state.said) = (anchor, anchor) }
             return changed
         }
         guard changed else { return true }
@@ -173,6 +180,18 @@ final class PlayoutEngine: Sendable {
             .anchor(position: anchor.position, instant: anchor.instant, host: instant, clock: anchor.clock))
         news.raise()
         return true
+    }
+
+    /// The same line by a frame of the last hour, so that a stream may last for as long as anybody plays whose sender names
+    /// one frame and never another. Whole seconds are whole frames: it stays the same line to the nanosecond.
+    func followed(_ anchor: PlayoutAnchor, at now: HostInstant) -> PlayoutAnchor {
+        guard knows(anchor), let there = clock.hostInstant(of: anchor.instant), now - there > Self.anchorReach,
+            isWithinReach(there, from: now)
+        else { return anchor }
+        let seconds = (now - there).components.seconds - Self.behind
+        return PlayoutAnchor(
+            position: anchor.position.advanced(byFrames: seconds * Int64(setup.format.sampleRate)),
+            instant: anchor.instant.advanced(by: .seconds(seconds)), clock: anchor.clock)
     }
 
     /// The anchor's timeline is the one that is followed.

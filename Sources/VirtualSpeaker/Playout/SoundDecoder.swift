@@ -44,6 +44,8 @@ final class SoundDecoder {
     private var block: PCMBlock?
     /// The stream position at film time zero of the converter.
     private var base = RTPTimestamp(rawValue: 0)
+    /// Frames from there to `next`, in 64 bits: a stream may go on past the circle of its timestamps.
+    private var elapsed: Int64 = 0
     private var next: RTPTimestamp?
     private var mutesNext = false
 
@@ -109,11 +111,12 @@ final class SoundDecoder {
         if !isContinuous {
             converter.reset()
             base = packet.timestamp
+            elapsed = 0
             // The first unit after a seam lacks the half that overlaps: shairport-sync mutes it, and so do we.
             mutesNext = wire.coding == .aacLC
         }
-        let time = MediaTime(
-            value: Int64(base.distance(to: packet.timestamp)), timescale: Int32(wire.sampleRate))
+        let time = MediaTime(value: elapsed, timescale: Int32(wire.sampleRate))
+        elapsed += Int64(wire.framesPerPacket)
         let length = MediaTime(value: Int64(wire.framesPerPacket), timescale: Int32(wire.sampleRate))
         let batch = PacketBatch(reservingBytes: packet.sound.count, packets: 1)
         packet.sound.withUnsafeBytes {
