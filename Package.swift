@@ -153,6 +153,12 @@ let package = Package(
                 "TalkieTestKit",
             ]),
         tests(
+            "StreamCounterTests", in: "Unit",
+            [
+                "SpeakerTestSupport", "AirPlay", "VirtualSpeaker", "AirPlayWire", "PTP", "SyncRendering", "MediaCore",
+                "TalkieTestKit",
+            ]),
+        tests(
             "TalkieTests", in: "Unit",
             [
                 "TalkieApp", "Talkie", "Routing", "Playback", "Calibration", "Telemetry", "Profiles", "AirPlay",

@@ -45,6 +45,10 @@ package final class AirPlaySession: Sendable {
         package var phrases = RemedyPhrases()
         /// What a connection may take.
         var connectPatience = Duration.seconds(3)
+        /// Where the stream's counters begin; nil is anywhere, as RFC 3550, section 5.1 asks for.
+        var firstCounters: StreamCounters?
+        /// How old the anchor of a line gets before it is told anew; nil is as old as its frames can be counted from it.
+        var longestAnchor: Duration?
         /// Who must answer at `/info`; nil takes whoever is there.
         package var expected: SpeakerID?
 

@@ -60,16 +60,32 @@ extension SessionCore {
             throw AirPlayError(.outOfOrder, "A buffered stream needs PTP timing.")
         }
         try allowPlaying()
-        let body = SessionRequests.play(position: onWire, at: moment, clock: grandmaster.rawValue)
+        try anchor(onWire, at: moment, clock: grandmaster)
+        configuration.lessons.learn(.played)
+        ptp.setPlaying(true, for: remote)
+        return (moment, timeline)
+    }
+
+    /// The line that a buffered speaker plays by, told by another frame of it.
+    func renew(
+        _ position: RTPTimestamp, at moment: PTPInstant, on timeline: PTPTimeline
+    ) throws(AirPlayError) {
+        guard let writer = shared.writer, let grandmaster = timeline.grandmaster, isPlaying else {
+            throw AirPlayError(.outOfOrder, "There is no line that could go on.")
+        }
+        try anchor(writer.store.onWire(position), at: moment, clock: grandmaster)
+    }
+
+    private func anchor(
+        _ position: RTPTimestamp, at moment: PTPInstant, clock: ClockIdentity
+    ) throws(AirPlayError) {
+        let body = SessionRequests.play(position: position, at: moment, clock: clock.rawValue)
         let response = try request("SETRATEANCHORTIME", body, timeout: Deadline.request)
         if response.status == 400 {
             throw AirPlayError(
                 .clockNotReady, "The speaker has not measured this computer's clock yet; try again.", status: 400)
         }
         _ = try response.accepted("start")
-        configuration.lessons.learn(.played)
-        ptp.setPlaying(true, for: remote)
-        return (moment, timeline)
     }
 
     /// Shairport Sync (git 20260518 and before 6003f8f9 of 30 May 2026) sets the anchor of a first start and only then

@@ -219,6 +219,7 @@ final class SessionCore {
         _ = try exchange("RECORD", timeout: Deadline.setUp).accepted("record")
         let control = try datagramSocket { () throws(PTPError) in try SenderPorts.open(on: local) }
         let key = ChannelKeys.audio(from: secret)
+        let counters = configuration.firstCounters ?? .random()
         let body =
             configuration.route == .buffered
             ? SessionRequests.setUpBufferedStream(
@@ -241,7 +242,7 @@ final class SessionCore {
             let shared = shared
             shared.setWriter(
                 BufferedWriter(
-                    socket: socket, key: key, format: format, store: store, room: room,
+                    socket: socket, key: key, format: format, counters: counters, store: store, room: room,
                     ended: { shared.fail(AirPlayError(.ended, "The speaker has closed the stream.")) }))
         } else {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
@@ -254,7 +255,7 @@ final class SessionCore {
                 controlPort: controlPort)
             shared.setWriter(
                 RealtimeSender(
-                    ends: ends, key: key, format: format, source: ptp == nil ? sessionNumber : 0,
+                    ends: ends, key: key, format: format, counters: counters, source: ptp == nil ? sessionNumber : 0,
                     arrivalToRender: setup.arrivalToRender, store: store, host: host,
                     clock: { [shared] in shared.clock?.timeline },
                     room: room))

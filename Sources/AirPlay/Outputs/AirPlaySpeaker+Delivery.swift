@@ -59,7 +59,7 @@ extension AirPlaySpeaker {
     }
 
     private func open(_ choice: DeliveryChoice, _ context: AudioOutputContext) throws(OutputError) {
-        let first = RTPTimestamp(rawValue: .random(in: 0 ... .max))
+        let first = (configuration.firstCounters ?? .random()).timestamp
         do {
             let (session, setup) = try join(choice.stream, store: nil, context, titleAt: first)
             state.withLock { state in

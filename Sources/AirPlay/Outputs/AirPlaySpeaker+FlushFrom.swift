@@ -58,7 +58,7 @@ extension AirPlaySpeaker: PartialFlushing {
     private func recall(from time: MediaTime, _ epoch: UInt64, _ core: SessionCore?) {
         let (context, line, store, stream) = state.withLock { ($0.context, $0.line, $0.store, $0.stream) }
         var decision = Decision(result: .flushed(from: time))
-        if let context, let line, let store, let stream, let timestamp = line.timestamp(of: time, rate: 1) {
+        if let context, let line, let store, let stream, let timestamp = line.bound(of: time, rate: 1) {
             let cutting = Cutting(
                 timestamp: timestamp, epoch: epoch, store: store, line: line, frames: stream.framesPerPacket,
                 timebase: context.timebase)
@@ -155,7 +155,7 @@ extension AirPlaySpeaker: PartialFlushing {
 
     private func startAnew(_ cutting: Cutting, _ core: SessionCore, from time: MediaTime) throws(AirPlayError) {
         cutting.store.setHeld(false)
-        guard let position = cutting.line.timestamp(of: time, rate: 1) else { return }
+        guard let position = cutting.line.bound(of: time, rate: 1) else { return }
         _ = try core.rewind(to: position, gap: Self.gap(cutting.line))
     }
 

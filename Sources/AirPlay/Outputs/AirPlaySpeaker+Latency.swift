@@ -47,10 +47,6 @@ extension AirPlaySpeaker {
         return session.clock.ready?.advanced(by: session.startLeads.look + PlaybackSupervisor.lead)
     }
 
-    /// Receivers reckon from the last anchor in frames on a circle of 32 bits, which is good for half of it: 12.4 hours at
-    /// 48 kHz. A fifth more than this is still within that.
-    public var longestRun: Duration? { .seconds(10 * 3600) }
-
     /// Behind a realtime stream only what a busy moment of this computer may cost.
     private static let realtimeDepth: Duration = .seconds(3)
 

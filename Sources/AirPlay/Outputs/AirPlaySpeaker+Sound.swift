@@ -48,7 +48,7 @@ extension AirPlaySpeaker {
                 let segment = context.timebase.snapshot.segment(at: now)
                 let heard = segment.mediaTime(at: now).advanced(by: .seconds(-1))
                 let speed = segment.speed > 0 ? segment.speed : 1
-                state.store?.setFloor(line.timestamp(of: heard, rate: speed))
+                state.store?.setFloor(line.bound(of: heard, rate: speed))
             }
             state.line = line
             state.isFinished = false
@@ -84,7 +84,7 @@ extension AirPlaySpeaker {
         let pending = state.withLock { state -> (AirPlaySession, PacketStore.Position)? in
             state.acceptedUntil = nil
             state.isFinished = false
-            guard let store = state.store, state.line?.origin != nil else { return nil }
+            guard let store = state.store, state.line?.isEmpty == false else { return nil }
             state.line?.jump()
             state.told = nil
             state.epoch += 1

@@ -18,6 +18,8 @@ final class PlaybackSupervisor: Sendable {
         var isRewound = false
         /// Since when every start is refused.
         var refusedSince: HostInstant?
+        /// When an anchor that has grown old is given anew after one was refused.
+        var renewal = HostInstant(nanoseconds: .min)
         /// Bytes of sound that had left when the clock was seen stalled, and when.
         var stalled: (sent: Int64, since: HostInstant)?
     }
@@ -28,6 +30,8 @@ final class PlaybackSupervisor: Sendable {
     private static let nearLine: Duration = .milliseconds(250)
     /// A request that failed for now is made again this much later.
     private static let retry: Duration = .milliseconds(500)
+    /// An anchor that was refused where the line goes on is given again this much later; there are hours for it.
+    private static let renewalPause: Duration = .seconds(10)
     /// How far ahead a line is given whose own anchor has passed.
     static let lead: Duration = .milliseconds(100)
     /// What was sent again gets this long to reach the speaker before it is told to start.
@@ -204,14 +208,15 @@ final class PlaybackSupervisor: Sendable {
         if let known = told.line, let timeline, known.epoch == timeline.epoch,
             known.generation == command.generation, known.delay == command.delay
         {
-            return nil
+            return renew(known, on: timeline, line, core, speaker, context, &told)
         }
         let now = core.host.now
         let shift = told.line.flatMap { known in timeline.map { known.distance(to: segment, on: $0, at: now) } }
         if let shift, shift < Self.sameLine {
             told.line?.generation = command.generation
             told.line?.delay = command.delay
-            return nil
+            guard let known = told.line, let timeline else { return nil }
+            return renew(known, on: timeline, line, core, speaker, context, &told)
         }
         let leads = core.startLeads
         if let wait = Self.clockWait(core.clock, leads, now: now) { return wait }
@@ -230,8 +235,8 @@ final class PlaybackSupervisor: Sendable {
         guard let position = line.timestamp(of: moment, rate: segment.speed) else { return nil }
         let anchor = try core.play(position, at: instant)
         let known = SentAnchor(
-            media: moment, moment: anchor.moment, speed: segment.speed, epoch: anchor.timeline.epoch,
-            generation: command.generation, delay: command.delay)
+            media: moment, position: position, moment: anchor.moment, speed: segment.speed,
+            epoch: anchor.timeline.epoch, generation: command.generation, delay: command.delay)
         told.line = known
         speaker.holds(known)
         told.refusedSince = nil
@@ -240,6 +245,35 @@ final class PlaybackSupervisor: Sendable {
         speaker.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
         context.events.note(
             .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
+        return nil
+    }
+
+    /// The line goes on, and its anchor has grown old: the speaker is told the same line by a frame that is near, long
+    /// before it could mistake what is to come for what has been. Realtime streams name a near frame every second.
+    ///
+    /// - Returns: when to look again after a speaker would not have it; it plays on meanwhile.
+    private func renew(
+        _ known: SentAnchor, on timeline: PTPTimeline, _ line: SoundLine, _ core: SessionCore,
+        _ speaker: AirPlaySpeaker, _ context: AudioOutputContext, _ told: inout Told
+    ) -> HostInstant? {
+        let now = core.host.now
+        let reach =
+            core.configuration.longestAnchor ?? SentAnchor.longestReach(sampleRate: line.sampleRate)
+        guard core.configuration.route == .buffered, told.renewal <= now,
+            let anchor = known.renewed(at: timeline.mapping.target(at: now), sampleRate: line.sampleRate, reach: reach)
+        else { return nil }
+        do throws(AirPlayError) {
+            try core.renew(anchor.position, at: anchor.moment, on: timeline)
+        } catch {
+            told.renewal = now.advanced(by: Self.renewalPause)
+            return told.renewal
+        }
+        told.line = anchor
+        speaker.holds(anchor)
+        context.events.note(
+            .speakerAnchored(
+                media: anchor.media, host: timeline.mapping.source(at: anchor.moment), clock: anchor.moment,
+                output: context.id))
         return nil
     }
 

@@ -2,10 +2,13 @@ internal import MediaCore
 internal import PTP
 public import SyncRendering
 
-/// What a speaker was told: film moment `media` is heard at `moment` of the clock it plays by, and from there film
-/// passes at `speed`. Never rewritten; where it lies on this computer's clock follows from the timeline as known.
+/// What a speaker was told: film moment `media`, which is the frame `position`, is heard at `moment` of the clock it plays
+/// by, and from there film passes at `speed`. The line is never rewritten; where it lies on this computer's clock follows
+/// from the timeline as known.
 struct SentAnchor: Hashable, Sendable {
     var media: MediaTime
+    /// Where `media` lies on the stream's line.
+    var position: RTPTimestamp
     var moment: PTPInstant
     var speed: Double
     /// The timeline's, when it was told.
@@ -22,6 +25,25 @@ struct SentAnchor: Hashable, Sendable {
         return TimebaseSegment(
             mediaAnchor: media + MediaTime(nanoseconds: film), hostAnchor: now,
             rate: speed * (1 + timeline.mapping.rateOffset), speed: speed)
+    }
+
+    /// How old an anchor gets, when nobody says otherwise: a quarter of the circle that timestamps go round on, 6.2 h at
+    /// 48 kHz. Receivers reckon from it in frames on that circle, which is good for half of it.
+    static func longestReach(sampleRate: Int) -> Duration { .seconds((1 << 30) / max(1, sampleRate)) }
+
+    /// The same line, told by a frame that is heard within the next second; nil while this anchor is not older than `reach`.
+    ///
+    /// Whole seconds are whole frames, so that it is the same line to the nanosecond.
+    func renewed(at now: PTPInstant, sampleRate: Int, reach: Duration) -> SentAnchor? {
+        let age = moment.duration(to: now)
+        guard age > reach else { return nil }
+        let seconds = age.components.seconds + 1
+        var anchor = self
+        anchor.position = position.advanced(byFrames: seconds * Int64(sampleRate))
+        anchor.moment = moment.advanced(by: .seconds(seconds))
+        let film = speed == 1 ? seconds * 1_000_000_000 : Int64((Double(seconds) * speed * 1e9).rounded())
+        anchor.media = media + MediaTime(nanoseconds: film)
+        return anchor
     }
 
     /// How far a line lies from it; very far when one of them is faster.

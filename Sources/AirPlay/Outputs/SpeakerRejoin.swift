@@ -69,7 +69,7 @@ extension AirPlaySpeaker {
             let now = host.now
             let segment = context.timebase.snapshot.segment(at: now)
             let speed = segment.speed > 0 ? segment.speed : 1
-            if let heard = line.timestamp(of: segment.mediaTime(at: now), rate: speed) {
+            if let heard = line.bound(of: segment.mediaTime(at: now), rate: speed) {
                 _ = store.rewind(to: heard, gap: Self.gap(line))
             }
             let places = places

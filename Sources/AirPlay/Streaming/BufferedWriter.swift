@@ -19,19 +19,20 @@ final class BufferedWriter: StreamWriter {
     private let thread = Lock<WorkerThread?>(nil)
 
     /// - Parameters:
+    ///   - counters: where its counters begin.
     ///   - store: where packets come from; its numbering begins anew.
     ///   - room: called on the writer's thread when packets fit again; must return at once.
     ///   - ended: called on the writer's thread when the speaker closes the connection.
     init(
-        socket: TCPSocket, key: SecretBytes, format: StreamFormat, store: PacketStore,
-        room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
+        socket: TCPSocket, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(),
+        store: PacketStore, room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
     ) {
         self.socket = socket
         self.store = store
         socket.setSendBuffer(Self.sendBuffer)
-        let first = UInt32.random(in: 0..<BufferedPacketizer.sequenceModulus)
-        store.beginNumbering(at: first)
-        let packetizer = BufferedPacketizer(key: key, format: format, firstSequence: first)
+        let packetizer = BufferedPacketizer(
+            key: key, format: format, firstSequence: counters.sequence, firstNonce: counters.nonce)
+        store.beginNumbering(at: packetizer.nextSequence)
         // The thread keeps the writer until `close`.
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay writer", priority: .elevated) {

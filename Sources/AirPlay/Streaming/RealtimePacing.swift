@@ -25,7 +25,13 @@ struct RealtimePacing {
     /// 441 frames are 10 ms at 44.1 kHz.
     private static let syncStep: (frames: Int64, duration: Duration) = (441, .milliseconds(10))
 
-    private static let longestLine: Duration = .seconds(30 * 86_400)
+    /// The line's own frame follows what is heard when it lies so far behind. Timestamps tell distances up to half their
+    /// circle, 13.5 h at 44.1 kHz.
+    private static let reach: Duration = .seconds(3600)
+    /// It stays so far behind.
+    private static let behind: Int64 = 60
+    /// No line lies further away: the clock is another one since, and the line void.
+    private static let furthest: Duration = .seconds(30 * 86_400)
 
     private let sampleRate: Int64
     private let depth: Duration
@@ -85,14 +91,25 @@ struct RealtimePacing {
         return isFresh
     }
 
-    /// The sync packet that is due, or nil.
+    /// Names the line by a later frame of it, so that it lasts for as long as anybody plays: whole seconds are whole frames,
+    /// and it stays the same line to the nanosecond.
+    private mutating func follow(_ since: Duration) {
+        let seconds = since.components.seconds - Self.behind
+        line = line.map { line in
+            Line(
+                position: line.position.advanced(byFrames: seconds * sampleRate),
+                moment: line.moment.advanced(by: .seconds(seconds)), grandmaster: line.grandmaster)
+        }
+    }
+
+    /// The sync packet that is due, or nil. Asked for every second, also while no packet leaves.
     mutating func sync(at now: HostInstant) -> [UInt8]? {
         guard let line, now >= nextSync else { return nil }
         defer { isFirstSync = false }
         nextSync = now.advanced(by: Self.syncInterval)
         let since = line.moment.duration(to: mapping.target(at: now))
-        // No film is as long: the clock is another one since, and the line void.
-        guard since > .zero - Self.longestLine, since < Self.longestLine else { return nil }
+        guard since > .zero - Self.furthest, since < Self.furthest else { return nil }
+        if since > Self.reach { follow(since) }
         let steps = since.wholeNanoseconds / Self.syncStep.duration.wholeNanoseconds
         let position = line.position.advanced(byFrames: steps * Self.syncStep.frames * sampleRate / 44100)
         let moment = line.moment.advanced(by: .nanoseconds(steps * Self.syncStep.duration.wholeNanoseconds))

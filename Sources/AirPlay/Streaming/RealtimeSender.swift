@@ -62,13 +62,15 @@ final class RealtimeSender: StreamWriter {
     private let thread = Lock<WorkerThread?>(nil)
 
     /// - Parameters:
+    ///   - counters: where its counters begin.
     ///   - source: what RTP headers name: 0 with PTP timing.
     ///   - arrivalToRender: the shortest time that the receiver says it needs.
     ///   - host: this computer's clock.
     ///   - clock: the clock that the speaker plays by, as known now; takes no longer than a lock is held.
     ///   - room: called on the sender's thread when packets fit again; must return at once.
     init(
-        ends: Ends, key: SecretBytes, format: StreamFormat, source: UInt32, arrivalToRender: Duration?,
+        ends: Ends, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(), source: UInt32,
+        arrivalToRender: Duration?,
         store: PacketStore, host: any HostClock = MonotonicClock(), clock: @escaping @Sendable () -> PTPTimeline?,
         room: @escaping @Sendable () -> Void
     ) {
@@ -76,7 +78,7 @@ final class RealtimeSender: StreamWriter {
         self.ends = ends
         self.format = format
         self.store = store
-        let first = UInt16.random(in: 0 ... .max)
+        let first = UInt16(truncatingIfNeeded: counters.sequence)
         shared = Lock(Shared(nextSequence: first))
         let depth = Self.depth(arrivalToRender: arrivalToRender)
         thread.withLock {
@@ -84,7 +86,8 @@ final class RealtimeSender: StreamWriter {
                 PollableSignal.requestPreciseWaits()
                 var round = Round(
                     pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
-                    packetizer: RealtimePacketizer(key: key, source: source, firstSequence: first),
+                    packetizer: RealtimePacketizer(
+                        key: key, source: source, firstSequence: first, firstNonce: counters.nonce),
                     allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
                 self.run(&round, clock, room)
             }

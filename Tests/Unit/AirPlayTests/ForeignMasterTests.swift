@@ -50,8 +50,8 @@ import Testing
                 let theirs = try #require(served.timeline(ofMaster: identity))
                 func line(_ timeline: PTPTimeline) -> SentAnchor {
                     SentAnchor(
-                        media: .zero, moment: timeline.mapping.target(at: start), speed: 1, epoch: timeline.epoch,
-                        generation: snapshot.generation, delay: .zero)
+                        media: .zero, position: RTPTimestamp(rawValue: 0), moment: timeline.mapping.target(at: start),
+                        speed: 1, epoch: timeline.epoch, generation: snapshot.generation, delay: .zero)
                 }
                 (told, beside) = (line(theirs), line(served.timeline))
             }
@@ -123,8 +123,8 @@ import Testing
                 sourceAnchor: now, targetAnchor: PTPInstant(nanoseconds: 77), rateOffset: 50e-6), epoch: 3,
             isSteered: true)
         let told = SentAnchor(
-            media: MediaTime(value: 10, timescale: 1), moment: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3,
-            generation: 1, delay: .zero)
+            media: MediaTime(value: 10, timescale: 1), position: RTPTimestamp(rawValue: 0),
+            moment: PTPInstant(nanoseconds: 77), speed: 1, epoch: 3, generation: 1, delay: .zero)
         let same = TimebaseSegment(
             mediaAnchor: MediaTime(value: 10, timescale: 1), hostAnchor: now, rate: 1.00005, speed: 1)
         #expect(told.distance(to: same, on: timeline, at: now.advanced(by: .seconds(100))) < .microseconds(1))

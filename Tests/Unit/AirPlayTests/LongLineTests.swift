@@ -1,4 +1,6 @@
+import AirPlayWire
 import MediaCore
+import PTP
 import Testing
 
 @testable import AirPlay
@@ -27,5 +29,86 @@ import Testing
         let timestamp = RTPTimestamp(rawValue: 0xFFFF_0000).advanced(byFrames: frames - 48_000)
         #expect(line.timestamp(of: moment, rate: 1) == timestamp)
         #expect(line.media(of: timestamp) == moment)
+    }
+
+    /// At half as fast again, three hours of film are two of sound.
+    @Test func aFilmAtAnotherSpeedStaysOnItsLineForHours() {
+        let first = RTPTimestamp(rawValue: 77)
+        var line = SoundLine(sampleRate: 48_000, first: first)
+        for _ in 0..<(3 * 3600) { _ = line.place(.zero, frames: 48_000, isContiguous: true) }
+        let film = MediaTime(value: 9000, timescale: 1)
+        #expect(line.timestamp(of: film, rate: 1.5) == first.advanced(byFrames: 6000 * 48_000))
+    }
+
+    @Test func timesThatNoFilmHasAreHarmless() {
+        var line = SoundLine(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0))
+        _ = line.place(.zero, frames: 352, isContiguous: false)
+        for value in [Int64.max, .min, 1 << 40, -(1 << 40)] {
+            let time = MediaTime(value: value, timescale: 1)
+            _ = line.timestamp(of: time, rate: 0.5)
+            _ = line.bound(of: time, rate: 1)
+            // It follows on.
+            let before = line.next
+            #expect(line.place(time, frames: 352, isContiguous: false) == before)
+        }
+    }
+
+    /// Sync packets for three days, and each says the same line; packets leave as far ahead as at first.
+    @Test func aRealtimeLineThatIsDaysLongStaysTheSame() throws {
+        let began = HostInstant(nanoseconds: 1_000_000_000_123)
+        let first = RTPTimestamp(rawValue: 0xFFFF_0000)
+        var pacing = RealtimePacing(sampleRate: 44100, depth: .milliseconds(600))
+        let start = began.advanced(by: .seconds(1))
+        let moment = PTPInstant(nanoseconds: start.nanoseconds)
+        pacing.begin(.init(position: first, moment: moment, grandmaster: ClockIdentity(rawValue: 7)), at: began)
+        for second in stride(from: 0, to: Int64(3 * 86_400), by: 61) {
+            let now = began.advanced(by: .seconds(second))
+            let due = pacing.sync(at: now)
+            let packet = try #require(due)
+            guard case .sync(let position, let said, _, _)? = RealtimeControl(packet[...]) else {
+                Issue.record("no sync packet")
+                return
+            }
+            let passed = said.nanoseconds - moment.nanoseconds
+            guard position == first.advanced(byFrames: passed / 10_000_000 * 441), passed % 10_000_000 == 0,
+                abs(said.nanoseconds - now.nanoseconds) < 11_000_000
+            else {
+                Issue.record("after \(second) s another line")
+                return
+            }
+            // The packet that is due half a second from now, at a whole second of the line.
+            let frame = first.advanced(byFrames: (second + 1) * 44100)
+            let heard = start.advanced(by: .seconds(second + 1))
+            guard pacing.heard(frame) == heard,
+                pacing.verdict(on: frame, at: heard.advanced(by: .milliseconds(-601)))
+                    == .wait(until: heard.advanced(by: .milliseconds(-600))),
+                pacing.verdict(on: frame, at: heard.advanced(by: .milliseconds(-600))) == .send
+            else {
+                Issue.record("after \(second) s a packet has another moment")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [44100, 48000], [1, 1.5]) func anAnchorThatIsToldAnewIsTheSameLine(_ rate: Int, _ speed: Double)
+        throws
+    {
+        let first = SentAnchor(
+            media: MediaTime(value: 1, timescale: 3), position: RTPTimestamp(rawValue: 0xFFFF_FFF0),
+            moment: PTPInstant(nanoseconds: 5_000_000_123), speed: speed, epoch: 1, generation: 2, delay: .zero)
+        let reach = SentAnchor.longestReach(sampleRate: rate)
+        #expect(reach > .seconds(6 * 3600) && reach.components.seconds * Int64(rate) <= 1 << 30)
+        #expect(first.renewed(at: first.moment.advanced(by: reach), sampleRate: rate, reach: reach) == nil)
+        var (anchor, now) = (first, first.moment)
+        for _ in 0..<20 {
+            now = now.advanced(by: reach + .milliseconds(1700))
+            anchor = try #require(anchor.renewed(at: now, sampleRate: rate, reach: reach))
+            let passed = anchor.moment.nanoseconds - first.moment.nanoseconds
+            #expect((0...1_000_000_000).contains(anchor.moment.nanoseconds - now.nanoseconds), "soon, and not before")
+            #expect(passed % 1_000_000_000 == 0)
+            #expect(anchor.position == first.position.advanced(byFrames: passed / 1_000_000_000 * Int64(rate)))
+            let film = first.media + MediaTime(nanoseconds: Int64(Double(passed) * speed))
+            #expect(abs((anchor.media - film).nanoseconds) <= 20)
+        }
     }
 }
