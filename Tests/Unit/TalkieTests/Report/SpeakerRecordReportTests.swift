@@ -53,7 +53,8 @@ import Testing
             {"event": "anchor", "host_ns": \(start), "rtp": 4294967000, "ptp_ns": 77}
             {"event": "heard", "host_ns": \(start + hours * 3_600_000_000_000), "rtp": \(position), "frames": 48000, "rate": 48000}
             """
-        var heard = try HeardRecord(reading: TemporaryFolder().write(record, to: "s.jsonl"))
+        let folder = TemporaryFolder()
+        var heard = try withExtendedLifetime(folder) { try HeardRecord(reading: folder.write(record, to: "s.jsonl")) }
         #expect(heard.next(until: .max)?.seconds == Double(hours * 3600))
     }
 
