@@ -32,8 +32,6 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package var earliestStart: HostInstant?
     /// What a start needs beyond the device's own queue.
     package var extraLead: Duration = .zero
-    /// As of an output that counts frames on a circle.
-    package var longestRun: Duration?
 
     private let clock: ManualClock
     private var buffer: PlayoutBuffer?

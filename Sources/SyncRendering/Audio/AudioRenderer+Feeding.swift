@@ -136,8 +136,6 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
 
     public var earliestStart: HostInstant? { state.withLock { $0.output }?.earliestStart }
 
-    public var longestRun: Duration? { state.withLock { $0.output }?.longestRun }
-
     /// When the playhead will have come so far that more is wanted, or that the end of what was enqueued is near: it moves
     /// without telling anybody.
     var nextNeed: HostInstant? {
@@ -160,18 +158,6 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
                 note((state.status.acceptedUntil ?? until).advanced(by: .zero - AudioFeeder.lastMoment))
             }
             return due
-        }
-    }
-
-    /// The first place after a film moment where one piece of sound joins another, as far as it is enqueued and not forgotten.
-    func joint(after moment: MediaTime) -> MediaTime? {
-        state.withLock { state in
-            for part in [state.kept, state.queue] {
-                for buffer in part where buffer.flags.contains(.joint) {
-                    if let start = buffer.presentationTime, start > moment { return start }
-                }
-            }
-            return nil
         }
     }
 

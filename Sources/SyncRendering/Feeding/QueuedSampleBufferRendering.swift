@@ -23,9 +23,6 @@ public protocol QueuedSampleBufferRendering: RenderSynchronizer.Follower {
     /// Where sound lies that was handed over and cannot be moved any more; see `AudioOutput.remoteTimeline`. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
-    /// How long film may pass without a new start; see `AudioOutput.longestRun`. Any thread.
-    var longestRun: Duration? { get }
-
     /// Adds a buffer; safe, if unwise without bound, while the renderer is not ready for more.
     func enqueue(_ buffer: SampleBuffer)
 
@@ -63,5 +60,4 @@ extension QueuedSampleBufferRendering {
     }
     public var earliestStart: HostInstant? { nil }
     public var remoteTimeline: TimebaseSegment? { nil }
-    public var longestRun: Duration? { nil }
 }

@@ -89,13 +89,6 @@ extension OutputGroup {
         return nil
     }
 
-    /// That of the member that can go on least long.
-    public var longestRun: Duration? {
-        var least: Duration?
-        forEachActive { if let run = $0.longestRun { least = least.map { min($0, run) } ?? run } }
-        return least
-    }
-
     public var isDrained: Bool {
         var isDrained = true
         forEachOpen { if !$0.renderer.progress.isDrained { isDrained = false } }

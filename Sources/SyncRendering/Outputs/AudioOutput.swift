@@ -108,10 +108,6 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
 
-    /// How long sound may go on from one start, for outputs that count frames on a circle; nil is for ever. The synchronizer
-    /// starts anew at the next joint of sound after that, and a fifth of it later wherever the film is. Any thread.
-    var longestRun: Duration? { get }
-
     /// Film time up to which sound has been taken since the last flush; nil when there is none.
     var acceptedUntil: MediaTime? { get }
 
@@ -181,5 +177,4 @@ extension AudioOutput {
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
     public var remoteTimeline: TimebaseSegment? { nil }
-    public var longestRun: Duration? { nil }
 }

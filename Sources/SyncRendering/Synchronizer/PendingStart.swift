@@ -17,8 +17,7 @@ public struct PendingStart: Sendable, Hashable {
 extension RenderSynchronizer {
     /// The start that waits at present, for whom and why; nil when none does. Any thread.
     ///
-    /// It waits because material or an output is not ready, because the machine was suspended, or because an output had to
-    /// begin anew (`AudioOutput.longestRun`).
+    /// It waits because material or an output is not ready, or because the machine was suspended.
     public var pendingStart: PendingStart? {
         guard var start = roster.withLock({ $0.pending }) else { return nil }
         start.waits = startWaits

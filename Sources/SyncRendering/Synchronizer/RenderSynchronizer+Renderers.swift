@@ -18,8 +18,6 @@ struct Roster: Sendable {
     /// What was last told about why it waits.
     var lastWait: OutputWait?
     var monitor = StartMonitor()
-    /// Since when film has passed without a stop; may lie ahead.
-    var lineBegan: HostInstant?
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
 

@@ -1,8 +1,8 @@
 internal import MediaCore
 internal import Synchronization
 
-/// What the timeline needs while film passes, whoever plays it: following the sound that an output holds, a new start after
-/// a suspension, and another before an output's counters have gone too far round.
+/// What the timeline needs while film passes, whoever plays it: following the sound that an output holds, and a new start
+/// after a suspension.
 ///
 /// The feeders of the renderers that were added do it, between two buffers.
 extension RenderSynchronizer {
@@ -11,9 +11,6 @@ extension RenderSynchronizer {
     /// After a suspension, a sound card's pump and a speaker's control thread notice it within this time, or their first
     /// request.
     private static let noticeTime: Duration = .milliseconds(250)
-    /// Once an output has run for as long as it can, the next joint of sound is the place for a new start. Without one, this
-    /// much later any place is.
-    private static let joinablePart = 0.2
 
     /// Does what is due for starts and for the line itself. Feeders call this whenever something moved, and not later than
     /// `nextAttention`, and so does a player that has no sound; it costs two atomic loads and a look at the clocks.
@@ -26,7 +23,6 @@ extension RenderSynchronizer {
         }
         guard now.nanoseconds >= dueUpkeep.load(ordering: .relaxed) else { return }
         dueUpkeep.store(now.advanced(by: Self.upkeepInterval).nanoseconds, ordering: .relaxed)
-        command.withLock { _ in renewIfDue() }
         steer()
     }
 
@@ -75,34 +71,6 @@ extension RenderSynchronizer {
         // A stop that is about to come, comes at once.
         guard upcoming.rate > 0 else { return }
         restart(at: snapshot.mediaTime(at: now), rate: upcoming.speed, notBefore: notBefore)
-    }
-
-    // MARK: Counters that go round
-
-    private func renewIfDue() {
-        let now = clock.now
-        guard let began = roster.withLock({ $0.lineBegan }), let longest = longestRun, now - began >= longest else {
-            return
-        }
-        let snapshot = timebase.snapshot
-        let segment = snapshot.segment(at: now)
-        // Whoever is about to stop begins anew by himself.
-        guard segment.rate > 0, snapshot.scheduled.map({ $0.hostAnchor <= now }) ?? true else { return }
-        let playhead = segment.mediaTime(at: now)
-        let joint = renderers.compactMap { ($0 as? AudioRenderer)?.joint(after: playhead) }.min()
-        if let joint, let instant = segment.hostInstant(of: joint), instant - now < .seconds(1) + stopLead {
-            guard instant - now >= stopLead else { return }
-            publish(0, joint, at: instant)
-            _ = beginOrWait(PendingStart(rate: Float(segment.speed), time: joint, notBefore: instant), delays: true)
-        } else if now - began >= longest * (1 + Self.joinablePart) {
-            restart(at: playhead, rate: segment.speed, notBefore: nil)
-        }
-    }
-
-    private var longestRun: Duration? {
-        var least: Duration?
-        for renderer in renderers { if let run = renderer.longestRun { least = min(least ?? run, run) } }
-        return least
     }
 
     /// Stops at a film moment, and starts there again as soon as everybody can. Under the command lock.

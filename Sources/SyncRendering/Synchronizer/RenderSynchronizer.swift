@@ -141,10 +141,6 @@ public final class RenderSynchronizer: Sendable {
         let moment = time ?? next.current.mediaTime(at: anchor)
         let segment = TimebaseSegment(mediaAnchor: moment, hostAnchor: anchor, rate: rate)
         if anchor > now { next.scheduled = segment } else { next.current = segment }
-        roster.withLock { roster in
-            // A change of speed is no new start.
-            if segment.rate == 0 { roster.lineBegan = nil } else { roster.lineBegan = roster.lineBegan ?? anchor }
-        }
         timebase.publish(next)
         observation.lineChanged(to: next, at: now)
         events?.note(.anchor(media: moment, host: anchor, rate: segment.rate, generation: next.generation), at: now)
