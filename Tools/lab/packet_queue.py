@@ -1,9 +1,9 @@
 """Delay, jitter and loss for one speaker's packets: what `tc netem` does, for kernels without it.
 
-    packet_queue.py DELAY_MS JITTER_MS LOSS_PERCENT REORDER      runs in the speaker's network
+    packet_queue.py DELAY_MS JITTER_MS LOSS_PERCENT REORDER BURST      runs in the speaker's network
 
 The firewall hands every packet to a queue of nfnetlink_queue (1 inward, 2 outward); each gets its verdict after
-DELAY + uniform(0, JITTER), in order unless REORDER is 1.
+DELAY + uniform(0, JITTER), in order unless REORDER is 1. Losses come in runs of BURST packets on average.
 """
 import heapq
 import random
@@ -69,8 +69,25 @@ class Queues:
         return found
 
 
+class Loss:
+    """Which packets of one direction are lost: so large a share of all, in runs of so many on average (Gilbert's channel)."""
+
+    def __init__(self, share: float, run: float = 1.0, chance=random.random):
+        self._share, self._run, self._chance, self._losing = share, max(1.0, run), chance, False
+
+    def takes_next(self) -> bool:
+        if self._run == 1:
+            return self._chance() < self._share
+        if self._losing:
+            self._losing = self._chance() >= 1 / self._run
+        else:
+            self._losing = self._chance() < self._share / (self._run * (1 - self._share))
+        return self._losing
+
+
 def main():
-    delay, jitter, loss, reorder = map(float, sys.argv[1:5])
+    delay, jitter, loss, reorder, burst = map(float, sys.argv[1:6])
+    losses = {queue: Loss(min(loss / 100, 0.99), burst) for queue in (INWARD, OUTWARD)}
     queues, waiting, latest, serial = Queues(), [], {INWARD: 0.0, OUTWARD: 0.0}, 0
     print("ready", flush=True)
     while True:
@@ -78,7 +95,7 @@ def main():
         if select.select([queues.socket], [], [], patience)[0]:
             now = time.monotonic()
             for queue, packet in queues.arrived():
-                if random.uniform(0, 100) < loss:
+                if losses[queue].takes_next():
                     queues.decide(queue, packet, DROP)
                     continue
                 due = now + (delay + random.uniform(0, jitter)) / 1000
@@ -91,4 +108,5 @@ def main():
             queues.decide(queue, packet, ACCEPT)
 
 
-main()
+if __name__ == "__main__":
+    main()

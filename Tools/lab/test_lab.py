@@ -1,9 +1,11 @@
 import os
+import random
 import subprocess
 import tempfile
 import unittest
 
 import impairment
+import packet_queue
 import rootfs
 import settings
 from processes import Remembered
@@ -16,9 +18,24 @@ class ImpairmentWords(unittest.TestCase):
                          {"delay": 20.0, "jitter": 10.0, "reorder": 1})
 
     def test_a_word_without_its_number_is_refused(self):
-        for words in (["delay"], ["loss", "much"], ["tail", "3"]):
+        for words in (["delay"], ["loss", "much"], ["tail", "3"], ["delay", "3", "inward", "outward"]):
             with self.assertRaises(SystemExit):
                 impairment.parse(words)
+
+
+class Losses(unittest.TestCase):
+    def test_the_share_is_kept_when_losses_come_in_runs(self):
+        source = random.Random(7)
+        loss = packet_queue.Loss(0.05, 8, source.random)
+        lost = [loss.takes_next() for _ in range(200_000)]
+        self.assertAlmostEqual(sum(lost) / len(lost), 0.05, delta=0.005)
+        runs = sum(now and not before for before, now in zip([False, *lost], lost))
+        self.assertAlmostEqual(sum(lost) / runs, 8, delta=0.5)
+
+    def test_single_losses_take_their_share(self):
+        source = random.Random(7)
+        loss = packet_queue.Loss(0.05, 1, source.random)
+        self.assertAlmostEqual(sum(loss.takes_next() for _ in range(100_000)) / 100_000, 0.05, delta=0.005)
 
 
 class RememberedProcesses(unittest.TestCase):
