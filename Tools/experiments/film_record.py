@@ -5,7 +5,10 @@ Import own_lab first. Offsets are sound minus picture in milliseconds, positive 
 import bisect
 import json
 import os
+import wave
 from fractions import Fraction
+
+import numpy as np
 
 import analysis
 import beeps
@@ -35,7 +38,11 @@ class Record:
         self.path, self.clips = path, {os.path.realpath(p): Clip(p) for p in clips}
         self._at, self._rest, self._films = 0, "", []
         # (seen at, number, clip) of each flash; seconds of CLOCK_MONOTONIC.
-        self.flashes, self.seen, self.dropped, self.lost, self.restored, self.ended = [], 0, 0, 0, 0, False
+        self.flashes, self.lost, self.restored, self.ended = [], 0, 0, False
+        # Pictures: instants of those shown, since `forget`; and how many there ever were.
+        self.pictures, self.seen, self.dropped = [], 0, 0
+        # When the first film began to pass.
+        self.began = None
 
     def read(self):
         """What was written since the last call. A line that is not whole yet waits for the next one."""
@@ -66,11 +73,15 @@ class Record:
         elif event == "route":
             self.lost += row["state"] == "lost"
             self.restored += row["state"] == "restored"
+        elif event == "anchor":
+            if self.began is None and row.get("rate", 0) > 0:
+                self.began = row["anchor_ns"] / 1e9
         elif event == "end":
             self.ended = True
 
     def _see(self, pts, at):
         self.seen += 1
+        self.pictures.append(at)
         place = bisect.bisect_right(self._films, pts + 0.002, key=lambda film: film[0]) - 1
         origin, clip = self._films[max(place, 0)] if self._films else (0.0, None)
         if clip is None:
@@ -81,7 +92,7 @@ class Record:
             self.flashes.append((at, number, clip))
 
     def offsets(self, recording: str) -> list:
-        """The offset at each chirp of a recording whose flash was seen; the clip's own is taken off."""
+        """(when heard, offset, flash) of each chirp of a recording whose flash was seen; the clip's own offset is taken off."""
         found = []
         for chirp in beeps.find(recording):
             heard = chirp["monotonic_ns"] / 1e9
@@ -89,15 +100,62 @@ class Record:
                     if number % chirps.KINDS == chirp["kind"] and abs(heard - at) < FARTHEST]
             if near:
                 _, at, clip = min(near, key=lambda each: each[0])
-                found.append((heard - at) * 1000 - clip.own_offset_ms)
+                found.append((heard, (heard - at) * 1000 - clip.own_offset_ms, at))
         return found
 
     def forget(self, before: float):
-        """Drops the flashes seen before this instant."""
+        """Drops what was seen before this instant."""
+        self.pictures = [at for at in self.pictures if at >= before]
         self.flashes = [flash for flash in self.flashes if flash[0] >= before]
 
 
-def longest_hole(recording: str) -> float:
-    """Seconds for which even the pilot tone was missing."""
-    sound, rate = analysis.read_wav(recording)
-    return max((seconds for _, seconds in chirps.gaps(sound, rate)), default=0.0)
+# Between two looks at a sink's clock, frames and time agree to this (seconds); a machine that stood still breaks it.
+BREAK = 0.2
+
+
+def whole_parts(recording: str) -> list:
+    """The recording in parts over whose time frames and clock go together: itself, or files beside it."""
+    with open(recording + ".json") as file:
+        side = json.load(file)
+    rate, anchors = side["rate"], side["anchors"]
+    parts = [[]]
+    for anchor in anchors:
+        if parts[-1]:
+            last = parts[-1][-1]
+            passed = (anchor["monotonic_ns"] - last["monotonic_ns"]) / 1e9
+            if abs(passed - (anchor["frame"] - last["frame"]) / rate) > BREAK:
+                parts.append([])
+        parts[-1].append(anchor)
+    # What lies between two parts belongs to no known time, and too few looks make no clock.
+    parts = [part for part in parts if len(part) >= 10]
+    if len(parts) < 2 and len(parts[0] if parts else []) >= len(anchors) - 1:
+        return [recording]
+    paths = []
+    with wave.open(recording) as whole:
+        for number, part in enumerate(parts):
+            begin, end = part[0]["frame"], part[-1]["frame"]
+            paths.append(f"{recording[:-len('.wav')]}-part{number}.wav")
+            whole.setpos(min(begin, whole.getnframes()))
+            with wave.open(paths[-1], "wb") as out:
+                out.setparams(whole.getparams())
+                out.writeframes(whole.readframes(end - begin))
+            with open(paths[-1] + ".json", "w") as out:
+                json.dump({**side, "anchors": [{**anchor, "frame": anchor["frame"] - begin} for anchor in part]}, out)
+    return paths
+
+
+class Heard:
+    """A recording's silences, on CLOCK_MONOTONIC: where even the pilot tone was missing."""
+
+    def __init__(self, recording: str):
+        sound, rate = analysis.read_wav(recording)
+        loud = np.flatnonzero(np.abs(sound) > 0.25 * chirps.PILOT_LEVEL)
+        self.first = self.last = None
+        self.holes = []
+        if not len(loud):
+            return
+        with open(recording + ".json") as file:
+            clock = analysis.SoundClock(json.load(file))
+        self.first, self.last = (float(clock.heard(at)) for at in (loud[0], loud[-1]))
+        begins = ((float(clock.heard(loud[0] + at)), seconds) for at, seconds in chirps.gaps(sound[loud[0]:loud[-1] + 1], rate))
+        self.holes = [(at, at + seconds) for at, seconds in begins]

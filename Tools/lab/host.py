@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import time
 
 from processes import Remembered, run, until
 from settings import BRIDGE, NETWORK, STATE, fail
@@ -65,7 +66,8 @@ def discovery_up(private: bool = False):
         config = os.path.join(STATE, "bus.conf")
         with open(config, "w") as file:
             file.write(_BUS)
-        _start_bus(["dbus-daemon", f"--config-file={config}", "--nofork", "--nopidfile"], _OWN_BUS)
+        if not _bus.pid:
+            _start_bus(["dbus-daemon", f"--config-file={config}", "--nofork", "--nopidfile"], _OWN_BUS)
         # Its pid file and socket have fixed places, so it gets a /run/avahi-daemon of its own.
         hidden = 'mount --make-rprivate / && mount -t tmpfs lab /run/avahi-daemon && exec "$@"'
         _avahi.start(["unshare", "--mount", "sh", "-c", hidden, "sh", *daemon, "--no-drop-root"], log,
@@ -84,6 +86,19 @@ def _start_bus(command, socket):
     _bus.start(command, os.path.join(STATE, "bus.log"))
     if not until(lambda: os.path.exists(socket), 5):
         fail(f"D-Bus did not start; see {STATE}/bus.log.")
+
+
+def renew_discovery(seconds: float, bus: bool = False):
+    """A private avahi ends, with its D-Bus if `bus`, and is back after so many seconds."""
+    if not os.path.exists(_OWN_BUS):
+        fail("only a lab that is up with --private has a D-Bus of its own.")
+    _avahi.stop()
+    if bus:
+        _bus.stop()
+        if os.path.exists(_OWN_BUS):
+            os.remove(_OWN_BUS)
+    time.sleep(seconds)
+    discovery_up(private=True)
 
 
 def environment() -> dict:

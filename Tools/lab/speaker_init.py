@@ -49,7 +49,7 @@ def network():
         subprocess.run(["ip", *command.split()], check=True)
 
 
-def guest(log: str, *command, policy=None, priority=0) -> subprocess.Popen:
+def guest(log: str, *command, policy=None, priority=0, more=None) -> subprocess.Popen:
     """A program of the speaker's own, from its root filesystem. A speaker is a separate box: real-time priority keeps
     this machine's other work from starving it."""
     def prepare():
@@ -60,7 +60,8 @@ def guest(log: str, *command, policy=None, priority=0) -> subprocess.Popen:
                 pass
     with open(os.path.join(FOLDER, log), "ab") as out:
         return subprocess.Popen(["chroot", ROOT, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"},
+                                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8",
+                                     **(more or {})},
                                 preexec_fn=prepare)
 
 
@@ -102,6 +103,15 @@ def main():
     receive()
 
 
+def environment() -> dict:
+    """What an experiment wants the next receiver to find, as NAME=VALUE lines of FOLDER/environment."""
+    try:
+        with open(os.path.join(FOLDER, "environment")) as file:
+            return dict(line.split("=", 1) for line in file.read().splitlines())
+    except FileNotFoundError:
+        return {}
+
+
 def receive():
     receiver, asked = None, []
 
@@ -114,7 +124,7 @@ def receive():
         pass
     while True:
         receiver = guest("receiver.log", "shairport-sync", "-c", "/run/lab/shairport.conf", policy=os.SCHED_RR,
-                         priority=8)
+                         priority=8, more=environment())
         note("started")
         status = receiver.wait()
         note("restarted on request" if asked else f"ended with status {status}")

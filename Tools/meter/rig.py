@@ -98,11 +98,11 @@ class Rig:
 
     def _start_sound(self):
         home = os.path.join(self.folder, "home")
-        os.mkdir(home, 0o700)
+        os.makedirs(home, 0o700, exist_ok=True)
         socket = os.path.join(self.folder, "pulse")
         log = os.path.join(self.folder, "pulse.log")
         # No rewinds: what the monitor has once shown is what was heard.
-        with open(log, "wb") as errors:
+        with open(log, "ab") as errors:
             process = subprocess.Popen(
                 ["pulseaudio", "-n", "--daemonize=no", "--use-pid-file=no", "--exit-idle-time=-1", "--realtime=no",
                  "--high-priority=no", "--log-target=stderr",
@@ -112,6 +112,7 @@ class Rig:
                      "PULSE_RUNTIME_PATH": home, "PULSE_SERVER": ""},
                 stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=_priority(-11))
         self._children.append(process)
+        self._sound = process
         end = time.monotonic() + 20
         while not os.path.exists(socket):
             if process.poll() is not None or time.monotonic() > end:
@@ -119,6 +120,16 @@ class Rig:
                     raise SystemExit("meter: PulseAudio did not start: " + file.read()[-300:])
             time.sleep(0.02)
         return "unix:" + socket
+
+    def renew_sound(self, seconds: float):
+        """The sound server ends, and is back at the same place after so many seconds."""
+        self._children.remove(self._sound)
+        self._sound.kill()
+        self._sound.wait()
+        time.sleep(seconds)
+        if os.path.exists(os.path.join(self.folder, "pulse")):
+            os.remove(os.path.join(self.folder, "pulse"))
+        self._start_sound()
 
     def environment(self) -> dict:
         """What a player needs in order to use this screen and this sound card."""

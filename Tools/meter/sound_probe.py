@@ -117,6 +117,8 @@ class Recorder:
         """What has arrived since the last call, as bytes."""
         data, size = _pointer(), c.c_size_t()
         parts = []
+        if _stream_state(self._stream) != STREAM_READY:
+            raise SystemExit("meter: lost the sound server")
         while _readable(self._stream) > 0:
             _peek(self._stream, c.byref(data), c.byref(size))
             if not size.value:
@@ -144,14 +146,17 @@ def main():
         file.setframerate(rate)
         print("ready", flush=True)
         next_question = 0.0
-        while not stopped and time.monotonic() < end:
-            recorder.turn(5)
-            file.writeframesraw(recorder.take())
-            if time.monotonic() > next_question:
-                next_question = time.monotonic() + random.uniform(0.07, 0.13)
-                recorder.ask()
-    with open(out + ".json", "w") as file:
-        json.dump({"rate": rate, "anchors": recorder.anchors}, file)
+        try:
+            while not stopped and time.monotonic() < end:
+                recorder.turn(5)
+                file.writeframesraw(recorder.take())
+                if time.monotonic() > next_question:
+                    next_question = time.monotonic() + random.uniform(0.07, 0.13)
+                    recorder.ask()
+        finally:
+            # What was heard before the server ended is true.
+            with open(out + ".json", "w") as side:
+                json.dump({"rate": rate, "anchors": recorder.anchors}, side)
 
 
 if __name__ == "__main__":
