@@ -9,7 +9,7 @@ from statistics_of import summary
 
 # The first seconds are start-up.
 SETTLING = 3.0
-# So near to where it was before, sound is in step again (ms).
+# So near to where it was before (ms), sound is in step.
 IN_STEP = 10.0
 
 HEAD = """| what happens | silence heard: longest, in all | sound back after | in step after | offset from then: median, p5..p95 | offset in all, worst | beeps heard | picture: longest still, drops | lost / rejoined | load |
@@ -27,16 +27,15 @@ def silences(parts, until) -> list:
 
 
 def in_step(beeps, good) -> tuple:
-    """Of (when, offset): seconds after `good` from which on all are in step, and their offsets; (None, []) if that never comes."""
+    """Of (when, offset): seconds after `good` of the first of four in a row that are in step, and the offsets from there on;
+    (None, []) if that never comes. A single beep that is in step may be chance, and one that is out of it a misreading."""
     before = [offset for at, offset in beeps if at < good]
     usual = float(np.median(before)) if before else 0.0
     after = [(at, offset) for at, offset in beeps if at >= good]
-    steady = len(after)
-    while steady > 0 and abs(after[steady - 1][1] - usual) <= IN_STEP:
-        steady -= 1
-    rest = after[steady:]
-    # One beep that is in step may be chance.
-    return (rest[0][0] - good, [offset for _, offset in rest]) if len(rest) > 1 else (None, [])
+    for first in range(len(after) - 3):
+        if all(abs(offset - usual) <= IN_STEP for _, offset in after[first:first + 4]):
+            return after[first][0] - good, [offset for _, offset in after[first:]]
+    return None, []
 
 
 def look(day) -> dict:

@@ -111,7 +111,19 @@ def restart_early(_day):
 
 
 def discovery(seconds, at, bus):
-    return spoiled(at, 0, lambda _: host.renew_discovery(seconds, bus))
+    return spoiled(at, seconds, lambda _: host.discovery_away(bus), lambda _: host.discovery_up(private=True))
+
+
+def moved_while_the_bus_was_away(at, clock):
+    """D-Bus and avahi are away for 5 s, and the wall clock is set meanwhile; then the speaker has another address
+    for a minute."""
+    def away(day):
+        host.discovery_away(bus=True)
+        time.sleep(2)
+        set_wall_clock(day.path("wall-clock"), clock)
+        time.sleep(3)
+        host.discovery_up(private=True)
+    return in_turn(spoiled(at, 0, away), moved(60, 4))
 
 
 def sound_server(seconds, at):

@@ -4,11 +4,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import wave
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, HERE)
 import own_lab  # finds the meter
-from film_record import Record
+import figures
+from film_record import Record, whole_parts
 
 
 class Experiments(unittest.TestCase):
@@ -63,3 +65,52 @@ class FilmRecord(unittest.TestCase):
         record.read()
         self.assertEqual(self.numbers(record), [(101.0, 0)])
         self.assertEqual((record.lost, record.restored, record.ended), (1, 0, True))
+
+
+class Recordings(unittest.TestCase):
+    def recording(self, folder, anchors, seconds=40):
+        path = os.path.join(folder, "heard.wav")
+        with wave.open(path, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(1000)
+            file.writeframes(bytes(2000 * seconds))
+        with open(path + ".json", "w") as file:
+            json.dump({"rate": 1000, "anchors": [{"frame": f, "monotonic_ns": round(s * 1e9)} for f, s in anchors]}, file)
+        return path
+
+    def test_a_recording_whose_clock_never_breaks_is_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = self.recording(folder, [(100 * n, 5 + 0.1 * n) for n in range(300)])
+            self.assertEqual(whole_parts(path), [path])
+
+    def test_where_the_machine_stood_still_a_recording_becomes_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            before = [(100 * n, 5 + 0.1 * n) for n in range(100)]
+            # Half a minute gone, a third of its frames rendered in a hurry.
+            after = [(20_000 + 100 * n, 45 + 0.1 * n) for n in range(100)]
+            parts = whole_parts(self.recording(folder, before + after))
+            self.assertEqual(len(parts), 2)
+            with open(parts[1] + ".json") as file:
+                self.assertEqual(json.load(file)["anchors"][0], {"frame": 0, "monotonic_ns": 45 * 10**9})
+            with wave.open(parts[1]) as file:
+                self.assertEqual(file.getnframes(), 9900)
+
+
+class Heard:
+    def __init__(self, first, last, holes=()):
+        self.first, self.last, self.holes = first, last, list(holes)
+
+
+class Figures(unittest.TestCase):
+    def test_silence_lasts_over_recordings_and_to_the_end(self):
+        parts = [Heard(10.0, 20.0, [(12.0, 12.5)]), Heard(None, None), Heard(24.0, 30.0)]
+        self.assertEqual(figures.silences(parts, 30.5), [(12.0, 12.5), (20.0, 24.0)])
+        self.assertEqual(figures.silences(parts, 40.0), [(12.0, 12.5), (20.0, 24.0), (30.0, 40.0)])
+
+    def test_in_step_begins_with_four_beeps_near_the_usual_offset(self):
+        beeps = [(t, -1.0) for t in range(5)] + [(6, 90.0), (7, 0.0), (8, 40.0), (9, 3.0), (10, 2.0), (11, 1.0), (12, 0.0), (13, -30.0)]
+        after, offsets = figures.in_step(beeps, 5.5)
+        self.assertEqual(after, 3.5)
+        self.assertEqual(offsets, [3.0, 2.0, 1.0, 0.0, -30.0])
+        self.assertEqual(figures.in_step(beeps[:8], 5.5), (None, []))

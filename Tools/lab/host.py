@@ -2,7 +2,6 @@
 import os
 import shutil
 import subprocess
-import time
 
 from processes import Remembered, run, until
 from settings import BRIDGE, NETWORK, STATE, fail
@@ -88,8 +87,8 @@ def _start_bus(command, socket):
         fail(f"D-Bus did not start; see {STATE}/bus.log.")
 
 
-def renew_discovery(seconds: float, bus: bool = False):
-    """A private avahi ends, with its D-Bus if `bus`, and is back after so many seconds."""
+def discovery_away(bus: bool):
+    """A private avahi ends, with its D-Bus if `bus`, until the next `discovery_up`."""
     if not os.path.exists(_OWN_BUS):
         fail("only a lab that is up with --private has a D-Bus of its own.")
     _avahi.stop()
@@ -97,8 +96,6 @@ def renew_discovery(seconds: float, bus: bool = False):
         _bus.stop()
         if os.path.exists(_OWN_BUS):
             os.remove(_OWN_BUS)
-    time.sleep(seconds)
-    discovery_up(private=True)
 
 
 def environment() -> dict:
