@@ -3,7 +3,7 @@ internal import MediaCore
 internal import Sockets
 internal import Synchronization
 
-/// Sends the packets of a buffered stream as fast as the speaker reads them, on a thread of its own.
+/// Sends the packets of a buffered stream as fast as the speaker reads them and the link passes them, on a thread of its own.
 ///
 /// A speaker that stops reading is full or paused, not ill: there is no time limit here. A packet once begun is
 /// finished before anything else, because the stream's framing depends on it.
@@ -33,10 +33,11 @@ final class BufferedWriter: StreamWriter {
         let packetizer = BufferedPacketizer(
             key: key, format: format, firstSequence: counters.sequence, firstNonce: counters.nonce)
         store.beginNumbering(at: packetizer.nextSequence)
+        let duration = Duration.seconds(Double(format.framesPerPacket) / Double(format.sampleRate))
         // The thread keeps the writer until `close`.
         thread.withLock {
             $0 = WorkerThread.start(name: "airplay writer", priority: .elevated) {
-                self.run(packetizer, room)
+                self.run(packetizer, lasting: duration, room)
                 if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
             }
         }
@@ -68,8 +69,9 @@ final class BufferedWriter: StreamWriter {
         thread.withLock({ $0 })?.join()
     }
 
-    private func run(_ first: BufferedPacketizer, _ room: () -> Void) {
+    private func run(_ first: BufferedPacketizer, lasting duration: Duration, _ room: () -> Void) {
         var packetizer = first
+        var window = DeliveryWindow()
         var sound: [UInt8] = []
         var wire: [UInt8] = []
         sound.reserveCapacity(Int(UInt16.max))
@@ -83,7 +85,27 @@ final class BufferedWriter: StreamWriter {
             }
             wire.removeAll(keepingCapacity: true)
             _ = sound.withUnsafeBufferPointer { packetizer.append($0, timestamp: timestamp, to: &wire) }
+            waitForWindow(&window, wire.count, lasting: duration)
             guard send(wire) else { return }
+        }
+    }
+
+    /// Until so many bytes more leave the link free for the speaker's clock, or the connection is closed.
+    private func waitForWindow(_ window: inout DeliveryWindow, _ count: Int, lasting duration: Duration) {
+        guard let shortest = socket.shortestRoundTrip else { return }
+        let began = HostInstant.now
+        var now = began
+        while !isClosed.load(ordering: .acquiring), now - began < DeliveryWindow.longestWait {
+            if window.admits(
+                count, lasting: duration, sent: sentBytes, underWay: unacknowledgedBytes, shortest: shortest, at: now)
+            {
+                return
+            }
+            // Nothing tells of an acknowledgement; the longer it takes, the rarer the looks.
+            let pause = max(.milliseconds(2), (now - began) / 8)
+            // What this takes back was raised for packets that the next round finds anyway.
+            arrival.wait(until: now.advanced(by: pause))
+            now = .now
         }
     }
 
