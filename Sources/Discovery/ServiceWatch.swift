@@ -46,9 +46,9 @@ package final class ServiceWatch: @unchecked Sendable {
     private var client: OpaquePointer?
     private var isBrowsing = false
     private var questions: [ServiceName: Question] = [:]
-    private var rebuildTimer: OpaquePointer?
-    private var retryTimer: OpaquePointer?
-    private var dueTimer: OpaquePointer?
+    private let rebuildTimer: PollTimer
+    private let retryTimer: PollTimer
+    private let dueTimer: PollTimer
     private var isDueScheduled = false
     private var ticks = 0
 
@@ -61,6 +61,14 @@ package final class ServiceWatch: @unchecked Sendable {
         guard let poll = avahi_threaded_poll_new() else {
             throw DiscoveryError(.daemonMissing, "the system gives no memory")
         }
+        do {
+            rebuildTimer = try PollTimer(on: poll)
+            retryTimer = try PollTimer(on: poll)
+            dueTimer = try PollTimer(on: poll)
+        } catch {
+            avahi_threaded_poll_free(poll)
+            throw error
+        }
         self.poll = poll
         self.kinds = kinds
         self.tell = tell
@@ -68,14 +76,10 @@ package final class ServiceWatch: @unchecked Sendable {
 
     /// Begins; connecting happens on avahi's thread, so that a daemon that hangs does not hang the caller.
     package func start() {
-        let me = Unmanaged.passUnretained(self).toOpaque()
-        rebuildTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().rebuild() }, me)
-        retryTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().retry() }, me)
-        dueTimer = makeTimer(
-            { @Sendable _, raw in Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().due() }, me)
-        arm(rebuildTimer, milliseconds: 0)
+        rebuildTimer.action = { [unowned self] in rebuild() }
+        retryTimer.action = { [unowned self] in retry() }
+        dueTimer.action = { [unowned self] in due() }
+        rebuildTimer.fire(after: .milliseconds(0))
         avahi_threaded_poll_start(poll)
     }
 
@@ -90,7 +94,7 @@ package final class ServiceWatch: @unchecked Sendable {
     package func schedule(milliseconds: Int) {
         if isDueScheduled { return }
         isDueScheduled = true
-        arm(dueTimer, milliseconds: milliseconds)
+        dueTimer.fire(after: .milliseconds(milliseconds))
     }
 
     /// Stops asking for a service that no room was found for. Only on avahi's thread.
@@ -122,7 +126,7 @@ package final class ServiceWatch: @unchecked Sendable {
         guard client == nil else { return }
         // No bus at all, so there is nothing that would tell of a daemon's return.
         tell(self, .disconnected(Self.reason(code)))
-        arm(rebuildTimer, milliseconds: 2000)
+        rebuildTimer.fire(after: .milliseconds(2000))
     }
 
     private func closeClient() {
@@ -145,7 +149,7 @@ package final class ServiceWatch: @unchecked Sendable {
         default:
             tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
             // Not here: the caller still uses the client.
-            arm(rebuildTimer, milliseconds: 200)
+            rebuildTimer.fire(after: .milliseconds(200))
         }
     }
 
@@ -172,7 +176,7 @@ package final class ServiceWatch: @unchecked Sendable {
                 }, me)
             if browser == nil {
                 tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
-                arm(rebuildTimer, milliseconds: 2000)
+                rebuildTimer.fire(after: .milliseconds(2000))
                 return
             }
         }
@@ -202,7 +206,7 @@ package final class ServiceWatch: @unchecked Sendable {
             tell(self, .listed)
         case AVAHI_BROWSER_FAILURE:
             tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
-            arm(rebuildTimer, milliseconds: 2000)
+            rebuildTimer.fire(after: .milliseconds(2000))
         default:
             break
         }
@@ -257,14 +261,14 @@ package final class ServiceWatch: @unchecked Sendable {
     private func postpone(_ question: Question) {
         question.failures += 1
         question.nextAttempt = ticks + (1 << min(question.failures - 1, 5))
-        arm(retryTimer, milliseconds: 2000)
+        retryTimer.fire(after: .milliseconds(2000))
     }
 
     private func retry() {
         ticks += 1
         let waiting = questions.values.filter { $0.resolver == nil }
         for question in waiting where question.nextAttempt <= ticks { ask(question) }
-        if !waiting.isEmpty { arm(retryTimer, milliseconds: 2000) }
+        if !waiting.isEmpty { retryTimer.fire(after: .milliseconds(2000)) }
     }
 
     private static func address(_ address: AvahiAddress, interface: AvahiIfIndex) -> NetworkAddress? {
@@ -302,19 +306,5 @@ package final class ServiceWatch: @unchecked Sendable {
     private func due() {
         isDueScheduled = false
         tell(self, .due)
-    }
-
-    private func makeTimer(_ callback: @escaping AvahiTimeoutCallback, _ me: UnsafeMutableRawPointer) -> OpaquePointer?
-    {
-        let api = avahi_threaded_poll_get(poll)!
-        return api.pointee.timeout_new(api, nil, callback, me)
-    }
-
-    private func arm(_ timer: OpaquePointer?, milliseconds: Int) {
-        var now = timeval()
-        gettimeofday(&now, nil)
-        let microseconds = Int(now.tv_usec) + milliseconds * 1000
-        var moment = timeval(tv_sec: now.tv_sec + microseconds / 1_000_000, tv_usec: microseconds % 1_000_000)
-        avahi_threaded_poll_get(poll)!.pointee.timeout_update(timer, &moment)
     }
 }
