@@ -76,7 +76,7 @@ test-threads: setup
 test-tools:
 	@$(call within,120) Tools/test-tools
 
-# Cut networks, restarted and stolen speakers: a table for docs/performance.md, in about ten minutes.
+# Cut networks, restarted and stolen speakers, and worse: a table for docs/performance.md, in about forty minutes.
 bad-days: build lab
 	Tools/experiments/bad-days --markdown .build/bad-days/table.md
 

@@ -61,6 +61,7 @@ def look(day) -> dict:
         "deaths": 0 if day.case.local else speakers.Speaker(1).deaths, "said": day.said(),
     }
     if day.good:
+        result["bad_s"], result["good_s"] = day.bad - began, day.good - began
         after, rest = in_step([(heard, offset) for heard, offset, _ in beeps], day.good)
         result["in_step_after_s"], result["offset_after_ms"] = after, summary(rest)
         # Nothing was missing, or the last hole of the bad time ended this much after it.

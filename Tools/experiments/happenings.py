@@ -65,6 +65,7 @@ def moved(seconds, at, host=False):
             time.sleep(seconds)
         finally:
             _address(prefix, device, new, old)
+        day.got_good()
     return meanwhile
 
 
@@ -162,8 +163,6 @@ def speaker_wall_clock(seconds, at):
 
 def record_on_a_full_disk(day):
     """The player's record is where only the player sees it, and is fetched before it ends."""
-    day.got_bad()
-    day.got_good()
     until(lambda: day.player.poll() is not None or time.monotonic() > day.began + day.seconds - 1, day.seconds + 20, 0.2)
     with open(f"/proc/{day.player.pid}/root{day.path('small/timeline.jsonl')}", "rb") as kept, open(day.path("timeline.jsonl"), "wb") as out:
         out.write(kept.read())
