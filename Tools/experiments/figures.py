@@ -45,7 +45,7 @@ def look(day) -> dict:
     began = record.began or (record.pictures or [day.began])[0]
     recordings = [part for wav in day.recordings for part in whole_parts(wav)]
     beeps = sorted((heard, offset, flash) for wav in recordings for heard, offset, flash in record.offsets(wav)
-                   if heard > began - 0.2)
+                   if heard > began - 0.2 and not (day.case.others and day.bad < heard < (day.good or heard)))
     # An early end of the record (a full disk) is not the film's.
     holes = silences([Heard(wav) for wav in recordings], began + day.seconds - 0.5)
     moving = np.array([at for at in record.pictures if at >= began])
