@@ -32,6 +32,8 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
         public static let protocolViolation = Code(rawValue: "protocol-violation")
         /// A request that makes no sense in the session's present state.
         public static let outOfOrder = Code(rawValue: "out-of-order")
+        /// This computer gives the program no further thread or connection now.
+        public static let exhausted = Code(rawValue: "exhausted")
     }
 
     public let code: Code
@@ -63,11 +65,16 @@ public struct AirPlayError: Error, Hashable, CustomStringConvertible {
 }
 
 extension AirPlayError {
+    init(_ error: ExhaustionError) {
+        self.init(.exhausted, "The speaker cannot be connected to: \(error.message).")
+    }
+
     /// A connection to a speaker that failed while it was used.
     package init(_ error: SocketError) {
         switch error.code {
         case .timedOut: self.init(.timedOut, "The speaker did not answer in time.")
         case .lost: self.init(.lost, "The connection to the speaker broke (\(error.message)).")
+        case .exhausted: self.init(.exhausted, "The speaker cannot be connected to: \(error.message).")
         default: self.init(.unreachable, "The speaker cannot be reached (\(error.message)).")
         }
     }

@@ -103,7 +103,9 @@ package final class StimulusRun {
             }
             renderer.setOutput(output, id: OutputID(index))
             renderer.requestMediaData(raising: wake)
-            synchronizer.addRenderer(renderer)
+            if let refusal = synchronizer.addRenderer(renderer) {
+                trouble.withLock { $0 = $0 ?? OutputError(.failed, refusal.message) }
+            }
             renderers.append(renderer)
             sounds.append(StimulusSound(plan, speaker: index))
         }
@@ -212,8 +214,10 @@ package final class StimulusRun {
         screen?.detach()
         // A speaker that does not answer shall not keep the others.
         let closers = renderers.map { renderer in
-            WorkerThread.start(name: "calibration closing") { renderer.invalidate() }
+            let closer = try? WorkerThread.start(name: "calibration closing") { renderer.invalidate() }
+            if closer == nil { renderer.invalidate() }
+            return closer
         }
-        for closer in closers { closer.join() }
+        for closer in closers { closer?.join() }
     }
 }

@@ -49,16 +49,19 @@ package struct ProfileStore: Sendable {
     /// - Throws: status 77 or 1; those before the one that failed are kept.
     package func keep(_ profiles: [LatencyProfile]) throws(TalkieError) {
         do {
-            for profile in profiles {
-                var kept = profile
-                // A run for one speaker tells nothing new about how the rooms stand to each other.
-                if kept.room == nil, let before = try read(profile.key) { kept.room = before.room }
-                if kept.offset == nil, let before = try read(profile.key), before.offset != nil {
-                    let room = kept.room
-                    kept = before
-                    kept.room = room
+            try folder.exclusively { () throws(StateError) in
+                for profile in profiles {
+                    var kept = profile
+                    // A run for one speaker tells nothing new about how the rooms stand to each other.
+                    if kept.room == nil, let before = try read(profile.key) { kept.room = before.room }
+                    if kept.offset == nil, let before = try read(profile.key), before.offset != nil {
+                        let room = kept.room
+                        kept = before
+                        kept.room = room
+                    }
+                    let record = kept.record(kind: Self.kind, version: Self.version)
+                    try folder.write(Self.name(kept.key), record.encoded())
                 }
-                try folder.write(Self.name(kept.key), kept.record(kind: Self.kind, version: Self.version).encoded())
             }
         } catch {
             throw TalkieError(error)

@@ -22,12 +22,15 @@ extension CodedError<SocketErrors>.Code {
     package static var notPermitted: Self { Self(rawValue: "not-permitted") }
     /// This computer does not have the address, or the system refuses a socket.
     package static var unavailable: Self { Self(rawValue: "unavailable") }
+    /// The system gives no further descriptor, or no memory for one.
+    package static var exhausted: Self { Self(rawValue: "exhausted") }
 }
 
 extension CodedError<SocketErrors> {
     /// What the system said, in its own words.
     init(_ code: Code, errno cause: Int32) {
-        self.init(code, strerror(cause).map { String(cString: $0) } ?? "error \(cause)")
+        let isExhausted = SystemCause.isExhaustion(cause) && cause != EAGAIN
+        self.init(isExhausted ? .exhausted : code, SystemCause.text(cause))
     }
 
     /// Why a local address and port cannot be bound.

@@ -1,11 +1,14 @@
 internal import CSockets
 internal import Glibc
+internal import MediaCore
+internal import Synchronization
 
 /// A listening TCP socket on one local address.
 package final class TCPListener: Sendable {
     package let descriptor: Int32
     package let port: UInt16
     private let address: IPv4Address
+    private let starved = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - port: 0 for one that the system chooses.
@@ -30,7 +33,11 @@ package final class TCPListener: Sendable {
     /// From now on connections are taken; false when the system refuses.
     package func listen() -> Bool { Glibc.listen(descriptor, 16) == 0 }
 
-    /// The next connection that waits; nil when there is none.
+    /// The connection that waits could not be taken, because the system gives no further descriptor: it goes on waiting, and the
+    /// listener stays readable. Whoever polls it rests a while first.
+    package var isStarved: Bool { starved.load(ordering: .relaxed) }
+
+    /// The next connection that waits; nil when there is none, or none can be taken (`isStarved`).
     package func accept() -> TCPSocket? {
         var from = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -39,6 +46,7 @@ package final class TCPListener: Sendable {
                 Glibc.accept(descriptor, $0, &size)
             }
         }
+        starved.store(socket < 0 && [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno), ordering: .relaxed)
         guard socket >= 0 else { return nil }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)

@@ -14,7 +14,7 @@ package enum InputBytes {
         }
         // A pipe that nobody writes to would hold the program for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw refused("cannot be opened (\(String(cString: strerror(errno))))") }
+        guard descriptor >= 0 else { throw refused("cannot be opened (\(SystemCause.text(errno)))") }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -31,7 +31,7 @@ package enum InputBytes {
                 Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count)
             }
             if got < 0 && errno == EINTR { continue }
-            guard got >= 0 else { throw refused("cannot be read (\(String(cString: strerror(errno))))") }
+            guard got >= 0 else { throw refused("cannot be read (\(SystemCause.text(errno)))") }
             if got == 0 { break }
             count += got
         }

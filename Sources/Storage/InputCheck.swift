@@ -38,7 +38,7 @@ package enum InputCheck {
             case EACCES:
                 return forbidden("a folder on the way to '\(word)' may not be entered; check its permissions")
             default:
-                return failure("'\(word)' cannot be looked at (\(String(cString: strerror(errno)))); check the path")
+                return failure("'\(word)' cannot be looked at (\(SystemCause.text(errno))); check the path")
             }
         }
         switch status.st_mode & S_IFMT {

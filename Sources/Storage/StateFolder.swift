@@ -164,7 +164,7 @@ package struct StateFolder: Sendable {
     }
 
     /// Makes a folder and those above it, and takes from others every right to our own.
-    private func makePrivate(_ folder: String) throws(StateError) {
+    func makePrivate(_ folder: String) throws(StateError) {
         var partial = ""
         for part in folder.split(separator: "/") {
             partial += "/\(part)"
@@ -181,9 +181,11 @@ package struct StateFolder: Sendable {
         }
     }
 
-    private static func inaccessible(_ verb: String, _ path: String) -> StateError {
-        let cause = strerror(errno).map { String(cString: $0) } ?? "error \(errno)"
+    static func inaccessible(_ verb: String, _ path: String) -> StateError {
+        let code = errno
+        let remedy = [EACCES, EPERM, EROFS].contains(code) ? "give it the right to" : "see to that"
         return StateError(
-            .inaccessible, "Cannot \(verb) \(path) (\(cause)); Talkie keeps pairings there, so give it the right to.")
+            .inaccessible,
+            "Cannot \(verb) \(path) (\(SystemCause.text(code))); Talkie keeps pairings there, so \(remedy).")
     }
 }

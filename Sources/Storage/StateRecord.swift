@@ -102,6 +102,18 @@ extension StateFolder {
         }
     }
 
+    /// Writes a record in the place of what was kept, unless a newer Talkie has written that.
+    ///
+    /// - Throws: `newer`, `busy` or `inaccessible`; what was there stays.
+    package func replace(_ name: String, with record: StateRecord) throws(StateError) {
+        try exclusively { () throws(StateError) in
+            if case .newer(let sentence) = try readRecord(name, kind: record.kind, version: record.version) {
+                throw StateError(.newer, sentence)
+            }
+            try write(name, record.encoded())
+        }
+    }
+
     /// Sets a file aside; the sentence that says so.
     package func damaged(_ name: String) throws(StateError) -> String {
         "\(path)/\(name) was damaged and is now \(try setAside(name)); what it held must be made anew."

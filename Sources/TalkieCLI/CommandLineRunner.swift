@@ -16,6 +16,8 @@ enum CommandLineRunner {
     static func run(_ words: [String]) -> Int32 {
         // A closed pipe is an error of write(2), not the end of the program.
         signal(SIGPIPE, SIG_IGN)
+        // A file that may grow no further (ulimit -f) is one, too.
+        signal(SIGXFSZ, SIG_IGN)
         for sentence in Privileges.settle() {
             StandardStream.error.write("talkie: \(PrintableText.sentence(sentence))\n")
         }

@@ -106,7 +106,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         if pin != nil { configuration.memory = SpeakerMemoryFile(name: name) }
         let ending = SpeakerEnding()
         // Before any other thread: all inherit the blocked signals.
-        let signals = SignalWatch { if case .end(let status) = $0 { ending.end(status) } }
+        let signals = try SignalWatch.begin { if case .end(let status) = $0 { ending.end(status) } }
         defer { signals.stop() }
         let speaker: SoftwareSpeaker
         do {
@@ -115,8 +115,16 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
             throw TalkieError(Self.code(for: error), error.message)
         }
         StandardStream.output.write(Self.greeting(speaker))
-        let news = speaker.record.news
-        Task.detached { for await entry in news { SpeakerNews.tell(entry.event) } }
+        let record = speaker.record
+        do throws(ExhaustionError) {
+            // Whoever reads standard output slowly holds no sound up.
+            _ = try WorkerThread.start(name: "speaker-news") {
+                while let entry = record.nextNews() { SpeakerNews.tell(entry.event) }
+            }
+        } catch {
+            speaker.stop()
+            throw TalkieError(error)
+        }
         let status = ending.wait()
         speaker.stop()
         throw Finished(status: status)
@@ -138,7 +146,7 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
     private static func code(for error: SpeakerError) -> TalkieError.Code {
         switch error.code {
         case .notPermitted: .notPermitted
-        case .cannotWrite: .failed
+        case .cannotWrite, .exhausted: .failed
         default: .unavailable
         }
     }

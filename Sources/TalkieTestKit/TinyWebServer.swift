@@ -40,7 +40,7 @@ package final class TinyWebServer: @unchecked Sendable {
         }
         port = UInt16(bigEndian: address.sin_port)
         guard isBound else { throw TestClips.Failure(description: "no socket for the web server") }
-        _ = WorkerThread.start(name: "tiny web") { [self] in serve() }
+        _ = try WorkerThread.start(name: "tiny web") { [self] in serve() }
     }
 
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
@@ -56,7 +56,7 @@ package final class TinyWebServer: @unchecked Sendable {
         while !isStopping.load(ordering: .relaxed) {
             let client = accept(listener, nil, nil)
             if client < 0 { return }
-            _ = WorkerThread.start(name: "tiny web client") { [self] in
+            _ = try? WorkerThread.start(name: "tiny web client") { [self] in
                 answer(client)
                 close(client)
             }

@@ -3,13 +3,16 @@ internal import MediaCore
 /// The one thread that speaks to a speaker on its request channel. Jobs run one after the other; between them it
 /// keeps the session alive.
 ///
-/// The session's state is made on the thread and handed to jobs only, so it needs no lock.
+/// The session's state is made on the thread and handed to jobs only, so it needs no lock. Where the system gives no thread it is
+/// closed from the beginning, and every job fails with the reason.
 final class ControlThread: Sendable {
     typealias Job = @Sendable (SessionCore) -> Void
 
     private struct Queue {
         var jobs: [Job] = []
         var isClosed = false
+        /// Why there is no thread.
+        var refusal: ExhaustionError?
     }
 
     private let queue = Lock(Queue())
@@ -19,8 +22,8 @@ final class ControlThread: Sendable {
     init(_ make: @escaping @Sendable () -> SessionCore) {
         let queue = queue
         let arrival = arrival
-        thread.withLock {
-            $0 = WorkerThread.start(name: "airplay control") {
+        do throws(ExhaustionError) {
+            let worker = try WorkerThread.start(name: "airplay control") {
                 let core = make()
                 while true {
                     let (job, isClosed) = queue.withLock { queue in
@@ -35,7 +38,16 @@ final class ControlThread: Sendable {
                     }
                 }
             }
+            thread.withLock { $0 = worker }
+        } catch {
+            queue.withLock { ($0.isClosed, $0.refusal) = (true, error) }
         }
+    }
+
+    /// Why no job is taken.
+    private var refusal: AirPlayError {
+        queue.withLock { $0.refusal }.map { AirPlayError($0) }
+            ?? AirPlayError(.outOfOrder, "This session has been ended; make a new one.")
     }
 
     /// Adds a job; returns at once. False when the thread has been closed: the job will not run.
@@ -62,11 +74,9 @@ final class ControlThread: Sendable {
             box.withLock { $0 = result }
             done.raise()
         }
-        guard posted else { throw AirPlayError(.outOfOrder, "This session has been ended; make a new one.") }
+        guard posted else { throw refusal }
         done.wait()
-        guard let result = box.withLock({ $0 }) else {
-            throw AirPlayError(.outOfOrder, "This session has been ended; make a new one.")
-        }
+        guard let result = box.withLock({ $0 }) else { throw refusal }
         return try result.get()
     }
 

@@ -15,9 +15,12 @@ final class EventChannel: Sendable {
     private let socket: TCPSocket
     private let thread: WorkerThread
 
-    init(socket: TCPSocket, keys: ChannelKeys, handler: @escaping @Sendable (Event) -> Void) {
+    /// - Throws: when the system gives no thread; the socket is let go.
+    init(
+        socket: TCPSocket, keys: ChannelKeys, handler: @escaping @Sendable (Event) -> Void
+    ) throws(ExhaustionError) {
         self.socket = socket
-        thread = WorkerThread.start(name: "airplay events") {
+        thread = try WorkerThread.start(name: "airplay events") {
             let error: AirPlayError
             do throws(WireError) {
                 try Self.run(socket, keys, handler)

@@ -178,7 +178,7 @@ final class SessionCore {
         let reply = try request("SETUP", body, timeout: Deadline.setUp).accepted("begin a session").propertyList()
         let setup: SessionSetup
         do { setup = try SessionSetup(reply) } catch { throw AirPlayError(.protocolViolation, error.message) }
-        listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
+        try listenToEvents(on: setup.eventPort, at: connection.socket.remote, secret)
         isAlive = true
         nextKeepAlive = host.now.advanced(by: Self.keepAliveInterval)
         nextLook = host.now
@@ -187,7 +187,9 @@ final class SessionCore {
 
     /// Connects to the speaker's event port, where it has one. Some begin to listen only after they have announced it; a
     /// speaker that never does plays without, and what it would have told shows in its answers.
-    private func listenToEvents(on port: UInt16?, at remote: IPv4Address, _ secret: SecretBytes) {
+    private func listenToEvents(
+        on port: UInt16?, at remote: IPv4Address, _ secret: SecretBytes
+    ) throws(AirPlayError) {
         guard let port else { return }
         let deadline = HostInstant.now.advanced(by: Deadline.events)
         var socket: TCPSocket?
@@ -198,11 +200,15 @@ final class SessionCore {
         }
         guard let socket else { return }
         let shared = shared
-        events = EventChannel(socket: socket, keys: .events(from: secret)) { event in
-            switch event {
-            case .message(let message): shared.tell(.message(message))
-            case .ended(let error): shared.fail(error)
+        do throws(ExhaustionError) {
+            events = try EventChannel(socket: socket, keys: .events(from: secret)) { event in
+                switch event {
+                case .message(let message): shared.tell(.message(message))
+                case .ended(let error): shared.fail(error)
+                }
             }
+        } catch {
+            throw AirPlayError(error)
         }
     }
 
@@ -241,9 +247,11 @@ final class SessionCore {
             socket.setPersistence(.sound)
             let shared = shared
             shared.setWriter(
-                BufferedWriter(
-                    socket: socket, key: key, format: format, counters: counters, store: store, room: room,
-                    ended: { shared.fail(AirPlayError(.ended, "The speaker has closed the stream.")) }))
+                try Self.made { () throws(ExhaustionError) in
+                    try BufferedWriter(
+                        socket: socket, key: key, format: format, counters: counters, store: store, room: room,
+                        ended: { shared.fail(AirPlayError(.ended, "The speaker has closed the stream.")) })
+                })
         } else {
             guard let controlPort = setup.controlPort, controlPort != 0 else {
                 throw AirPlayError(.protocolViolation, "The speaker names no port for the time of its sound.")
@@ -254,16 +262,22 @@ final class SessionCore {
                 control: control, data: data, remote: remote, dataPort: setup.dataPort,
                 controlPort: controlPort)
             shared.setWriter(
-                RealtimeSender(
-                    ends: ends, key: key, format: format, counters: counters, source: ptp == nil ? sessionNumber : 0,
-                    arrivalToRender: setup.arrivalToRender, store: store, host: host,
-                    clock: { [shared] in shared.clock?.timeline },
-                    room: room))
+                try Self.made { () throws(ExhaustionError) in
+                    try RealtimeSender(
+                        ends: ends, key: key, format: format, counters: counters, source: ptp == nil ? sessionNumber : 0,
+                        arrivalToRender: setup.arrivalToRender, store: store, host: host,
+                        clock: { [shared] in shared.clock?.timeline },
+                        room: room)
+                })
         }
         controlSocket = control
         stream = setup
         streamBegan = host.now
         return setup
+    }
+
+    private static func made<Writer>(_ make: () throws(ExhaustionError) -> Writer) throws(AirPlayError) -> Writer {
+        do { return try make() } catch { throw AirPlayError(error) }
     }
 
     private func datagramSocket(_ open: () throws(PTPError) -> DatagramSocket) throws(AirPlayError) -> DatagramSocket {

@@ -25,7 +25,7 @@ final class TimingResponder: Sendable {
     let served: ServedTimeline
     private let socket: DatagramSocket
     private let exchange = Lock(Exchange())
-    private let news = PollableSignal()
+    private let news: PollableSignal
     private let isClosing = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -35,9 +35,13 @@ final class TimingResponder: Sendable {
     init(on local: IPv4Address, for remote: IPv4Address, telling served: ServedTimeline) throws(PTPError) {
         self.served = served
         socket = try SenderPorts.open(on: local)
-        // The thread keeps this object until `close`.
-        thread.withLock {
-            $0 = WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
+        do throws(ExhaustionError) {
+            news = try PollableSignal()
+            // The thread keeps this object until `close`.
+            let worker = try WorkerThread.start(name: "airplay timing", priority: .realtime(30)) { self.run(remote) }
+            thread.withLock { $0 = worker }
+        } catch {
+            throw PTPError(.unavailable, "Speakers cannot be told the time: \(error.message).")
         }
     }
 

@@ -100,6 +100,8 @@ extension AirPlaySpeaker {
         let room = context.room
         let session = AirPlaySession(configuration, clocks: clocks)
         do throws(AirPlayError) {
+            // The task that hears the session's news would keep this thread waiting.
+            do throws(ExhaustionError) { try WorkerThread.checkForTask() } catch { throw AirPlayError(error) }
             let info = try session.connect(yieldingTo: yielding ? state.withLock { $0.busyFlags } : [])
             // Before we played there; a session that takes the place of an older one of ours finds our own flags.
             if store == nil { state.withLock { $0.idleFlags = info.statusFlags ?? [] } }

@@ -11,8 +11,9 @@ final class BackgroundTask: Sendable {
     private let isStopped = Atomic<Bool>(false)
 
     /// - Parameter body: asks the errand whether it is still wanted, and rests with it.
-    init(name: String, _ body: @escaping @Sendable (BackgroundTask) -> Void) {
-        _ = WorkerThread.start(name: name) {
+    /// - Throws: when the system gives no thread; nothing has been done.
+    init(name: String, _ body: @escaping @Sendable (BackgroundTask) -> Void) throws(ExhaustionError) {
+        _ = try WorkerThread.start(name: name) {
             body(self)
             self.done.raise()
         }

@@ -31,7 +31,11 @@ extension AirPlaySpeaker {
         if let session {
             context?.events.note(.outputLost(output: context!.id))
             // Ending waits for the control thread, which may be the one that gives up.
-            run(BackgroundTask(name: "airplay ending") { _ in session.end() })
+            do throws(ExhaustionError) {
+                run(try BackgroundTask(name: "airplay ending") { _ in session.end() })
+            } catch {
+                // Its last reference lets the session end by itself.
+            }
         }
         context?.room.raise()
     }

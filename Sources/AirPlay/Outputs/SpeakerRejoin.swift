@@ -39,17 +39,21 @@ extension AirPlaySpeaker {
         // A start that lies ahead waits for its return.
         context.room.raise()
         let isUnwelcome = state.withLock { $0.evictions >= Self.evictions.count }
-        run(
-            BackgroundTask(name: "airplay rejoin") { errand in
-                session.end()
-                guard !isUnwelcome else {
-                    return self.giveUp(
-                        OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."),
-                        use: use)
-                }
-                if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
-                self.rejoin(context, use: use, after: session, because: error, errand)
-            })
+        do throws(ExhaustionError) {
+            run(
+                try BackgroundTask(name: "airplay rejoin") { errand in
+                    session.end()
+                    guard !isUnwelcome else {
+                        return self.giveUp(
+                            OutputError(.busy, "\(self.name) keeps ending the session; somebody else may want it."),
+                            use: use)
+                    }
+                    if error.code == .ended, !errand.rest(until: .now.advanced(by: Self.courtesy)) { return }
+                    self.rejoin(context, use: use, after: session, because: error, errand)
+                })
+        } catch let exhausted {
+            giveUp(OutputError(.lost, "\(name) is lost, and cannot be brought back: \(exhausted.message)."), use: use)
+        }
     }
 
     private func rejoin(

@@ -98,8 +98,6 @@ package struct PairingStore: Sendable {
                 "A pairing cannot outlive this run, because this computer's identity cannot be kept in \(folder.path)."
             )
         }
-        let known = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
-        if case .newer(let sentence) = known { throw StateError(.newer, sentence) }
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["speaker"] = contact.name
         record["address"] = contact.address?.description
@@ -115,7 +113,7 @@ package struct PairingStore: Sendable {
             record["controller-key"] = Hexadecimal.text(identity.pairing.publicKey)
         }
         record["password"] = credentials.password.map { Hexadecimal.text($0.utf8) }
-        try folder.write(Self.name(speaker), record.encoded())
+        try folder.replace(Self.name(speaker), with: record)
     }
 
     /// The same for a speaker of which no more is known than its name.

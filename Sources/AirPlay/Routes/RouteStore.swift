@@ -40,17 +40,13 @@ package struct RouteStore: Sendable {
 
     /// - Throws: `StateError` when it cannot be kept; nothing depends on it but the next start's speed.
     package func remember(_ memory: RouteMemory, of speaker: SpeakerID) throws(StateError) {
-        if case .newer(let sentence) = try folder.readRecord(Self.name(speaker), kind: Self.kind, version: Self.version)
-        {
-            throw StateError(.newer, sentence)
-        }
         var record = StateRecord(kind: Self.kind, version: Self.version)
         record["heard"] = memory.route?.rawValue
         record["failed"] = memory.failed.isEmpty ? nil : memory.failed.map(\.rawValue).sorted().joined(separator: " ")
         record["clock"] = memory.role?.rawValue
         record["probes"] = memory.hasProbed ? "yes" : nil
         record["source-version"] = memory.sourceVersion
-        try folder.write(Self.name(speaker), record.encoded())
+        try folder.replace(Self.name(speaker), with: record)
     }
 
     @discardableResult

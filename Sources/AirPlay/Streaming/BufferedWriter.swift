@@ -26,7 +26,7 @@ final class BufferedWriter: StreamWriter {
     init(
         socket: TCPSocket, key: SecretBytes, format: StreamFormat, counters: StreamCounters = .random(),
         store: PacketStore, room: @escaping @Sendable () -> Void, ended: @escaping @Sendable () -> Void
-    ) {
+    ) throws(ExhaustionError) {
         self.socket = socket
         self.store = store
         socket.setSendBuffer(Self.sendBuffer)
@@ -35,12 +35,11 @@ final class BufferedWriter: StreamWriter {
         store.beginNumbering(at: packetizer.nextSequence)
         let duration = Duration.seconds(Double(format.framesPerPacket) / Double(format.sampleRate))
         // The thread keeps the writer until `close`.
-        thread.withLock {
-            $0 = WorkerThread.start(name: "airplay writer", priority: .elevated) {
-                self.run(packetizer, lasting: duration, room)
-                if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
-            }
+        let worker = try WorkerThread.start(name: "airplay writer", priority: .elevated) {
+            self.run(packetizer, lasting: duration, room)
+            if !self.isClosed.exchange(true, ordering: .acquiringAndReleasing) { ended() }
         }
+        thread.withLock { $0 = worker }
     }
 
     /// Tells the thread that there is something to send, from any thread.

@@ -56,7 +56,7 @@ final class RealtimeSender: StreamWriter {
     private let host: any HostClock
     private let format: StreamFormat
     private let shared: Lock<Shared>
-    private let news = PollableSignal()
+    private let news: PollableSignal
     private let sent = Atomic<Int64>(0)
     private let isClosing = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
@@ -73,7 +73,8 @@ final class RealtimeSender: StreamWriter {
         arrivalToRender: Duration?,
         store: PacketStore, host: any HostClock = MonotonicClock(), clock: @escaping @Sendable () -> PTPTimeline?,
         room: @escaping @Sendable () -> Void
-    ) {
+    ) throws(ExhaustionError) {
+        news = try PollableSignal()
         self.host = host
         self.ends = ends
         self.format = format
@@ -81,17 +82,16 @@ final class RealtimeSender: StreamWriter {
         let first = UInt16(truncatingIfNeeded: counters.sequence)
         shared = Lock(Shared(nextSequence: first))
         let depth = Self.depth(arrivalToRender: arrivalToRender)
-        thread.withLock {
-            $0 = WorkerThread.start(name: "airplay sender", priority: .elevated) {
-                PollableSignal.requestPreciseWaits()
-                var round = Round(
-                    pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
-                    packetizer: RealtimePacketizer(
-                        key: key, source: source, firstSequence: first, firstNonce: counters.nonce),
-                    allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
-                self.run(&round, clock, room)
-            }
+        let worker = try WorkerThread.start(name: "airplay sender", priority: .elevated) {
+            PollableSignal.requestPreciseWaits()
+            var round = Round(
+                pacing: RealtimePacing(sampleRate: format.sampleRate, depth: depth),
+                packetizer: RealtimePacketizer(
+                    key: key, source: source, firstSequence: first, firstNonce: counters.nonce),
+                allowance: ResendAllowance(packet: Self.packet(format), queue: depth, at: host.now))
+            self.run(&round, clock, room)
         }
+        thread.withLock { $0 = worker }
     }
 
     /// What the thread alone owns.

@@ -91,8 +91,12 @@ public final class Microphone: @unchecked Sendable {
     public func start() throws(OutputError) {
         let code = snd_pcm_start(handle)
         guard code >= 0 else { throw OutputError.alsa(code, device: name, isCapture: true) }
-        thread.withLock { thread in
-            thread = WorkerThread.start(name: "microphone", priority: .elevated) { [unowned self] in run() }
+        do throws(ExhaustionError) {
+            let worker = try WorkerThread.start(name: "microphone", priority: .elevated) { [unowned self] in run() }
+            thread.withLock { $0 = worker }
+        } catch {
+            snd_pcm_drop(handle)
+            throw OutputError(.failed, "\"\(name)\" cannot be recorded from: \(error.message)")
         }
     }
 

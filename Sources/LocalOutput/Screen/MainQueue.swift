@@ -9,7 +9,11 @@ struct MainQueue {
     private let descriptor: Int32?
     private var turn = MainQueueTurn()
 
-    init() { descriptor = cshim_is_main_thread() != 0 ? _dispatch_get_main_queue_handle_4CF() : nil }
+    init() {
+        // libdispatch ends the program where the system gives it no descriptor; then the queue is left alone.
+        let mayServe = cshim_is_main_thread() != 0 && (try? PollableSignal()) != nil
+        descriptor = mayServe ? _dispatch_get_main_queue_handle_4CF() : nil
+    }
 
     /// What to wait for; nil when its work is known already and put off.
     var waited: Int32? { turn.since == nil ? descriptor : nil }

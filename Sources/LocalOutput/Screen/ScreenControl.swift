@@ -39,12 +39,31 @@ public final class ScreenControl: Sendable {
     /// What people do to the window. One reader; when it falls behind, the oldest are dropped.
     public let inputs: AsyncStream<ScreenInput>
     let report: AsyncStream<ScreenInput>.Continuation
-    let signal = PollableSignal()
+    private let listener = Lock<(@Sendable (ScreenInput) -> Void)?>(nil)
+    /// Nil where the system gave no descriptor for it; `refusal` says so.
+    let signal: PollableSignal?
+    let refusal: ExhaustionError?
     private let commands = Lock<[Command]>([])
     let state = Lock(Status())
 
     init() {
         (inputs, report) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        do throws(ExhaustionError) {
+            signal = try PollableSignal()
+            refusal = nil
+        } catch {
+            (signal, refusal) = (nil, error)
+        }
+    }
+
+    /// Takes what people do to the window in place of `inputs`, without a thread in between.
+    ///
+    /// - Parameter handler: called on the loop's thread; must return at once.
+    package func onInput(_ handler: @escaping @Sendable (ScreenInput) -> Void) { listener.withLock { $0 = handler } }
+
+    /// The loop's thread.
+    func tell(_ input: ScreenInput) {
+        if let listener = listener.withLock({ $0 }) { listener(input) } else { report.yield(input) }
     }
 
     /// What the screen is doing now.
@@ -94,16 +113,21 @@ public final class ScreenControl: Sendable {
     /// The picture on screen in its own size, without message and bars; nil when there is none.
     public func snapshot() async -> ScreenSnapshot? {
         await withCheckedContinuation { continuation in
-            send(.snapshot { continuation.resume(returning: $0) })
+            takeSnapshot { continuation.resume(returning: $0) }
         }
     }
+
+    /// The same for whoever does not wait.
+    ///
+    /// - Parameter reply: called on the loop's thread; must return at once.
+    package func takeSnapshot(_ reply: @escaping @Sendable (ScreenSnapshot?) -> Void) { send(.snapshot(reply)) }
 
     /// Ends the loop; the window closes.
     public func stop() { send(.stop) }
 
     private func send(_ command: Command) {
         commands.withLock { $0.append(command) }
-        signal.raise()
+        signal?.raise()
     }
 
     /// The loop's thread: puts the waiting commands into an empty array, and keeps that array's memory for the next.

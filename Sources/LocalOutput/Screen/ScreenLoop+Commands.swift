@@ -5,9 +5,13 @@ internal import SyncRendering
 /// What other threads asked for.
 extension ScreenLoop {
     func connect() {
+        if let refusal = control.refusal {
+            failure = OutputError(.failed, "no window can be opened: \(refusal.message)")
+            return
+        }
         do {
             let screen = try Screen(options: options, converter: converter)
-            screen.onNews = { [control] in control.report.yield($0) }
+            screen.onNews = { [control] in control.tell($0) }
             self.screen = screen
         } catch {
             failure = error
@@ -62,7 +66,7 @@ extension ScreenLoop {
     private func open(for size: PixelSize) {
         guard let screen else { return reportFailure() }
         if screen.isOpen { return screen.fit(to: size) }
-        do { try screen.open(for: size) } catch { control.report.yield(.lost(error)) }
+        do { try screen.open(for: size) } catch { control.tell(.lost(error)) }
         describe()
     }
 
@@ -70,7 +74,7 @@ extension ScreenLoop {
     private func reportFailure() {
         guard let failure, !isFailureKnown else { return }
         isFailureKnown = true
-        control.report.yield(.lost(failure))
+        control.tell(.lost(failure))
     }
 
     /// Lays a message over the film, or takes it away.
@@ -121,7 +125,7 @@ extension ScreenLoop {
         }
         guard hasChanged else { return }
         cursor.pointerMoved(isFullScreen: isFullScreen)
-        control.report.yield(.fullScreen(isFullScreen))
+        control.tell(.fullScreen(isFullScreen))
     }
 
     /// Refreshes what is told about the window.

@@ -24,7 +24,7 @@ extension ScreenLoop {
                 layOutMessage()
                 fullScreenMayHaveChanged()
             }
-            if let news { control.report.yield(news) }
+            if let news { control.tell(news) }
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
             if let name = KeyName.name(of: event.key.keysym) { tell(name) }
@@ -61,11 +61,11 @@ extension ScreenLoop {
     private func point(_ layout: PanelLayout, x: Int32, y: Int32, turned: Int = 0, on screen: Screen) {
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.report.yield(.panel(row: hit.row, hit.part, turned: turned))
+            control.tell(.panel(row: hit.row, hit.part, turned: turned))
         } else if turned == 0, !layout.contains(x: place.x, y: place.y) {
-            control.report.yield(.besidePanel)
+            control.tell(.besidePanel)
         }
     }
 
-    private func tell(_ name: String) { control.report.yield(.key(name, isRepeat: isRepeating)) }
+    private func tell(_ name: String) { control.tell(.key(name, isRepeat: isRepeating)) }
 }

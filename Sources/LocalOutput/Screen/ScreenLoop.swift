@@ -48,7 +48,7 @@ public final class ScreenLoop {
     public func run() {
         PollableSignal.requestPreciseWaits()
         connect()
-        mainQueue = MainQueue()
+        mainQueue = control.signal == nil ? nil : MainQueue()
         while true {
             carryOutCommands()
             if isStopping { break }
@@ -105,10 +105,15 @@ public final class ScreenLoop {
         if let connection, connection.descriptor == nil, !connection.isSilent {
             include(.now.advanced(by: .milliseconds(10)))
         }
-        // Also when there is no time left: a film that is always late is no reason to be deaf.
-        let wake = control.signal.wait(
-            until: deadline, orReadable: connection?.descriptor, or: mainQueue?.waited)
-        if wake.contains(.secondReadable) { mainQueue?.noteWork() }
+        if let signal = control.signal {
+            // Also when there is no time left: a film that is always late is no reason to be deaf.
+            let wake = signal.wait(until: deadline, orReadable: connection?.descriptor, or: mainQueue?.waited)
+            if wake.contains(.secondReadable) { mainQueue?.noteWork() }
+        } else {
+            // There is no window, and nothing to wait with: commands and pictures are looked for.
+            let soon = HostInstant.now.advanced(by: .milliseconds(20))
+            min(deadline ?? soon, soon).sleep()
+        }
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }

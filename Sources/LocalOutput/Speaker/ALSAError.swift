@@ -11,6 +11,8 @@ extension OutputError {
         let list = isCapture ? "arecord -L" : "aplay -L"
         let kind = isCapture ? "recording device" : "sound device"
         switch -code {
+        case EMFILE, ENFILE, ENOMEM:
+            return OutputError(.failed, "the \(kind) \"\(device)\" cannot be used: \(SystemCause.text(code))")
         case EBUSY, EAGAIN:
             return OutputError(
                 .busy,

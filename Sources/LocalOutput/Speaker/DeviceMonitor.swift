@@ -23,8 +23,9 @@ final class DeviceMonitor: Sendable {
         (self.keeper, self.wake, self.open) = (keeper, wake, open)
     }
 
+    /// Where the system gives no thread nobody looks: what plays plays on.
     func start() {
-        let worker = WorkerThread.start(name: "sound card look", priority: .background) { self.run() }
+        let worker = try? WorkerThread.start(name: "sound card look", priority: .background) { self.run() }
         thread.withLock { $0 = worker }
     }
 

@@ -130,16 +130,20 @@ public final class SoundCard: AudioOutput {
 
         init(device: String) {
             let result = self.result
-            let worker = WorkerThread.start(name: "sound opening", priority: .elevated) {
-                let answer: Result<ALSADevice, OutputError>
-                do throws(OutputError) {
-                    answer = .success(try ALSADevice(name: device))
-                } catch {
-                    answer = .failure(error)
+            do throws(ExhaustionError) {
+                let worker = try WorkerThread.start(name: "sound opening", priority: .elevated) {
+                    let answer: Result<ALSADevice, OutputError>
+                    do throws(OutputError) {
+                        answer = .success(try ALSADevice(name: device))
+                    } catch {
+                        answer = .failure(error)
+                    }
+                    result.withLock { $0 = answer }
                 }
-                result.withLock { $0 = answer }
+                thread.withLock { $0 = worker }
+            } catch {
+                result.withLock { $0 = .failure(OutputError(error, output: "the sound device \"\(device)\"")) }
             }
-            thread.withLock { $0 = worker }
         }
 
         func wait() -> Result<ALSADevice, OutputError> {
@@ -210,11 +214,17 @@ public final class SoundCard: AudioOutput {
             gain: Float(bitPattern: gainBits.load(ordering: .relaxed)), substitutes: substitutes,
             sinkNews: { [weak self] in self?.sinkHasChanged() })
         worker.keeper.setDelayAfterOwn(.nanoseconds(delayAfterCard.load(ordering: .relaxed)))
+        do throws(ExhaustionError) {
+            try worker.start()
+        } catch {
+            let device = worker.stop()
+            state.withLock { $0.idle = device }
+            throw OutputError(error, output: "the sound device \"\(self.device)\"")
+        }
         state.withLock { state in
             state.idle = nil
             state.worker = worker
         }
-        worker.start()
     }
 
     public func accept(_ block: PCMBlock, from offset: Int) -> Int {

@@ -64,9 +64,10 @@ final class SoundCardWorker: @unchecked Sendable {
     /// Where the sound is heard. Any thread.
     var sink: SinkKnowledge { sinks.knowledge(of: keeper.place) }
 
-    func start() {
+    /// - Throws: when the system gives no thread; `stop` gives back the device then, too.
+    func start() throws(ExhaustionError) {
         // Two thirds up the scale of sched(7)'s ordinary use: above decoders, below the kernel's own threads.
-        let worker = WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
+        let worker = try WorkerThread.start(name: "sound card", priority: .realtime(50)) { self.run() }
         thread.withLock { $0 = worker }
         lookout.start()
     }

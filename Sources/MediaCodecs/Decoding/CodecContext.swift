@@ -1,4 +1,5 @@
 internal import CFFmpeg
+internal import Glibc
 internal import MediaCore
 
 /// Opens libavcodec's decoders from the house's formats, and puts its error numbers into sentences.
@@ -56,6 +57,9 @@ enum CodecContext {
         if code >= 0 { return }
         var failed: UnsafeMutablePointer<AVCodecContext>? = context
         avcodec_free_context(&failed)
+        if SystemCause.isExhaustion(code) {
+            throw MediaError(.exhausted, "the \(codec) decoder does not start: \(text(code))")
+        }
         if code == cff_error_invalid_data {
             throw MediaError(.unsupported, "the \(codec) track's description is damaged; try another track")
         }
@@ -63,12 +67,14 @@ enum CodecContext {
     }
 
     static var noMemory: MediaError {
-        MediaError(.limitExceeded, "there is no memory left to decode with; close something")
+        MediaError(.exhausted, "nothing can be decoded: \(SystemCause.text(ENOMEM))")
     }
 
-    /// libavutil's words for an error number, in lower case so that they fit into a sentence.
+    /// libavutil's words for an error number, in lower case so that they fit into a sentence; ours where a limit was reached.
     static func text(_ code: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+        if code == cff_error_from_errno(EAGAIN) { return ExhaustionError.thread(EAGAIN).message }
+        if SystemCause.isExhaustion(code) { return SystemCause.text(code) }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             av_strerror(code, buffer.baseAddress, 128)
             return String(cString: buffer.baseAddress!).lowercased()
         }

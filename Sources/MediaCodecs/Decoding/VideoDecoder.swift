@@ -48,6 +48,19 @@ public final class VideoDecoder: PictureDecoder {
     private static func open(_ format: VideoFormat, threads: Int?) throws(MediaError)
         -> UnsafeMutablePointer<AVCodecContext>
     {
+        let count = threads ?? defaultThreads(format.size)
+        do throws(MediaError) {
+            return try openOnce(format, threads: count)
+        } catch {
+            guard error.code == .exhausted, count > 1 else { throw error }
+            // Without threads of its own it decodes on ours.
+            return try openOnce(format, threads: 1)
+        }
+    }
+
+    private static func openOnce(_ format: VideoFormat, threads: Int) throws(MediaError)
+        -> UnsafeMutablePointer<AVCodecContext>
+    {
         let context = try CodecContext.decoder(for: format.parameters, type: AVMEDIA_TYPE_VIDEO) { filled in
             filled.pointee.width = Int32(clamping: format.size.width)
             filled.pointee.height = Int32(clamping: format.size.height)
@@ -56,7 +69,7 @@ public final class VideoDecoder: PictureDecoder {
             filled.pointee.color_space = AVColorSpace(UInt32(format.color.matrix))
             filled.pointee.color_range = format.color.isFullRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED
         }
-        context.pointee.thread_count = Int32(clamping: threads ?? defaultThreads(format.size))
+        context.pointee.thread_count = Int32(clamping: threads)
         context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
         try CodecContext.open(context, named: format.parameters.codec)
         return context

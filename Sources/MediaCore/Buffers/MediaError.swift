@@ -25,4 +25,6 @@ extension CodedError<MediaErrors>.Code {
     public static var cancelled: Self { Self(rawValue: "cancelled") }
     /// Numbers in the file exceed what is sensible.
     public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
+    /// The system gives no more descriptors, threads or memory; later it may.
+    public static var exhausted: Self { Self(rawValue: "exhausted") }
 }

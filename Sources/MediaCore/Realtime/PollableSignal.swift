@@ -20,9 +20,10 @@ public final class PollableSignal: Sendable {
     /// The event descriptor behind it (eventfd(2)); readable while raised.
     package let descriptor: Int32
 
-    public init() {
+    /// - Throws: when the system gives no further descriptor.
+    public init() throws(ExhaustionError) {
         descriptor = cshim_event_descriptor()
-        precondition(descriptor >= 0, "the system refuses another descriptor; see ulimit -n")
+        guard descriptor >= 0 else { throw .descriptor(errno) }
     }
 
     deinit { close(descriptor) }

@@ -40,12 +40,14 @@ public final class WorkerThread: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `ps -L` and debuggers; the kernel keeps 15 bytes.
-    ///   - body: runs on the new thread; the thread ends when it returns.
+    ///   - body: runs on the new thread; the thread ends when it returns. It is let go unrun when there is no thread.
+    /// - Throws: when the system gives no further thread.
     public static func start(
         name: String, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
-    ) -> WorkerThread {
+    ) throws(ExhaustionError) -> WorkerThread {
         let worker = WorkerThread()
         let start = Start(name: name, priority: priority, worker: worker, body: body)
+        let passed = Unmanaged.passRetained(start)
         let code = pthread_create(
             &worker.handle, nil,
             { @Sendable raw in
@@ -53,9 +55,22 @@ public final class WorkerThread: @unchecked Sendable {
                 cshim_name_this_thread(String(decoding: start.name.utf8.prefix(15), as: UTF8.self))
                 start.run()
                 return nil
-            }, Unmanaged.passRetained(start).toOpaque())
-        precondition(code == 0, "the system refuses another thread (error \(code)); see ulimit -u")
+            }, passed.toOpaque())
+        guard code == 0 else {
+            // There is nothing to wait for.
+            worker.joined.store(true, ordering: .relaxed)
+            passed.release()
+            throw .thread(code)
+        }
         return worker
+    }
+
+    /// Asks whether the system gives what a task needs that is begun now: where it gives no thread libdispatch keeps the caller
+    /// waiting, and where it gives no descriptors it ends the program.
+    package static func checkForTask() throws(ExhaustionError) {
+        let descriptors = [try PollableSignal(), try PollableSignal(), try PollableSignal()]
+        defer { withExtendedLifetime(descriptors) {} }
+        try start(name: "check") {}.join()
     }
 
     /// Waits until the body has returned. Calling it again does nothing; never call it on the thread itself.

@@ -1,4 +1,5 @@
 internal import CFFmpeg
+internal import Glibc
 internal import MediaCore
 
 /// One opened input of libavformat. Used by one thread at a time.
@@ -45,7 +46,7 @@ final class DemuxContext {
         policy.pointee.verifies = options.trust.verifies ? 1 : 0
         policy.pointee.authorities = options.trust.path
         guard let fresh = avformat_alloc_context(), packet != nil else {
-            throw MediaError(.limitExceeded, "there is no memory left to open \"\(address.text)\"; close something")
+            throw MediaError(.exhausted, "cannot open \"\(address.text)\": \(SystemCause.text(ENOMEM))")
         }
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256

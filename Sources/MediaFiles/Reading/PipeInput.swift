@@ -29,11 +29,14 @@ final class PipeInput: @unchecked Sendable {
             descriptor = open(address.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             ownsDescriptor = true
             guard descriptor >= 0 else {
+                if SystemCause.isExhaustion(errno) {
+                    throw MediaError(.exhausted, "cannot open \"\(address.text)\": \(SystemCause.text(errno))")
+                }
                 throw MediaError(.cannotOpen, "cannot read from \"\(address.text)\"; check that it is a pipe or a file")
             }
         }
         guard let buffer = av_malloc(Int(Self.bufferSize)) else {
-            throw MediaError(.limitExceeded, "there is no memory left to read with; close something")
+            throw MediaError(.exhausted, "cannot read \"\(address.text)\": \(SystemCause.text(ENOMEM))")
         }
         context = avio_alloc_context(
             buffer.assumingMemoryBound(to: UInt8.self), Self.bufferSize, 0,

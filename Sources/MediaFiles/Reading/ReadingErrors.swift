@@ -9,6 +9,8 @@ enum ReadingErrors {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         switch code {
+        case cff_error_from_errno(EMFILE), cff_error_from_errno(ENFILE):
+            return MediaError(.exhausted, "cannot open \(name): \(text(code))")
         case cff_error_from_errno(ENOENT):
             return MediaError(.cannotOpen, "there is no \(name); check the name")
         case cff_error_from_errno(EACCES), cff_error_from_errno(EPERM), cff_error_http_forbidden,
@@ -33,7 +35,7 @@ enum ReadingErrors {
         case cff_error_protocol_not_found, cff_error_demuxer_not_found:
             return MediaError(.unsupported, "nothing here can read \(name); it may need a newer FFmpeg")
         case cff_error_from_errno(ENOMEM):
-            return MediaError(.limitExceeded, "\(name) asks for more memory than there is; it is probably damaged")
+            return MediaError(.limitExceeded, "cannot open \(name): \(text(code)), or it is damaged")
         case cff_error_from_errno(ECONNREFUSED):
             return MediaError(
                 .cannotOpen, "the server of \(name) refuses the connection; check that it runs and the port")
@@ -79,6 +81,7 @@ enum ReadingErrors {
     static func reading(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
+        if isExhaustion(code) { return MediaError(.exhausted, "reading \(name) failed: \(text(code))") }
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 
@@ -109,9 +112,14 @@ enum ReadingErrors {
             : MediaError(.timedOut, "\(name) sends nothing; check the network and try again")
     }
 
-    /// libavutil's words for an error number, in lower case so that they fit into a sentence.
+    private static func isExhaustion(_ code: Int32) -> Bool {
+        [EMFILE, ENFILE, ENOMEM].contains { code == cff_error_from_errno($0) }
+    }
+
+    /// libavutil's words for an error number, in lower case so that they fit into a sentence; ours where a limit was reached.
     static func text(_ code: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+        if isExhaustion(code) { return SystemCause.text(code) }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             av_strerror(code, buffer.baseAddress, 128)
             return String(cString: buffer.baseAddress!).lowercased()
         }

@@ -29,10 +29,12 @@ package final class PTPEngine: Sendable {
     let served: ServedTimeline
     /// Everything here is told and measured by it.
     var clock: any HostClock { served.clock }
-    private let news = PollableSignal()
+    private let news: PollableSignal
     private let stopping = Atomic<Bool>(false)
 
-    init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire) {
+    /// - Parameter news: wakes the thread.
+    init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire, news: PollableSignal) {
+        self.news = news
         self.identity = identity
         self.served = served
         self.wire = wire

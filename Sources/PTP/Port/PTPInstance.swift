@@ -1,4 +1,4 @@
-internal import MediaCore
+package import MediaCore
 package import Sockets
 
 /// This computer's part in PTP on one of its addresses: the grandmaster that serves time to speakers, and the follower
@@ -40,17 +40,23 @@ package final class PTPInstance: Sendable {
         self.address = address
         self.identity = identity
         self.served = served
-        let engine = PTPEngine(identity: identity, served: served, wire: wire)
-        self.engine = engine
-        thread = WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
+        do throws(ExhaustionError) {
+            let engine = PTPEngine(identity: identity, served: served, wire: wire, news: try PollableSignal())
+            self.engine = engine
+            thread = try WorkerThread.start(name: "ptp", priority: .realtime(30)) { engine.run() }
+        } catch {
+            throw PTPError(.unavailable, "Speakers cannot be told the time: \(error.message).")
+        }
     }
 
     /// One without a thread, for whoever turns `engine` by hand.
-    package init(address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire) {
+    package init(
+        address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire
+    ) throws(ExhaustionError) {
         self.address = address
         self.identity = identity
         self.served = served
-        engine = PTPEngine(identity: identity, served: served, wire: wire)
+        engine = PTPEngine(identity: identity, served: served, wire: wire, news: try PollableSignal())
         thread = nil
     }
 

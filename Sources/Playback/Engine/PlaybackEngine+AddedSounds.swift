@@ -78,6 +78,9 @@ extension PlaybackEngine {
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
         sound.pipeline = pipeline
         startPipeline(pipeline, "audio reader")
+        if let error = pipeline.refusal {
+            addedSoundFailed(sound.number, TalkieError(error.playbackCode, error.message))
+        }
     }
 
     func closeSounds() {

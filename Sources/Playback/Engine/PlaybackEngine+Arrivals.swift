@@ -46,7 +46,7 @@ extension PlaybackEngine {
         case .failure(let error):
             return pass(over: turn, TalkieError(error.playbackCode, error.message))
         }
-        soundIsLost = false
+        (soundIsLost, exhaustion) = (false, nil)
         guard let entry = entry(for: turn, media) else {
             return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
         }
@@ -94,6 +94,9 @@ extension PlaybackEngine {
     }
 
     func nothingToPlay(in film: any MediaSource, title: String) -> TalkieError {
+        if let exhaustion {
+            return TalkieError(exhaustion.playbackCode, "“\(title)” cannot be played: \(exhaustion.message)")
+        }
         if let (start, length) = startBehindEnd(of: film) {
             let (place, end) = (start.clock, length.clock)
             return TalkieError(
@@ -240,5 +243,12 @@ extension PlaybackEngine {
 
 extension MediaError {
     /// What it means to whoever wanted the film played.
-    var playbackCode: TalkieError.Code { code == .notPermitted ? .notPermitted : .cannotOpen }
+    var playbackCode: TalkieError.Code {
+        switch code {
+        case .notPermitted: .notPermitted
+        // Nothing is wrong with the film.
+        case .exhausted: .failed
+        default: .cannotOpen
+        }
+    }
 }

@@ -74,6 +74,13 @@ extension PlaybackEngine {
         }
         video = pipeline
         startPipeline(pipeline, "video")
+        if let error = pipeline.refusal {
+            (video, exhaustion) = (nil, error)
+            shared.update { list in
+                list.change(entry.serial) { ($0.videoTrack, $0.pictureEnd) = (nil, .none) }
+            }
+            return news(.message(Sentences.joined(error.message, "The sound plays without a picture.")))
+        }
         if before != nil { pipeline.goOn() }
     }
 
@@ -99,9 +106,19 @@ extension PlaybackEngine {
         }
         audio = pipeline
         // From now on there is something to wait for. Twice changes nothing.
-        synchronizer.addRenderer(renderer)
+        if let refusal = synchronizer.addRenderer(renderer), refusal.code == .exhausted {
+            return giveUpSound(of: entry, MediaError(.exhausted, refusal.message))
+        }
         startPipeline(pipeline, "audio reader")
+        if let error = pipeline.refusal { return giveUpSound(of: entry, error) }
         if before != nil { pipeline.goOn() }
+    }
+
+    /// There is no thread for the sound: the picture goes on.
+    private func giveUpSound(of entry: PlaybackList.Entry, _ error: MediaError) {
+        shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }
+        (audio, exhaustion) = (nil, error)
+        news(.message(Sentences.joined(error.message, "The picture plays without sound.")))
     }
 
     func wakePipelines() {

@@ -44,6 +44,8 @@ package final class PlaybackEngine {
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
     var soundIsLost = false
+    /// The system gave no thread for a track of the film that was opened last.
+    var exhaustion: MediaError?
     /// The film has played since it was opened.
     var hasBegun = false
     /// Attempts to open films that have vanished, until one plays; the next is waited for.
@@ -59,7 +61,7 @@ package final class PlaybackEngine {
         parts: Player.Parts, options: PlayerOptions, synchronizer: RenderSynchronizer, layer: DisplayLayer,
         events: EventLog, mailbox: PlayerMailbox, board: PlayerBoard,
         startPipeline: @escaping (TrackPipeline, String) -> Void = { $0.start(name: $1) },
-        runErrand: @escaping Prefetcher.Run = { WorkerThread.start(name: $0, $1) },
+        runErrand: @escaping Prefetcher.Run = Prefetcher.onThreads,
         news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         self.startPipeline = startPipeline

@@ -32,7 +32,8 @@ public final class Player: Sendable {
     let addedSounds = Lock(0)
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// Puts a player together and starts its thread. It plays nothing before `open`.
+    /// Puts a player together and starts its thread. It plays nothing before `open`. Where the system gives no thread, `state` says that
+    /// the player has failed, and why; it is of no use then.
     ///
     /// - Parameter news: called on the player's thread; must return at once.
     public init(
@@ -52,13 +53,20 @@ public final class Player: Sendable {
         self.events = events
         self.mailbox = mailbox
         self.board = board
-        let worker = WorkerThread.start(name: "player") { [parts] in
-            let engine = PlaybackEngine(
-                parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-                mailbox: mailbox, board: board, news: news)
-            engine.run()
+        do throws(ExhaustionError) {
+            let worker = try WorkerThread.start(name: "player") { [parts] in
+                let engine = PlaybackEngine(
+                    parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
+                    mailbox: mailbox, board: board, news: news)
+                engine.run()
+            }
+            thread.withLock { $0 = worker }
+        } catch {
+            _ = mailbox.close()
+            var state = PlayerState()
+            (state.phase, state.failure) = (.failed, TalkieError(error))
+            board.post(state)
         }
-        thread.withLock { $0 = worker }
     }
 
     /// Where the player stands. Lock held for nanoseconds.

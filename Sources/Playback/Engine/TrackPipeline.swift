@@ -54,10 +54,19 @@ final class TrackPipeline: @unchecked Sendable {
     private let state = Lock(Status())
     private let signal = Signal()
     private let onNews: @Sendable () -> Void
+    private let run: Prefetcher.Run
     private let thread = Lock<WorkerThread?>(nil)
+    /// The system gave no thread when one was asked for; its name.
+    private let unstarted = Lock<String?>(nil)
 
-    /// - Parameter onNews: called on the pipeline's thread when a jump was carried out or the track ended.
-    init(stage: sending any TrackStage, onNews: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - run: gives it its thread.
+    ///   - onNews: called on the pipeline's thread when a jump was carried out or the track ended.
+    init(
+        stage: sending any TrackStage, run: @escaping Prefetcher.Run = Prefetcher.onThreads,
+        onNews: @escaping @Sendable () -> Void
+    ) {
+        self.run = run
         stage.askForRoom(raising: signal)
         self.stage = stage
         self.onNews = onNews
@@ -65,11 +74,33 @@ final class TrackPipeline: @unchecked Sendable {
 
     var status: Status { state.withLock { $0 } }
 
-    /// Starts the thread; it waits for a first `seek`.
+    /// Starts the thread; it waits for a first `seek`. Where the system gives none the track ends early, and each jump tries again.
     func start(name: String) {
-        let worker = WorkerThread.start(name: name) { self.run() }
-        thread.withLock { $0 = worker }
+        do throws(ExhaustionError) {
+            let worker = try run(name) { self.work() }
+            thread.withLock { $0 = worker }
+            unstarted.withLock { $0 = nil }
+        } catch {
+            unstarted.withLock { $0 = name }
+            let (seek, cut) = commands.withLock { commands in
+                defer { (commands.seek, commands.cut) = (nil, nil) }
+                return (commands.seek, commands.cut)
+            }
+            state.withLock {
+                if let seek { ($0.seekSerial, $0.landed) = (seek.serial, seek.time) }
+                if let cut { $0.cutNumber = cut.number }
+                $0.hasEnded = true
+                $0.failure = MediaError(error)
+            }
+            onNews()
+        }
     }
+
+    /// Why there is no thread.
+    var refusal: MediaError? { unstarted.withLock { $0 } == nil ? nil : status.failure }
+
+    /// A pipeline without a thread asks for one again.
+    private func startAgain() { if let name = unstarted.withLock({ $0 }) { start(name: name) } }
 
     /// Asks for a jump; a jump asked for before and not yet begun is dropped.
     func seek(to time: MediaTime, aim: SeekAim, serial: Int) {
@@ -77,18 +108,21 @@ final class TrackPipeline: @unchecked Sendable {
             $0.seek = (serial, time, aim)
             $0.cut = nil
         }
+        startAgain()
         signal.raise()
     }
 
     /// Asks to take back what lies behind an entry of the list.
     func cut(after serial: Int, number: Int) {
         commands.withLock { $0.cut = (number, serial) }
+        startAgain()
         signal.raise()
     }
 
     /// Something follows now: goes on also behind an end that was reached.
     func goOn() {
         commands.withLock { $0.goesOn = true }
+        startAgain()
         signal.raise()
     }
 
@@ -107,7 +141,7 @@ final class TrackPipeline: @unchecked Sendable {
         worker?.join()
     }
 
-    private func run() {
+    private func work() {
         while true {
             switch turn() {
             case .again: continue

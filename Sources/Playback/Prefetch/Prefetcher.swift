@@ -5,7 +5,10 @@ internal import SyncRendering
 /// long, so each errand has a thread of its own; as a rule there are three at most.
 final class Prefetcher: Sendable {
     /// Does something that may take a while; tests do it by hand.
-    typealias Run = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread?
+    typealias Run =
+        @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) -> WorkerThread?
+
+    static let onThreads: Run = { (name, body) throws(ExhaustionError) in try WorkerThread.start(name: name, body) }
 
     private struct State {
         var isStopping = false
@@ -19,19 +22,20 @@ final class Prefetcher: Sendable {
     private let run: Run
     private let state = Lock(State())
 
-    init(_ parts: Player.Parts, run: @escaping Run = { WorkerThread.start(name: $0, $1) }) {
+    init(_ parts: Player.Parts, run: @escaping Run = Prefetcher.onThreads) {
         self.parts = parts
         self.run = run
     }
 
-    private func go(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    /// - Throws: when the system gives no thread; nothing has been done.
+    private func go(_ name: String, _ body: @escaping @Sendable () -> Void) throws(ExhaustionError) {
         let number = state.withLock { state -> Int? in
             guard !state.isStopping else { return nil }
             state.errands += 1
             return state.errands
         }
         guard let number else { return }
-        let worker = run(name) { [self] in
+        let worker = try run(name) { [self] in
             body()
             state.withLock { if $0.threads.removeValue(forKey: number) == nil { $0.finished.insert(number) } }
         }
@@ -42,14 +46,19 @@ final class Prefetcher: Sendable {
     ///
     /// - Parameter done: called on the errand's thread, with the outcome in the item.
     func open(_ item: PrefetchedItem, done: @escaping @Sendable () -> Void) {
-        go("prefetch") { [parts] in
-            do throws(MediaError) {
-                // Nobody may want it any more by the time the thread runs.
-                if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
-                item.finish(.success(try parts.open(item.item.address, item.cancellation)))
-            } catch {
-                item.finish(.failure(error))
+        do throws(ExhaustionError) {
+            try go("prefetch") { [parts] in
+                do throws(MediaError) {
+                    // Nobody may want it any more by the time the thread runs.
+                    if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
+                    item.finish(.success(try parts.open(item.item.address, item.cancellation)))
+                } catch {
+                    item.finish(.failure(error))
+                }
+                done()
             }
+        } catch {
+            item.finish(.failure(MediaError(.exhausted, "“\(item.item.name)” cannot be opened: \(error.message)")))
             done()
         }
     }
@@ -60,7 +69,11 @@ final class Prefetcher: Sendable {
     func findVideoEnd(
         of film: any MediaSource, _ track: Track, near hint: MediaTime?, done: @escaping @Sendable (MediaTime?) -> Void
     ) {
-        go("prefetch end") { done(VideoEndFinder.find(in: film, track, near: hint)) }
+        do throws(ExhaustionError) {
+            try go("prefetch end") { done(VideoEndFinder.find(in: film, track, near: hint)) }
+        } catch {
+            done(nil)
+        }
     }
 
     /// Opens a picture track and decodes the first picture.
@@ -68,14 +81,18 @@ final class Prefetcher: Sendable {
         of media: PrefetchedMedia, _ track: Track, from start: MediaTime,
         done: @escaping @Sendable (Result<PictureTrack, MediaError>) -> Void
     ) {
-        go("prefetch pictures") { [parts] in
-            do throws(MediaError) {
-                let pictures = try parts.pictures(of: media, track)
-                try pictures.makeReady(from: start)
-                done(.success(pictures))
-            } catch {
-                done(.failure(error))
+        do throws(ExhaustionError) {
+            try go("prefetch pictures") { [parts] in
+                do throws(MediaError) {
+                    let pictures = try parts.pictures(of: media, track)
+                    try pictures.makeReady(from: start)
+                    done(.success(pictures))
+                } catch {
+                    done(.failure(error))
+                }
             }
+        } catch {
+            done(.failure(MediaError(error)))
         }
     }
 

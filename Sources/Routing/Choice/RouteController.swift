@@ -82,6 +82,12 @@ package final class RouteController {
         let detector = RouteDetector(registry, known: offered)
         self.detector = detector
         let offers = detector.offers
+        do throws(ExhaustionError) { try WorkerThread.checkForTask() } catch {
+            // The task would keep this thread waiting; the next look tries again.
+            self.detector = nil
+            return post(
+                .offered(OutputOffer(places: offered, note: "Speakers cannot be looked for: \(error.message).")))
+        }
         reading = Task.detached { [post] in for await offer in offers { post(.offered(offer)) } }
     }
 
@@ -156,13 +162,17 @@ package final class RouteController {
         let (registry, player, post) = (registry, player, post)
         let wanted = routes.map(\.id)
         // Making a speaker's output reads files and asks for ports.
-        _ = WorkerThread.start(name: "route choice") {
-            do throws(TalkieError) {
-                let members = try registry.outputs(at: routes)
-                player.setAudioOutputs(members) { post(.changed($0, wanted)) }
-            } catch {
-                post(.failed(error, wanted))
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: "route choice") {
+                do throws(TalkieError) {
+                    let members = try registry.outputs(at: routes)
+                    player.setAudioOutputs(members) { post(.changed($0, wanted)) }
+                } catch {
+                    post(.failed(error, wanted))
+                }
             }
+        } catch {
+            post(.failed(TalkieError(error), wanted))
         }
     }
 

@@ -18,19 +18,26 @@ public final class RouteDetector: Sendable {
         let offers = Lock<[OutputOffer?]>(registry.providers.map { _ in nil })
         let interruption = interruption
         self.board = board
-        threads = Lock(
-            registry.providers.enumerated().map { number, provider in
-                WorkerThread.start(name: "route detector", priority: .background) {
-                    provider.watch(until: interruption) { offer in
-                        // Together, so that an older list never follows a newer one.
-                        offers.withLock { offers in
-                            offers[number] = offer
-                            let whole = Self.merge(offers, known)
-                            board.update { $0 = whole }
-                        }
-                    }
-                }
-            })
+        let tell: @Sendable (Int, OutputOffer) -> Void = { number, offer in
+            // Together, so that an older list never follows a newer one.
+            offers.withLock { offers in
+                offers[number] = offer
+                let whole = Self.merge(offers, known)
+                board.update { $0 = whole }
+            }
+        }
+        var workers: [WorkerThread] = []
+        for (number, provider) in registry.providers.enumerated() {
+            do throws(ExhaustionError) {
+                workers.append(
+                    try WorkerThread.start(name: "route detector", priority: .background) {
+                        provider.watch(until: interruption) { tell(number, $0) }
+                    })
+            } catch {
+                tell(number, OutputOffer(places: [], note: "Not every speaker can be looked for: \(error.message)."))
+            }
+        }
+        threads = Lock(workers)
     }
 
     deinit {

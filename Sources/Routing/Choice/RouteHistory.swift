@@ -61,19 +61,21 @@ public struct RouteHistory: Sendable {
     /// - Throws: `StateError` when it cannot be kept; nothing depends on it.
     @discardableResult
     package func append(_ entry: Entry) throws(StateError) -> String? {
-        let (entries, note) = read()
-        if case .newer(let sentence) = try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
-            throw StateError(.newer, sentence)
+        try folder.exclusively { () throws(StateError) in
+            let (entries, note) = read()
+            if case .newer(let sentence) = try folder.readRecord(Self.file, kind: Self.kind, version: Self.version) {
+                throw StateError(.newer, sentence)
+            }
+            var kept = (entries + [entry]).suffix(Self.mostEntries)
+            var bytes = Self.record(kept).encoded()
+            // Films that were heard in many places have long lines, and a file has a limit.
+            while bytes.count > StateFolder.fileLimit, kept.count > 1 {
+                kept = kept.dropFirst()
+                bytes = Self.record(kept).encoded()
+            }
+            try folder.write(Self.file, bytes)
+            return note
         }
-        var kept = (entries + [entry]).suffix(Self.mostEntries)
-        var bytes = Self.record(kept).encoded()
-        // Films that were heard in many places have long lines, and a file has a limit.
-        while bytes.count > StateFolder.fileLimit, kept.count > 1 {
-            kept = kept.dropFirst()
-            bytes = Self.record(kept).encoded()
-        }
-        try folder.write(Self.file, bytes)
-        return note
     }
 
     private static func record(_ entries: ArraySlice<Entry>) -> StateRecord {

@@ -184,7 +184,16 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         }
         if let refusal { throw refusal }
         // Time that is turned by hand turns the feeder, too.
-        if synchronizer.runsByItself { startFeeder() }
+        do throws(ExhaustionError) {
+            if synchronizer.runsByItself { try startFeeder() }
+        } catch {
+            leave {}
+            retire()
+            state.withLock { $0.output }?.close()
+            let refusal = RenderError(.exhausted, "this sound cannot be rendered: \(error.message)")
+            fail(with: refusal)
+            throw refusal
+        }
         if isReadyForMoreMediaData { demand.offer() }
     }
 

@@ -139,10 +139,10 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// renderer is added.
     public var timebase: Timebase { state.withLock { $0.timebase } }
 
-    /// Starts the feeder of a group's member; `addRenderer` does that for everybody else.
-    package func start(news: @escaping @Sendable (News) -> Void) {
+    /// Starts the feeder of a renderer that is in no synchronizer; `addRenderer` does that for everybody else.
+    package func start(news: @escaping @Sendable (News) -> Void) throws(ExhaustionError) {
         onNews(news)
-        startFeeder()
+        try startFeeder()
     }
 
     /// Who is told the news; replaces whoever was.
@@ -153,12 +153,12 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     /// Gives the present use of the renderer its thread, unless it has one. Waits for that of an earlier use.
-    func startFeeder() {
-        feeder.withLock { thread in
+    func startFeeder() throws(ExhaustionError) {
+        try feeder.withLock { (thread) throws(ExhaustionError) in
             let life = state.withLock { $0.life }
             guard thread == nil || thread?.life != life else { return }
             let before = thread?.worker
-            let worker = WorkerThread.start(name: "audio feeder", priority: .elevated) {
+            let worker = try WorkerThread.start(name: "audio feeder", priority: .elevated) {
                 before?.join()
                 var feeder = AudioFeeder(renderer: self, life: life)
                 feeder.run()

@@ -17,6 +17,8 @@ extension CodedError<RenderErrors>.Code {
     public static var wrongMedia: Self { Self(rawValue: "wrongMedia") }
     /// Something encoded for a renderer that was made without codecs.
     public static var noCodecs: Self { Self(rawValue: "noCodecs") }
+    /// The system gives no thread for it now.
+    public static var exhausted: Self { Self(rawValue: "exhausted") }
     /// A picture that does not say when it is to be seen.
     public static var missingTime: Self { Self(rawValue: "missingTime") }
 }

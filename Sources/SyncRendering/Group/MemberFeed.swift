@@ -155,9 +155,13 @@ final class MemberFeed: Sendable {
     }
 
     private func open(after pause: Duration) {
-        opener.withLock { opener in
-            guard !isClosing.load(ordering: .acquiring) else { return }
-            opener = work.run("group opening") { self.keepOpening(after: pause) }
+        do throws(ExhaustionError) {
+            try opener.withLock { (opener) throws(ExhaustionError) in
+                guard !isClosing.load(ordering: .acquiring) else { return }
+                opener = try work.run("group opening") { self.keepOpening(after: pause) }
+            }
+        } catch {
+            fail(OutputError(error, output: member.name))
         }
     }
 

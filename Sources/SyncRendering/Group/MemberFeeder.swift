@@ -65,17 +65,27 @@ package final class MemberFeeder: Sendable {
         }
     }
 
-    /// A thread of its own turns it from now on.
-    func standAlone() {
+    /// A thread of its own turns it from now on; where the system gives none, somebody else's, woken by this signal.
+    func standAlone(orWith signal: Signal) {
+        if !stand() { share(with: signal) }
+    }
+
+    /// False when there is no thread.
+    private func stand() -> Bool {
         place.withLock { place in
             switch place {
-            case .own, .ended: return
+            case .own, .ended: return true
             case .nowhere, .shared: break
+            }
+            let stop = Stop()
+            do throws(ExhaustionError) {
+                place = .own(try work.turn(self) { self.run(until: stop) }, stop: stop)
+            } catch {
+                return false
             }
             shared.store(false, ordering: .releasing)
             renderer.wake.pass(to: nil)
-            let stop = Stop()
-            place = .own(work.turn(self) { self.run(until: stop) }, stop: stop)
+            return true
         }
     }
 

@@ -19,11 +19,18 @@ extension OutputGroup {
     public func change(to members: [any AudioOutput], done: @escaping @Sendable (RouteChange) -> Void) {
         changes.ask(MemberChanges.Wish(members: members, done: done))
         guard !work.changesByHand, changes.takeOver() else { return }
-        _ = work.run("route change") { [self] in
-            while let pause = advanceChange() {
-                changes.signal.wait(until: .now.advanced(by: pause))
-                changes.signal.clear()
+        do throws(ExhaustionError) {
+            _ = try work.run("route change") { [self] in
+                while let pause = advanceChange() {
+                    changes.signal.wait(until: .now.advanced(by: pause))
+                    changes.signal.clear()
+                }
             }
+        } catch {
+            let refusals = members.map {
+                RouteChange.Refusal(output: $0.name, error: OutputError(error, output: $0.name))
+            }
+            changes.giveUp()?.done(.refused(refusals))
         }
     }
 
@@ -90,6 +97,15 @@ final class MemberChanges: Sendable {
         state.withLock { state in
             defer { state.isTaken = true }
             return !state.isTaken
+        }
+    }
+
+    /// There is no thread that would carry out a wish which nobody has begun with: it is taken back.
+    func giveUp() -> Wish? {
+        state.withLock { state in
+            defer { (state.waiting, state.isTaken) = (nil, false) }
+            isBusy.store(false, ordering: .relaxed)
+            return state.waiting
         }
     }
 

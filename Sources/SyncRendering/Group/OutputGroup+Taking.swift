@@ -9,11 +9,11 @@ extension OutputGroup: SoundTaking {
     private static let stepsInTurn = 16
 
     /// Gives the only member's feeder its turn, which takes what it needs from the renderer's queue. Several members have
-    /// threads of their own: each is handed everything that waits.
+    /// threads of their own: each is handed everything that waits. One that the system gave no thread has its turn here, too.
     func turn(takingFrom queue: RendererQueue?) -> SoundTurn {
-        let feed = state.withLock { state -> MemberFeed? in
+        let (feed, feeds) = state.withLock { state in
             state.source = queue
-            return state.onlyFeed
+            return (state.onlyFeed, state.feeds)
         }
         var turn = SoundTurn()
         if let feed {
@@ -23,6 +23,11 @@ extension OutputGroup: SoundTaking {
             }
         } else {
             feeding.withLock { _ in distribute() }
+            for feed in feeds where feed.feeder.isShared {
+                let (hasMoved, due) = feed.feeder.turn(atMost: Self.stepsInTurn)
+                turn.hasMoved = turn.hasMoved || hasMoved
+                turn.due = [turn.due, due].compactMap { $0 }.min()
+            }
         }
         turn.hasTaken = state.withLock { state in
             defer { state.hasTaken = false }
@@ -36,7 +41,11 @@ extension OutputGroup: SoundTaking {
         let room = seating.withLock { _ -> Signal? in
             let (feeds, only, room) = state.withLock { ($0.feeds, $0.onlyFeed, $0.context?.room) }
             guard let room else { return nil }
-            if let only { only.feeder.share(with: room) } else { for feed in feeds { feed.feeder.standAlone() } }
+            if let only {
+                only.feeder.share(with: room)
+            } else {
+                for feed in feeds { feed.feeder.standAlone(orWith: room) }
+            }
             return room
         }
         room?.raise()

@@ -319,12 +319,10 @@ public final class OutputGroup: AudioOutput {
 
     /// Gives back outputs that were opened and have no feed.
     func close(_ members: [any AudioOutput]) {
-        let closers = members.map { member in work.run("group closing") { member.close() } }
-        for closer in closers { closer?.join() }
+        work.runAll("group closing", members.map { member in { member.close() } })
     }
 
     func close(_ feeds: [MemberFeed]) {
-        let closers = feeds.map { feed in work.run("group closing") { feed.close() } }
-        for closer in closers { closer?.join() }
+        work.runAll("group closing", feeds.map { feed in { feed.close() } })
     }
 }

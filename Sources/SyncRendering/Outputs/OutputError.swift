@@ -19,6 +19,13 @@ extension CodedError<OutputErrors>.Code {
     public static var unsupportedFormat: Self { Self(rawValue: "unsupportedFormat") }
     /// It insists on a clock while another output insists on another.
     public static var clockConflict: Self { Self(rawValue: "clockConflict") }
-    /// It broke while running.
+    /// It broke while running, or the system gives no thread or descriptor for it.
     public static var failed: Self { Self(rawValue: "failed") }
+}
+
+extension OutputError {
+    /// - Parameter name: the output's.
+    package init(_ error: ExhaustionError, output name: String) {
+        self.init(.failed, "\(name) cannot play: \(error.message)")
+    }
 }

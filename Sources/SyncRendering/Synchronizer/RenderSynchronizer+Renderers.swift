@@ -91,7 +91,7 @@ extension RenderSynchronizer {
     /// Outputs begin to open their devices. Several long sounds take part when each has an output that plays for no other; a start
     /// waits for all of them.
     ///
-    /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`), and nothing has changed then;
+    /// - Returns: why it was refused (`alreadyAdded`, `secondLongFormAudio`, `invalidated`, `exhausted`), and nothing has changed then;
     ///   nil when it takes part. Who does not look finds it at the renderer that stays silent, too
     ///   (`AudioRenderer.error`).
     @discardableResult

@@ -16,6 +16,7 @@ extension RenderSynchronizer {
     /// `nextAttention`, and so does a player that has no sound; it costs two atomic loads and a look at the clocks.
     package func attend() {
         reconsiderStart()
+        observation.stepIfOrphaned()
         let now = clock.now
         // Whoever moves first after a suspension notices it: until then film passes that nobody perceives.
         if let asleep = roster.withLock({ $0.suspensions.check(clock) }) {

@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import Synchronization
 
 /// Watches the timeline on behalf of observers and of what is to happen at film moments.
 ///
@@ -35,6 +36,9 @@ final class TimeObservation: Sendable {
     private let state: Lock<State>
     private let signal = Signal()
     private let thread = Lock<WorkerThread?>(nil)
+    /// The system gave no thread: whoever attends to the line steps, one at a time.
+    private let isOrphaned = Atomic<Bool>(false)
+    private let turn = Lock(Turn())
 
     init(timebase: Timebase) {
         self.timebase = timebase
@@ -85,7 +89,9 @@ final class TimeObservation: Sendable {
     private func wake(startsThread: Bool) {
         if startsThread {
             thread.withLock { thread in
-                if thread == nil { thread = WorkerThread.start(name: "time observers") { self.run() } }
+                guard thread == nil else { return }
+                thread = try? WorkerThread.start(name: "time observers") { self.run() }
+                isOrphaned.store(thread == nil, ordering: .relaxed)
             }
         }
         signal.raise()
@@ -99,6 +105,12 @@ final class TimeObservation: Sendable {
     }
 
     // MARK: Steps
+
+    /// Called at upkeep: observers are told somewhat late where there is no thread for them, rather than never.
+    func stepIfOrphaned() {
+        guard isOrphaned.load(ordering: .relaxed) else { return }
+        _ = turn.withLockIfAvailable { _ in step() }
+    }
 
     /// Does what is due and says when something is due next, unless the line changes.
     func step() -> HostInstant? {

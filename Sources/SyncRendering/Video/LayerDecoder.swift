@@ -40,11 +40,15 @@ final class LayerDecoder: Sendable {
     var isBusy: Bool { state.withLock { $0.count > 0 || $0.isBusy } }
 
     func enqueue(_ buffer: SampleBuffer, for layer: DisplayLayer) {
-        state.withLock { state in
-            state.waiting.append(.buffer(buffer))
-            state.count += 1
-            state.isEnding = false
-            if state.thread == nil { state.thread = start(for: layer) }
+        do throws(ExhaustionError) {
+            try state.withLock { (state) throws(ExhaustionError) in
+                if state.thread == nil { state.thread = try start(for: layer) }
+                state.waiting.append(.buffer(buffer))
+                state.count += 1
+                state.isEnding = false
+            }
+        } catch {
+            layer.fail(with: MediaError(error))
         }
         wake.raise()
     }
@@ -93,8 +97,8 @@ final class LayerDecoder: Sendable {
     // MARK: The thread
 
     /// The thread keeps the decoder and not the layer, so that a layer which is let go ends it.
-    private func start(for layer: DisplayLayer) -> WorkerThread {
-        WorkerThread.start(name: "layer decoder") { [self, weak layer] in
+    private func start(for layer: DisplayLayer) throws(ExhaustionError) -> WorkerThread {
+        try WorkerThread.start(name: "layer decoder") { [self, weak layer] in
             var work = Work(codecs: codecs)
             while !state.withLock({ $0.isStopping }) {
                 while let layer, step(&work, layer) {}

@@ -22,11 +22,16 @@ extension CalibrationSession {
         }
         let press = PressedKey()
         let interruption = interruption
-        let terminalKeys = TerminalKeys { key in
-            if Self.presses.contains(key) { press.note() }
-            if key == "q" || key == "ESC" { interruption.raise(status: ExitStatus.interrupted) }
+        let terminalKeys: TerminalKeys
+        do throws(ExhaustionError) {
+            terminalKeys = try TerminalKeys { key in
+                if Self.presses.contains(key) { press.note() }
+                if key == "q" || key == "ESC" { interruption.raise(status: ExitStatus.interrupted) }
+            }
+            try terminalKeys.start()
+        } catch {
+            throw TalkieError(error)
         }
-        _ = terminalKeys.start()
         defer { terminalKeys.stop() }
         let stage = CalibrationStage(arguments, showsPicture: true, interruption: interruption)
         let outcome = stage.perform(keys: { if Self.presses.contains($0) { press.note() } }) {

@@ -29,7 +29,7 @@ package struct CalibrationSession {
     package func run(write: (String) -> Void) throws(TalkieError) -> Int32 {
         // Before any other thread: all inherit the blocked signals.
         let interruption = interruption
-        let signals = SignalWatch { if case .end(let status) = $0 { interruption.raise(status: status) } }
+        let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         do {
             defer { terminal.show(status: nil) }
@@ -38,7 +38,7 @@ package struct CalibrationSession {
                 try conclude(analyse(recording, events), write)
             case .emit(let path):
                 guard let record = try perform(microphone: nil) else { return interruption.status ?? ExitStatus.failed }
-                try OutputFile.write(record.json.formatted, to: path, what: "the events file")
+                try OutputFile.write(record.json.formatted, to: path, what: "the events file", isPrivate: true)
             case .microphone(let device):
                 let microphone = try open(device)
                 guard let record = try perform(microphone: microphone) else {
@@ -237,8 +237,9 @@ package struct CalibrationSession {
             sampleRate: sound.sampleRate, channels: sound.channels,
             anchors: sound.anchors.map { Recording.Anchor(frame: $0.frame, instant: $0.instant) })
         if let path = arguments.recordingPath {
-            try OutputFile.write(WaveFile.bytes(recording), to: path, what: "the recording")
-            try OutputFile.write(RecordingSidecar.text(recording), to: path + ".json", what: "the recording's times")
+            try OutputFile.write(WaveFile.bytes(recording), to: path, what: "the recording", isPrivate: true)
+            try OutputFile.write(
+                RecordingSidecar.text(recording), to: path + ".json", what: "the recording's times", isPrivate: true)
         }
         if let failure {
             throw TalkieError(

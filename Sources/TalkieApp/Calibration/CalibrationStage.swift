@@ -31,24 +31,27 @@ struct CalibrationStage {
         screen.setTitle("Talkie – calibration")
         let interruption = interruption
         let lost = Lock<TalkieError?>(nil)
-        Task.detached {
-            for await input in screen.inputs {
-                switch input {
-                case .key("q", _), .key("ESC", _), .close: interruption.raise(status: ExitStatus.interrupted)
-                case .key(let key, _): keys(key)
-                case .lost(let error):
-                    lost.withLock {
-                        $0 = TalkieError(.unavailable, error.message)
-                    }
-                    interruption.raise(status: ExitStatus.unavailable)
-                default: break
+        screen.onInput { input in
+            switch input {
+            case .key("q", _), .key("ESC", _), .close: interruption.raise(status: ExitStatus.interrupted)
+            case .key(let key, _): keys(key)
+            case .lost(let error):
+                lost.withLock {
+                    $0 = TalkieError(.unavailable, error.message)
                 }
+                interruption.raise(status: ExitStatus.unavailable)
+            default: break
             }
         }
         let errand = Errand(work)
-        let thread = WorkerThread.start(name: "calibration") {
-            errand.run(screen)
-            screen.stop()
+        let thread: WorkerThread
+        do throws(ExhaustionError) {
+            thread = try WorkerThread.start(name: "calibration") {
+                errand.run(screen)
+                screen.stop()
+            }
+        } catch {
+            return .failure(TalkieError(error))
         }
         loop.run()
         thread.join()

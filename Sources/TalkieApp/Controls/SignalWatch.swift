@@ -1,6 +1,6 @@
 internal import CShim
 internal import Glibc
-internal import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// Takes the signals that ask the program to end or to halt, on a thread of its own, as ordinary news.
@@ -17,14 +17,16 @@ package final class SignalWatch: Sendable {
     private static let numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGTSTP]
     private let descriptor: Int32
     private let watched: [Int32]
-    private let wake = PollableSignal()
+    private let wake: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
     /// Begins to watch. Call before other threads are started: they inherit the blocked signals.
     ///
     /// - Parameter handler: called on the watch's thread; must return at once.
-    package init(handler: @escaping @Sendable (Request) -> Void) {
+    /// - Throws: when the system gives no further thread or descriptor; signals do what they did before.
+    package init(handler: @escaping @Sendable (Request) -> Void) throws(ExhaustionError) {
+        wake = try PollableSignal()
         // nohup(1) and shells without job control have these ignored, and mean it.
         watched = Self.numbers.filter { number in
             var action = sigaction()
@@ -33,8 +35,24 @@ package final class SignalWatch: Sendable {
                 != unsafeBitCast(SIG_IGN, to: Int.self)
         }
         descriptor = cshim_signal_descriptor(watched, Int32(watched.count))
-        precondition(descriptor >= 0, "the system refuses another descriptor; see ulimit -n")
-        thread.withLock { $0 = WorkerThread.start(name: "signals") { [self] in run(handler) } }
+        guard descriptor >= 0 else {
+            let cause = errno
+            cshim_signals_unblock(watched, Int32(watched.count))
+            throw .descriptor(cause)
+        }
+        do throws(ExhaustionError) {
+            let worker = try WorkerThread.start(name: "signals") { [self] in run(handler) }
+            thread.withLock { $0 = worker }
+        } catch {
+            close(descriptor)
+            cshim_signals_unblock(watched, Int32(watched.count))
+            throw error
+        }
+    }
+
+    /// The same as `init`, for whoever ends with what it throws.
+    package static func begin(handler: @escaping @Sendable (Request) -> Void) throws(TalkieError) -> SignalWatch {
+        do { return try SignalWatch(handler: handler) } catch { throw TalkieError(error) }
     }
 
     /// Ends the thread; signals do again what they did before.

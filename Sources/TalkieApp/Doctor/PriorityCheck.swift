@@ -5,7 +5,12 @@ internal import MediaCore
 enum PriorityCheck {
     static func findings() -> [Finding] {
         // Any level is granted or refused alike (sched(7), RLIMIT_RTPRIO counts from 1).
-        let thread = WorkerThread.start(name: "doctor", priority: .realtime(1)) {}
+        let thread: WorkerThread
+        do throws(ExhaustionError) {
+            thread = try WorkerThread.start(name: "doctor", priority: .realtime(1)) {}
+        } catch {
+            return [Finding("priority", .missing, error.message)]
+        }
         thread.join()
         switch thread.grant {
         case .realtime:

@@ -21,7 +21,7 @@ package enum PlaySession {
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
         let interruption = Interruption()
-        let signals = SignalWatch { request in
+        let signals = try SignalWatch.begin { request in
             mailbox.post(.request(request))
             if case .end(let status) = request { interruption.raise(status: status) }
         }
@@ -48,12 +48,16 @@ package enum PlaySession {
         }
         let events = EventLog(clock: MonotonicClock())
         let distributor = EventDistributor(log: events)
-        distributor.start(
-            recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
-            outputNews: { mailbox.post(.output($0, isLost: $1)) },
-            outputMoved: { mailbox.post(.outputMoved($0)) },
-            clockNews: { mailbox.post(.clock($0, $1)) })
-        let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox)
+        do throws(ExhaustionError) {
+            try distributor.start(
+                recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
+                outputNews: { mailbox.post(.output($0, isLost: $1)) },
+                outputMoved: { mailbox.post(.outputMoved($0)) },
+                clockNews: { mailbox.post(.clock($0, $1)) })
+        } catch {
+            throw TalkieError(error)
+        }
+        let keys = terminalKeys(arguments, films: list.items, mailbox: mailbox, notes: &notes)
         defer { keys?.stop() }
 
         let profiles = arguments.isAudioDelayChosen ? [] : ProfileStore().all().profiles
@@ -76,10 +80,12 @@ package enum PlaySession {
         let player = Player(parts: parts, options: options, events: events) {
             mailbox.post(.player($0))
         }
-        let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
-        if let screen = loop?.control {
-            Task.detached { for await input in screen.inputs { mailbox.post(.screen(input)) } }
+        if player.state.phase == .failed, let failure = player.state.failure {
+            distributor.stop()
+            throw failure
         }
+        let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
+        loop?.control.onInput { mailbox.post(.screen($0)) }
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
@@ -88,7 +94,11 @@ package enum PlaySession {
         director.tell(
             leftOut: list.failures,
             warnings: list.warnings + notes + Self.cautions(arguments) + registry.notes + (notice.map { [$0] } ?? []))
-        director.start()
+        do throws(ExhaustionError) { try director.start() } catch {
+            player.shutDown()
+            distributor.stop()
+            throw TalkieError(error)
+        }
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, whatever the status.
@@ -125,9 +135,13 @@ package enum PlaySession {
     /// Ends the player; false when it does not come back.
     private static func shutDown(_ player: Player) -> Bool {
         let done = Signal()
-        let thread = WorkerThread.start(name: "shutdown") {
+        let shutDown: @Sendable () -> Void = {
             player.shutDown()
             done.raise()
+        }
+        guard let thread = try? WorkerThread.start(name: "shutdown", shutDown) else {
+            shutDown()
+            return true
         }
         guard done.wait(until: .now.advanced(by: shutDownPatience)) else { return false }
         thread.join()
@@ -157,11 +171,16 @@ package enum PlaySession {
 
     /// Nil when the terminal is not ours to read: a film comes from there, or nobody sits at it.
     private static func terminalKeys(
-        _ arguments: PlayArguments, films: [PlaylistLoader.Item], mailbox: SessionMailbox
+        _ arguments: PlayArguments, films: [PlaylistLoader.Item], mailbox: SessionMailbox, notes: inout [String]
     ) -> TerminalKeys? {
-        guard !films.contains(where: { $0.address == "-" }) else { return nil }
-        let keys = TerminalKeys { mailbox.post(.terminalKey($0)) }
-        return keys.start() ? keys : nil
+        guard isatty(0) == 1, !films.contains(where: { $0.address == "-" }) else { return nil }
+        do throws(ExhaustionError) {
+            let keys = try TerminalKeys { mailbox.post(.terminalKey($0)) }
+            return try keys.start() ? keys : nil
+        } catch {
+            notes.append("the terminal's keys are not read: \(error.message)")
+            return nil
+        }
     }
 
     private static func screenLoop(_ arguments: PlayArguments) -> ScreenLoop {

@@ -12,7 +12,7 @@ enum ScreenshotFile {
             let digits = String(number)
             let name = "talkie-shot" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits + ".png"
             let path = folder == "." ? name : folder + "/" + name
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if descriptor < 0 && errno == EEXIST { continue }
             guard descriptor >= 0 else { throw failure(errno) }
             var offset = 0
@@ -37,6 +37,6 @@ enum ScreenshotFile {
     private static func failure(_ code: Int32) -> TalkieError {
         TalkieError(
             .failed,
-            "\(String(cString: strerror(code))); start talkie in a folder that you may write to")
+            "\(SystemCause.text(code)); start talkie in a folder that you may write to")
     }
 }

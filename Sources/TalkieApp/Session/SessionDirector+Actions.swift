@@ -78,13 +78,18 @@ extension SessionDirector {
     private func takeScreenshot() {
         guard let screen = stage.screen else { return }
         let mailbox = mailbox
-        Task.detached {
-            guard let picture = await screen.snapshot() else {
-                return mailbox.post(.done("There is no picture to write"))
-            }
+        screen.takeSnapshot { picture in
+            guard let picture else { return mailbox.post(.done("There is no picture to write")) }
             do {
-                let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
-                mailbox.post(.done("Screenshot: '\(file)'"))
+                // The loop's thread has pictures to show.
+                _ = try WorkerThread.start(name: "screenshot") {
+                    do {
+                        let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
+                        mailbox.post(.done("Screenshot: '\(file)'"))
+                    } catch {
+                        mailbox.post(.remark(.warning, "the screenshot cannot be written: \(error)"))
+                    }
+                }
             } catch {
                 mailbox.post(.remark(.warning, "the screenshot cannot be written: \(error)"))
             }

@@ -99,7 +99,7 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     /// Opens the first film and takes charge.
-    func start() { thread = WorkerThread.start(name: "session") { [self] in run() } }
+    func start() throws(ExhaustionError) { thread = try WorkerThread.start(name: "session") { [self] in run() } }
 
     /// Waits for the end and returns the exit status. What failed has been told.
     func join() -> Int32 {

@@ -78,17 +78,14 @@ package struct SoftwareSpeakerStore: Sendable {
     /// - Returns: a sentence when that cannot be done.
     package func write(_ content: Content) -> String? {
         do throws(StateError) {
-            if case .newer(let sentence) = try folder.readRecord(file, kind: Self.kind, version: Self.version) {
-                return sentence
-            }
             var senders = content.senders[...]
-            var bytes = Self.record(content.seed, senders).encoded()
+            var record = Self.record(content.seed, senders)
             // Names may be long, and a file has a limit: those paired longest ago give way.
-            while bytes.count > StateFolder.fileLimit, !senders.isEmpty {
+            while record.encoded().count > StateFolder.fileLimit, !senders.isEmpty {
                 senders = senders.dropFirst()
-                bytes = Self.record(content.seed, senders).encoded()
+                record = Self.record(content.seed, senders)
             }
-            try folder.write(file, bytes)
+            try folder.replace(file, with: record)
             return nil
         } catch {
             return error.message

@@ -41,7 +41,7 @@ package struct SpeakerScan {
     package func run(write: (String) -> Bool, remark: (String) -> Void) throws(TalkieError) -> Int32 {
         let interruption = Interruption()
         // Before any other thread: all inherit the blocked signals.
-        let signals = SignalWatch { if case .end(let status) = $0 { interruption.raise(status: status) } }
+        let signals = try SignalWatch.begin { if case .end(let status) = $0 { interruption.raise(status: status) } }
         defer { signals.stop() }
         let knowledge = SpeakerKnowledge()
         var told: [String] = []

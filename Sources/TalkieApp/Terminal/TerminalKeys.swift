@@ -1,6 +1,6 @@
 internal import CShim
 internal import Glibc
-internal import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// Reads keys from the terminal, one by one and without echo, on a thread of its own, and gives the terminal back as
@@ -10,7 +10,7 @@ internal import Synchronization
 package final class TerminalKeys: Sendable {
     private let descriptor: Int32
     private let handler: @Sendable (String) -> Void
-    private let wake = PollableSignal()
+    private let wake: PollableSignal
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -21,16 +21,26 @@ package final class TerminalKeys: Sendable {
     private static let backgroundPatience = Duration.seconds(1)
 
     /// - Parameter handler: called on the keys' thread with mpv's name of each key; must return at once.
-    package init(descriptor: Int32 = 0, handler: @escaping @Sendable (String) -> Void) {
+    /// - Throws: when the system gives no further descriptor.
+    package init(descriptor: Int32 = 0, handler: @escaping @Sendable (String) -> Void) throws(ExhaustionError) {
+        wake = try PollableSignal()
         self.descriptor = descriptor
         self.handler = handler
     }
 
     /// Begins, if standard input is a terminal and this program is the one in front of it; false otherwise.
+    ///
+    /// - Throws: when the system gives no thread; the terminal is as it was.
     @discardableResult
-    package func start() -> Bool {
+    package func start() throws(ExhaustionError) -> Bool {
         guard isatty(descriptor) == 1, isInFront, cshim_terminal_open(descriptor) == 0 else { return false }
-        thread.withLock { $0 = WorkerThread.start(name: "terminal keys") { [self] in run() } }
+        do throws(ExhaustionError) {
+            let worker = try WorkerThread.start(name: "terminal keys") { [self] in run() }
+            thread.withLock { $0 = worker }
+        } catch {
+            cshim_terminal_restore()
+            throw error
+        }
         return true
     }
 

@@ -37,19 +37,20 @@ package final class EventDistributor: Sendable {
     ///   - outputNews: called on the recorder's thread when an output was lost or came back.
     ///   - outputMoved: the same when a card plays on another device.
     ///   - clockNews: the same for a speaker's clock: stalled, and ready after that; doubted, once for each output.
+    /// - Throws: when the system gives no thread; the file is closed then.
     package func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
         outputNews: @escaping @Sendable (_ output: OutputID, _ isLost: Bool) -> Void = { _, _ in },
         outputMoved: @escaping @Sendable (_ output: OutputID) -> Void = { _ in },
         clockNews: @escaping @Sendable (_ output: OutputID, _ state: SpeakerClockState) -> Void = { _, _ in }
-    ) {
+    ) throws(ExhaustionError) {
         let recorder = Recorder(
             file: file, distributor: self, outputNews: outputNews, outputMoved: outputMoved, clockNews: clockNews,
             complain: complain)
-        thread.withLock { thread in
+        try thread.withLock { (thread) throws(ExhaustionError) in
             guard thread == nil else { return }
-            thread = WorkerThread.start(name: "event recorder", priority: .background) { recorder.run() }
+            thread = try WorkerThread.start(name: "event recorder", priority: .background) { recorder.run() }
         }
     }
 

@@ -16,9 +16,9 @@ package struct TimelineFile: ~Copyable, Sendable {
     package init(creating path: String) throws(TalkieError) {
         setAside = Self.isCutOff(path) ? Self.setAside(path) : nil
         // Without O_NONBLOCK a named pipe that nobody reads would hold the program for ever, here and with each line.
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o600)
+        let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
-            let reason = errno == ENXIO ? "nobody reads this pipe" : String(cString: strerror(errno))
+            let reason = errno == ENXIO ? "nobody reads this pipe" : SystemCause.text(errno)
             throw TalkieError(
                 .failed,
                 "the timeline '\(path)' cannot be created (\(reason)); name a file in a folder you may write to")

@@ -83,7 +83,7 @@ struct TimelineWriter: ~Copyable {
     mutating func flush(waiting patience: Duration = .zero) {
         guard !isBroken, let code = buffer.flush(to: file.descriptor, waiting: patience) else { return }
         isBroken = true
-        let reason = code == EAGAIN ? "nobody reads it" : String(cString: strerror(code))
+        let reason = code == EAGAIN ? "nobody reads it" : SystemCause.text(code)
         complaint = "the timeline '\(file.path)' cannot be written further (\(reason)); the film goes on without it"
     }
 

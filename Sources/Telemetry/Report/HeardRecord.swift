@@ -53,7 +53,7 @@ package struct HeardRecord {
     package init(reading path: String) throws(TalkieError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw Self.failure("the speaker's record '\(path)' cannot be opened (\(String(cString: strerror(errno))))")
+            throw Self.failure("the speaker's record '\(path)' cannot be opened (\(SystemCause.text(errno)))")
         }
         defer { close(descriptor) }
         var reader = LineReader()
@@ -63,7 +63,7 @@ package struct HeardRecord {
             if parser.parse(bytes) { record.add(FlatObject(bytes: bytes, json: parser)) }
         }
         if let code {
-            throw Self.failure("the speaker's record '\(path)' cannot be read (\(String(cString: strerror(code))))")
+            throw Self.failure("the speaker's record '\(path)' cannot be read (\(SystemCause.text(code)))")
         }
         guard !record.spans.isEmpty else {
             throw TalkieError(.cannotOpen, "'\(path)' tells of nothing heard", remedy: .recordSpeaker)

@@ -132,7 +132,7 @@ package struct TimelineReport {
         TalkieError(.cannotOpen, message)
     }
 
-    private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }
+    private static func reason(_ code: Int32) -> String { SystemCause.text(code) }
 
     // MARK: Lines
 

@@ -23,12 +23,15 @@ final class ControlConnection: Sendable {
 
     init(stream: TCPSocket, core: SpeakerCore, server: ControlServer) throws(SpeakerError) {
         (self.stream, self.core, self.server) = (stream, core, server)
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
     }
 
-    func start() {
+    /// - Throws: when the system gives no thread; the connection is of no use then.
+    func start() throws(SpeakerError) {
         // The lock is held meanwhile, so that the thread finds its own handle when it ends at once.
-        thread.withLock { $0 = WorkerThread.start(name: "speaker-control") { [self] in run() } }
+        try thread.withLock { (thread) throws(SpeakerError) in
+            thread = try SpeakerError.thread("speaker-control") { [self] in run() }
+        }
     }
 
     /// Asks the connection to end; returns at once.

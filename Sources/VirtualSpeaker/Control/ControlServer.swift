@@ -31,8 +31,8 @@ final class ControlServer: Sendable {
     init(core: SpeakerCore) throws(SpeakerError) {
         self.core = core
         listener = try SpeakerError.listening(address: core.configuration.address, port: core.configuration.port)
-        wakeup = PollableSignal()
-        let worker = WorkerThread.start(name: "speaker-accept") { [self] in run() }
+        wakeup = try SpeakerError.signal()
+        let worker = try SpeakerError.thread("speaker-accept") { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
@@ -56,6 +56,7 @@ final class ControlServer: Sendable {
                 guard let stream = listener.accept() else { break }
                 admit(stream)
             }
+            listener.restIfStarved(until: wakeup)
             let finished = state.withLock { state in
                 let finished = state.finished
                 state.finished = []
@@ -87,7 +88,11 @@ final class ControlServer: Sendable {
             return (true, vacated)
         }
         vacated?.giveWay()
-        if isIn { connection.start() }
+        guard isIn else { return }
+        do throws(SpeakerError) { try connection.start() } catch {
+            core.record.note(.disconnected(from: stream.remote.description, reason: error.message))
+            finished(connection, thread: nil)
+        }
     }
 
     /// Gives the speaker to a connection. The session of another one has ended when this returns true.

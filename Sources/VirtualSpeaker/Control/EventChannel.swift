@@ -35,11 +35,11 @@ final class EventChannel: Sendable {
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address, listens: false)
         opens = quirks.hasNoEvents ? nil : .now.advanced(by: quirks.eventsAfter)
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         self.sender = sender
         self.secret = secret
         outgoing.withLock { $0 = [["type": "updateInfo", "value": greeting]] }
-        let worker = WorkerThread.start(name: "speaker-events") { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-events") { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
@@ -127,6 +127,7 @@ final class EventChannel: Sendable {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
             wakeup.clear()
             if let stream = listener.accept(), stream.remote == sender { return stream }
+            listener.restIfStarved(until: wakeup)
         }
         return nil
     }

@@ -2,6 +2,20 @@ internal import MediaCore
 internal import Sockets
 
 extension SpeakerError {
+    init(_ error: ExhaustionError) { self.init(.exhausted, "The speaker cannot go on: \(error.message).") }
+
+    /// What wakes a thread of the speaker's.
+    static func signal() throws(SpeakerError) -> PollableSignal {
+        do { return try PollableSignal() } catch { throw SpeakerError(error) }
+    }
+
+    /// A thread of the speaker's.
+    static func thread(
+        _ name: String, priority: WorkerThread.Priority = .normal, _ body: @escaping @Sendable () -> Void
+    ) throws(SpeakerError) -> WorkerThread {
+        do { return try WorkerThread.start(name: name, priority: priority, body) } catch { throw SpeakerError(error) }
+    }
+
     /// A listening socket of the speaker's.
     static func listening(
         address: IPv4Address, port: UInt16 = 0, listens: Bool = true

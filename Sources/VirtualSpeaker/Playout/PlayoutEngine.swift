@@ -92,7 +92,7 @@ final class PlayoutEngine: Sendable {
         self.clock = clock
         self.codecs = codecs
         self.record = record
-        room = PollableSignal()
+        room = try SpeakerError.signal()
         decodeAhead = setup.kind == .buffered ? Self.bufferedDecodeAhead : Self.realtimeDecodeAhead
         placeAhead = setup.kind == .buffered ? Self.bufferedPlaceAhead : Self.realtimePlaceAhead
         state = Lock(
@@ -102,14 +102,15 @@ final class PlayoutEngine: Sendable {
         let sink: (any SoundSink)? =
             switch setup.output {
             case .none: nil
-            case .file(let path): try WAVFile(path: path, sampleRate: rate)
+            case .file(let path):
+                try WAVFile(path: path, sampleRate: rate) { [record] in record.note(.damaged(reason: $0)) }
             case .card(let device): try CardSink(device: device, sampleRate: rate, origin: origin)
             }
         let device = VirtualDevice(
             sampleRate: rate, origin: origin, oscillator: clock.deviceOscillator, sink: sink, record: record)
         unstarted = Lock(Playing(device: device, decoder: SoundDecoder(codecs: codecs)))
         guard host.runsByItself else { return }
-        let worker = WorkerThread.start(name: "speaker-play", priority: .elevated) { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-play", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 

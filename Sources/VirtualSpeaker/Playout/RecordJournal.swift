@@ -5,13 +5,16 @@ internal import MediaCore
 /// CLOCK_MONOTONIC.
 final class RecordJournal: Sendable {
     private let file: Lock<Int32>
+    private let failure = Lock<(code: Int32?, isTold: Bool)>((nil, false))
+    private let path: String
 
     init(path: String) throws(SpeakerError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let descriptor = PrivateFile.create(path, O_WRONLY)
         guard descriptor >= 0 else {
-            throw SpeakerError(.cannotWrite, "Cannot write \(path) (error \(errno)); choose another place.")
+            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another place.")
         }
         file = Lock(descriptor)
+        self.path = path
     }
 
     deinit { file.withLock { _ = close($0) } }
@@ -94,6 +97,20 @@ final class RecordJournal: Sendable {
         line.add("host_ns", instant)
         fields(&line)
         let bytes = line.finish()
-        file.withLock { _ = Glibc.write($0, bytes, bytes.count) }
+        let code = file.withLock { file -> Int32? in
+            let count = Glibc.write(file, bytes, bytes.count)
+            return count == bytes.count ? nil : count < 0 ? errno : ENOSPC
+        }
+        if let code { failure.withLock { $0.code = $0.code ?? code } }
+    }
+
+    /// Why lines are missing, once.
+    func takeFailure() -> String? {
+        let code = failure.withLock { failure -> Int32? in
+            guard let code = failure.code, !failure.isTold else { return nil }
+            failure.isTold = true
+            return code
+        }
+        return code.map { "the record \(path) lacks lines (\(SystemCause.text($0)))" }
     }
 }

@@ -23,13 +23,24 @@ package final class SpeakerRecord: Sendable {
     private let state = Lock(State())
     private let journal: RecordJournal?
     private let changed = Signal()
-    private let newsroom = AsyncStream<Entry>.makeStream(bufferingPolicy: .bufferingNewest(256))
+    private let untold = Lock<(entries: [Entry], isOver: Bool)>(([], false))
+    private let arrival = Signal()
+    private static let mostUntold = 256
 
     /// - Parameter journal: where everything is written as JSON lines too.
     init(journal: RecordJournal? = nil) { self.journal = journal }
 
-    /// Every event as it happens, until the speaker stops; the newest 256 wait. One consumer.
-    package var news: AsyncStream<Entry> { newsroom.stream }
+    /// Waits for the next event; nil when the speaker has stopped. The newest 256 wait. For one thread.
+    package func nextNews() -> Entry? {
+        while true {
+            let (entry, isOver) = untold.withLock { untold in
+                (untold.entries.isEmpty ? nil : untold.entries.removeFirst(), untold.isOver)
+            }
+            if let entry { return entry }
+            if isOver { return nil }
+            arrival.wait()
+        }
+    }
 
     /// Sound in the order it was placed.
     package var spans: [HeardSpan] { state.withLock { $0.spans } }
@@ -66,7 +77,12 @@ package final class SpeakerRecord: Sendable {
             if state.entries.count > Self.limit { state.entries.removeFirst(Self.limit / 4) }
         }
         journal?.write(event, at: now)
-        newsroom.continuation.yield(Entry(instant: now, event: event))
+        untold.withLock { untold in
+            untold.entries.append(Entry(instant: now, event: event))
+            if untold.entries.count > Self.mostUntold { untold.entries.removeFirst() }
+        }
+        arrival.raise()
+        if let reason = journal?.takeFailure() { note(.damaged(reason: reason)) }
         changed.raise()
     }
 
@@ -112,7 +128,8 @@ package final class SpeakerRecord: Sendable {
     /// Nothing more will happen.
     func close() {
         finish()
-        newsroom.continuation.finish()
+        untold.withLock { $0.isOver = true }
+        arrival.raise()
     }
 
     /// Writes what is not yet in the journal.

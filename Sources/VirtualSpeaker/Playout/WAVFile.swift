@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LocalOutput
 internal import MediaCore
+internal import Synchronization
 
 /// A recording of what a speaker sounded: 16-bit stereo, with a JSON file beside it that says when each second began.
 ///
@@ -13,13 +14,19 @@ final class WAVFile: SoundSink {
     private let path: String
     private let sampleRate: Int
     private let descriptor: Int32
+    private let complain: @Sendable (String) -> Void
+    private let hasComplained = Atomic<Bool>(false)
 
-    init(path: String, sampleRate: Int) throws(SpeakerError) {
+    /// - Parameter complain: told once, on the thread that writes, when the disk takes no more; sound goes on.
+    init(
+        path: String, sampleRate: Int, complain: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(SpeakerError) {
         self.path = path
         self.sampleRate = sampleRate
-        descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        self.complain = complain
+        descriptor = PrivateFile.create(path, O_RDWR)
         guard descriptor >= 0 else {
-            throw SpeakerError(.cannotWrite, "Cannot write \(path) (error \(errno)); choose another place.")
+            throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another place.")
         }
         writeHeader(frames: 0)
     }
@@ -40,7 +47,25 @@ final class WAVFile: SoundSink {
         header.append(littleEndian: UInt16(16))
         header += Array("data".utf8)
         header.append(littleEndian: bytes)
-        pwrite(descriptor, header, header.count, 0)
+        put(header, at: 0)
+    }
+
+    /// All bytes, or a complaint.
+    private func put(_ bytes: [UInt8], at place: Int64) {
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBufferPointer {
+                pwrite(descriptor, $0.baseAddress! + offset, bytes.count - offset, Int(place) + offset)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return note(count == 0 ? ENOSPC : errno) }
+            offset += count
+        }
+    }
+
+    private func note(_ code: Int32) {
+        guard !hasComplained.exchange(true, ordering: .relaxed) else { return }
+        complain("the recording \(path) has holes (\(SystemCause.text(code)))")
     }
 
     /// Writes interleaved stereo floats; what lies before the file's start or beyond its largest size is left out.
@@ -53,20 +78,20 @@ final class WAVFile: SoundSink {
             bytes.append(UInt8(truncatingIfNeeded: scaled))
             bytes.append(UInt8(truncatingIfNeeded: scaled >> 8))
         }
-        pwrite(descriptor, bytes, bytes.count, Int(Self.headerSize + frame.index * 4))
+        put(bytes, at: Self.headerSize + frame.index * 4)
     }
 
     func silence(from first: DeviceFrame, until end: DeviceFrame) {
         let count = min(first.distance(to: end), Int64(sampleRate) * 60)
         guard first.index >= 0, count > 0 else { return }
         let zeros = [UInt8](repeating: 0, count: Int(count) * 4)
-        pwrite(descriptor, zeros, zeros.count, Int(Self.headerSize + first.index * 4))
+        put(zeros, at: Self.headerSize + first.index * 4)
     }
 
     /// Completes the file, so that it can be read; more may be written afterwards.
     func finish(frames: DeviceFrame, origin: HostInstant) {
         let count = max(0, min(frames.index, Self.largestFrame))
-        ftruncate(descriptor, Int(Self.headerSize + count * 4))
+        if ftruncate(descriptor, Int(Self.headerSize + count * 4)) != 0 { note(errno) }
         writeHeader(frames: count)
         writeSidecar(frames: count, origin: origin)
     }
@@ -97,8 +122,8 @@ final class WAVFile: SoundSink {
                 ("first_frame_monotonic_ns", .whole(Int(moment(0)))), ("anchors", .array(anchors)),
                 ("points", .array(points)),
             ]).compact + "\n"
-        let side = open(path + ".json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard side >= 0 else { return }
+        let side = PrivateFile.create(path + ".json", O_WRONLY)
+        guard side >= 0 else { return note(errno) }
         let bytes = Array(text.utf8)
         write(side, bytes)
         close(side)
@@ -110,7 +135,7 @@ final class WAVFile: SoundSink {
             let count = bytes.withUnsafeBufferPointer {
                 Glibc.write(descriptor, $0.baseAddress! + offset, bytes.count - offset)
             }
-            if count <= 0 { return }
+            guard count > 0 else { return note(count == 0 ? ENOSPC : errno) }
             offset += count
         }
     }

@@ -17,6 +17,8 @@ extension CodedError<SpeakerErrors>.Code {
     package static var noOutput: Self { Self(rawValue: "no-output") }
     /// The ports may not be bound by this user.
     package static var notPermitted: Self { Self(rawValue: "not-permitted") }
+    /// The system gives no further thread or descriptor now.
+    package static var exhausted: Self { Self(rawValue: "exhausted") }
     /// The options make no sense.
     package static var badOption: Self { Self(rawValue: "bad-option") }
 }

@@ -27,9 +27,9 @@ final class BufferedReceiver: Sendable {
         record: SpeakerRecord
     ) throws(SpeakerError) {
         listener = try SpeakerError.listening(address: address)
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         (self.sender, self.key, self.engine, self.quirks, self.record) = (sender, key, engine, quirks, record)
-        let worker = WorkerThread.start(name: "speaker-data") { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-data") { [self] in run() }
         thread.withLock { $0 = worker }
     }
 
@@ -84,6 +84,7 @@ final class BufferedReceiver: Sendable {
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
             if let stream = listener.accept(), stream.remote == sender { return stream }
+            listener.restIfStarved(until: wakeup)
         }
         return nil
     }

@@ -34,11 +34,11 @@ final class RealtimeReceiver: Sendable {
     ) throws(SpeakerError) {
         data = try SpeakerError.datagrams(at: address)
         control = try SpeakerError.datagrams(at: address)
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         unpacker = RealtimeUnpacker(key: key)
         (self.engine, self.sender, self.clock) = (engine, sender, clock)
         (self.quirks, self.record) = (quirks, record)
-        let worker = WorkerThread.start(name: "speaker-data", priority: .elevated) { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-data", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 

@@ -41,13 +41,13 @@ final class NTPClient: SenderClock, Sendable {
         record: SpeakerRecord
     ) throws(SpeakerError) {
         socket = try SpeakerError.datagrams(at: address)
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         self.sender = sender
         self.port = port
         self.oscillator = oscillator
         self.record = record
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
-        let worker = WorkerThread.start(name: "speaker-ntp", priority: .elevated) { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-ntp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 

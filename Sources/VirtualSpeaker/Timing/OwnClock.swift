@@ -47,9 +47,9 @@ final class OwnClock: SenderClock, Sendable {
         self.manner = manner
         self.identity = identity
         self.record = record
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         record.note(.clock(locked: true, offset: .zero, grandmaster: identity))
-        let worker = WorkerThread.start(name: "speaker-ptp", priority: .elevated) { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 

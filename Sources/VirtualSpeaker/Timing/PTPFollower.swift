@@ -41,13 +41,13 @@ final class PTPFollower: SenderClock, Sendable {
         self.quirks = quirks
         self.identity = identity
         self.record = record
-        wakeup = PollableSignal()
+        wakeup = try SpeakerError.signal()
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
         // Here and not on the thread: it may start later than the sender's next Announce comes, a second before the
         // one after that.
         var buffer = [UInt8](repeating: 0, count: 2048)
         sockets.drain(into: &buffer)
-        let worker = WorkerThread.start(name: "speaker-ptp", priority: .elevated) { [self] in run() }
+        let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
         thread.withLock { $0 = worker }
     }
 

@@ -35,7 +35,7 @@ func converse(_ bytes: ArraySlice<UInt8>) {
     let stranger = IPv4Address(rawValue: 0x0A00_0063)
     let (clock, wire) = (TurnedClock(), CountingWire(Set(speakers)))
     let own = ClockIdentity(rawValue: 1)
-    let instance = PTPInstance(
+    let instance = try! PTPInstance(
         address: IPv4Address(rawValue: 0x0A00_0001), identity: own, served: ServedTimeline(clock: clock), wire: wire)
     var round = PTPRound(identity: own, beginning: clock.now)
     for speaker in speakers {

@@ -41,7 +41,7 @@ final class CardPlayer: @unchecked Sendable {
     }
 
     func start() {
-        thread = WorkerThread.start(name: "feeder", priority: .elevated) { self.feed() }
+        thread = try! WorkerThread.start(name: "feeder", priority: .elevated) { self.feed() }
     }
 
     /// Returns once the card knows where it is; false when that takes longer than half a second.

@@ -31,7 +31,7 @@ final class StallWatch: Sendable {
     init() {
         let (record, isOver) = (Lock(Stalls()), Lock(false))
         (self.record, self.isOver) = (record, isOver)
-        _ = WorkerThread.start(name: "stall watch") {
+        _ = try! WorkerThread.start(name: "stall watch") {
             while !isOver.withLock({ $0 }) {
                 let due = HostInstant.now.advanced(by: Self.step)
                 due.sleep()

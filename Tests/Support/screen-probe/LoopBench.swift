@@ -51,7 +51,7 @@ private func play(
     let frames = Int(seconds / frame.seconds)
     let room = Signal()
     layer.requestMediaData(raising: room)
-    let feeder = WorkerThread.start(name: "feeder") {
+    let feeder = try! WorkerThread.start(name: "feeder") {
         for index in 0..<frames {
             while !layer.isReadyForMoreMediaData { room.wait() }
             layer.enqueue(
@@ -68,7 +68,7 @@ private func play(
         let end = HostInstant.now.advanced(by: .milliseconds(1))
         while HostInstant.now < end {}
     }
-    let director = WorkerThread.start(name: "director") {
+    let director = try! WorkerThread.start(name: "director") {
         control.attach(layer, timebase: synchronizer.timebase, events: events)
         HostInstant.now.advanced(by: .milliseconds(300)).sleep()
         let start = HostInstant.now.advanced(by: .milliseconds(100))

@@ -28,7 +28,7 @@ func runProbe() {
     Task.detached {
         for await input in script.control.inputs { answer("input \(input)") }
     }
-    let reader = WorkerThread.start(name: "script") { script.run() }
+    let reader = try! WorkerThread.start(name: "script") { script.run() }
     loop.run()
     reader.join()
 }

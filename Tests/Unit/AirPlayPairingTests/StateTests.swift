@@ -56,6 +56,66 @@ final class ScratchState {
                 == [".new-\(getpid())-8", ".new-once", ".newer", "x"])
     }
 
+    /// Two descriptors are to the kernel what two processes are.
+    @Test func ofTwoWritersWhoReadFirstNeitherLosesWhatTheOtherWrote() throws {
+        let folder = scratch.folder
+        @Sendable func count() throws {
+            try folder.exclusively { () throws(StateError) in
+                let before = try folder.read("count") ?? []
+                try folder.write("count", before + [1])
+            }
+        }
+        let failures = Lock<[String]>([])
+        let writers = try (0..<4).map { _ in
+            try WorkerThread.start(name: "writer") {
+                for _ in 0..<10 { do { try count() } catch { failures.withLock { $0.append("\(error)") } } }
+            }
+        }
+        for writer in writers { writer.join() }
+        #expect(failures.withLock { $0 } == [])
+        #expect(try folder.read("count")?.count == 40)
+        #expect(scratch.mode(".lock") == 0o600)
+    }
+
+    @Test func whoDoesNotLetGoIsToldOfAndNothingIsChanged() throws {
+        let folder = scratch.folder
+        try folder.write("x", [1])
+        try folder.exclusively { () throws(StateError) in
+            var hasRun = false
+            do throws(StateError) {
+                try folder.exclusively(waiting: .milliseconds(20)) { () throws(StateError) in hasRun = true }
+            } catch {
+                #expect(error.code == .busy)
+            }
+            #expect(!hasRun)
+        }
+        #expect(try folder.read("x") == [1])
+    }
+
+    /// The kernel lets go of what a process held that was killed.
+    @Test func aLockThatAProcessHeldWhichWasKilledIsFree() throws {
+        let folder = scratch.folder
+        try folder.exclusively { () throws(StateError) in }
+        let holder = Process()
+        holder.executableURL = URL(filePath: "/usr/bin/flock")
+        holder.arguments = [scratch.path + "/.lock", "sh", "-c", "echo held; exec sleep 60"]
+        let pipe = Pipe()
+        holder.standardOutput = pipe
+        try holder.run()
+        _ = try pipe.fileHandleForReading.read(upToCount: 5)
+        #expect(throws: StateError.self) {
+            try folder.exclusively(waiting: .milliseconds(20)) { () throws(StateError) in }
+        }
+        for pid in [holder.processIdentifier] + children(of: holder.processIdentifier) { kill(pid, SIGKILL) }
+        holder.waitUntilExit()
+        try folder.exclusively { () throws(StateError) in }
+    }
+
+    private func children(of parent: pid_t) -> [pid_t] {
+        let list = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
+        return (list ?? "").split(separator: " ").compactMap { pid_t($0) }
+    }
+
     @Test func onlyOneOfTwoMakesAFile() throws {
         #expect(try scratch.folder.create("x", [1]))
         #expect(try !scratch.folder.create("x", [2]))

@@ -23,7 +23,7 @@ import Testing
 
     /// What a session teaches in which somebody speaks as the speaker's clock for three seconds, or is silent.
     private func lesson(isSpeaking: Bool = true, refusing: Bool, isKnown: Bool = false) throws -> SpeakerExperience {
-        let instance = PTPInstance(
+        let instance = try PTPInstance(
             address: IPv4Address("10.0.0.1")!, identity: own, served: ServedTimeline(clock: clock), wire: NoWire())
         var round = PTPRound(identity: own, beginning: clock.now)
         instance.add(speaker, isFollowed: isKnown)

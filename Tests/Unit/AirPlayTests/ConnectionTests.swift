@@ -121,7 +121,7 @@ import Testing
         let (server, connection) = try connect()
         let stale = Array(String(repeating: "RTSP/1.0 200 OK\r\nCSeq: 0\r\n\r\n", count: 2000).utf8)
         let isOver = Lock(false)
-        let flood = WorkerThread.start(name: "flood") { while !isOver.withLock({ $0 }) { server.send(stale) } }
+        let flood = try WorkerThread.start(name: "flood") { while !isOver.withLock({ $0 }) { server.send(stale) } }
         let began = HostInstant.now
         #expect(throws: AirPlayError.self) { try connection.exchange("GET", "/info", timeout: .milliseconds(300)) }
         #expect(HostInstant.now - began < .seconds(5))
@@ -137,7 +137,8 @@ import Testing
         let (own, theirs) = (SecretBytes.random(count: 32), SecretBytes.random(count: 32))
         let told = Lock<AirPlayError?>(nil)
         let done = Signal()
-        let channel = EventChannel(socket: try server.connect(), keys: ChannelKeys(write: own, read: theirs)) { event in
+        let channel = try EventChannel(socket: try server.connect(), keys: ChannelKeys(write: own, read: theirs)) {
+            event in
             guard case .ended(let error) = event else { return }
             told.withLock { $0 = error }
             done.raise()
@@ -212,7 +213,7 @@ import Testing
     private let store = PacketStore(bytes: 256 << 10, packets: 1024)
 
     private func writer(_ server: LoopbackServer, room: @escaping @Sendable () -> Void = {}) throws -> BufferedWriter {
-        BufferedWriter(
+        try BufferedWriter(
             socket: try server.connect(), key: key, format: .aac48000, store: store, room: room, ended: {})
     }
 

@@ -41,7 +41,7 @@ import Testing
                 controlPort: control.port)
             let mapping = ClockMapping(
                 sourceAnchor: HostInstant(nanoseconds: 0), targetAnchor: PTPInstant(nanoseconds: 0))
-            sender = RealtimeSender(
+            sender = try RealtimeSender(
                 ends: ends, key: SecretBytes([UInt8](repeating: 7, count: 32)), format: ResendTests.format, source: 0,
                 arrivalToRender: nil, store: store, clock: { PTPTimeline(grandmaster: nil, mapping: mapping) },
                 room: {})

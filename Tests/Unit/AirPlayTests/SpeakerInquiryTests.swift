@@ -12,7 +12,7 @@ import Testing
     /// Asks a receiver that answers with these bytes.
     private func ask(_ answer: [UInt8]) throws -> DiscoveredSpeaker {
         let server = try LoopbackServer()
-        let receiver = WorkerThread.start(name: "receiver") { server.answerNext(answer) }
+        let receiver = try! WorkerThread.start(name: "receiver") { server.answerNext(answer) }
         defer { receiver.join() }
         return try SpeakerInquiry.ask(
             SpeakerAddress(host: "127.0.0.1", port: server.port), as: identity,

@@ -18,7 +18,7 @@ import Testing
         let board = BroadcastBoard(0)
         let waits = Signal()
         let asked = Lock(0)
-        let thread = WorkerThread.start(name: "poster") {
+        let thread = try! WorkerThread.start(name: "poster") {
             waits.wait()
             for value in 1...5 { board.update { $0 = value } }
         }
@@ -42,7 +42,7 @@ import Testing
         let waits = Signal()
         let answers = Lock<[Int]>([])
         let threads = (0..<3).map { _ in
-            WorkerThread.start(name: "waiter") {
+            try! WorkerThread.start(name: "waiter") {
                 let (value, satisfied) = board.wait(until: HostInstant(nanoseconds: .max)) { _ in
                     waits.raise()
                     return false

@@ -27,7 +27,7 @@ import Testing
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
         let sound = Lock<HeardSound?>(nil)
-        let worker = WorkerThread.start(name: "ears") {
+        let worker = try! WorkerThread.start(name: "ears") {
             let heard = try? HeardSound.decode(audio)
             sound.withLock { $0 = heard }
         }
@@ -155,7 +155,7 @@ import Testing
         let cancellation = Cancellation()
         let url = server.url("silent")
         let code = Lock<MediaError.Code?>(nil)
-        let worker = WorkerThread.start(name: "opener") {
+        let worker = try! WorkerThread.start(name: "opener") {
             do throws(MediaError) { _ = try MediaFile.open(url, cancellation: cancellation) } catch {
                 code.withLock { $0 = error.code }
             }

@@ -15,7 +15,7 @@ import Testing
 
     /// Writes a film into the pipe, as slowly as it is read.
     private func feed(_ path: String, _ bytes: [UInt8]) -> WorkerThread {
-        WorkerThread.start(name: "feeder") {
+        try! WorkerThread.start(name: "feeder") {
             signal(SIGPIPE, SIG_IGN)
             let pipe = open(path, O_WRONLY)
             var sent = 0
@@ -38,7 +38,7 @@ import Testing
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
         let sound = Lock<HeardSound?>(nil)
-        let ears = WorkerThread.start(name: "ears") {
+        let ears = try! WorkerThread.start(name: "ears") {
             let heard = try? HeardSound.decode(audio)
             sound.withLock { $0 = heard }
         }
@@ -72,7 +72,7 @@ import Testing
         let path = fifo()
         let cancellation = Cancellation()
         let code = Lock<MediaError.Code?>(nil)
-        let worker = WorkerThread.start(name: "opener") {
+        let worker = try! WorkerThread.start(name: "opener") {
             do throws(MediaError) { _ = try MediaFile.open(path, cancellation: cancellation) } catch {
                 code.withLock { $0 = error.code }
             }

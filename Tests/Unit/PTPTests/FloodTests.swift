@@ -22,7 +22,7 @@ import Testing
             writer.request(.delayRequest, sequence: 1)
             let bytes = writer.bytes
             thread.withLock {
-                $0 = WorkerThread.start(name: "flood") { [self] in
+                $0 = try! WorkerThread.start(name: "flood") { [self] in
                     while !isOver.load(ordering: .relaxed) {
                         source.send(bytes, to: target, port: source.port)
                         count.add(1, ordering: .relaxed)

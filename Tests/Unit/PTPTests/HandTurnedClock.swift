@@ -34,7 +34,7 @@ final class HandTurnedClock {
 
     init() {
         let served = ServedTimeline(clock: time)
-        instance = PTPInstance(
+        instance = try! PTPInstance(
             address: IPv4Address("10.0.0.1")!, identity: identity, served: served, wire: wire)
         round = PTPRound(identity: identity, beginning: time.now)
     }

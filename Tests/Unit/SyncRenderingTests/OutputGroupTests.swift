@@ -43,7 +43,7 @@ import Testing
         let speaker = RecordingOutput(passThroughCodec: "synthetic")
         let card = RecordingOutput(capacity: 1_000_000)
         renderer.setOutput(group([speaker, card]))
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         #expect(eventually { renderer.routeName == "recording, recording" })
         try fill(from: sound)
@@ -59,7 +59,7 @@ import Testing
         let quick = RecordingOutput(capacity: 10_000_000)
         let stuck = RecordingOutput(capacity: 4_096)
         renderer.setOutput(group([quick, stuck]))
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         let source = sound
         try fill(from: source)
@@ -91,7 +91,7 @@ import Testing
         absent.state.withLock { $0.refusal = OutputError(.unavailable, "nobody answers") }
         let group = group([present, absent])
         renderer.setOutput(group, id: OutputID(3))
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         try fill(from: sound)
         #expect(eventually { present.state.withLock { $0.samples.count > 10_000 } })
@@ -139,7 +139,7 @@ import Testing
         let group = group(members)
         let told = Lock<OutputError?>(nil)
         renderer.setOutput(group)
-        renderer.start { news in if case .outputFailed(let error) = news { told.withLock { $0 = error } } }
+        try renderer.start { news in if case .outputFailed(let error) = news { told.withLock { $0 = error } } }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
         #expect(eventually { told.withLock { $0 != nil } })
@@ -152,7 +152,7 @@ import Testing
         let second = RecordingOutput(capacity: 200_000, desiredDepth: .seconds(1))
         let group = group([first, second])
         renderer.setOutput(group)
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         let source = sound
         // How much is asked for follows the members as they open.
@@ -175,7 +175,7 @@ import Testing
         let quick = RecordingOutput(capacity: 1_000_000)
         let slow = RecordingOutput(capacity: 2_048)
         renderer.setOutput(group([quick, slow]))
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
         renderer.finish()
@@ -194,7 +194,7 @@ import Testing
         let group = group(members)
         #expect(group.ownVolume == 45, "the quietest: whoever starts from there makes nobody shout")
         renderer.setOutput(group)
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         try fill(from: sound)
         #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.samples.isEmpty } } })
@@ -209,7 +209,7 @@ import Testing
         let members = [RecordingOutput(), RecordingOutput()]
         let group = group(members)
         renderer.setOutput(group)
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
         #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
@@ -226,7 +226,7 @@ import Testing
         let newcomer = RecordingOutput()
         let group = group(members)
         renderer.setOutput(group)
-        renderer.start { _ in }
+        try renderer.start { _ in }
         defer { renderer.invalidate() }
         renderer.enqueue(try #require(try sound.read()))
         #expect(eventually { members.allSatisfy { $0.state.withLock { $0.context != nil } } })

@@ -19,10 +19,11 @@ final class SoundServerWatch: Sendable {
         (self.pulse, self.changed) = (pulse, changed)
     }
 
+    /// Where the system gives no thread it is not known where the sound is heard.
     func start() {
         thread.withLock { thread in
             guard thread == nil else { return }
-            thread = WorkerThread.start(name: "sound server", priority: .background) { self.run() }
+            thread = try? WorkerThread.start(name: "sound server", priority: .background) { self.run() }
         }
     }
 

@@ -42,7 +42,7 @@ import Testing
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
             distributor = EventDistributor(log: events)
-            distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
+            try! distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
             toys = ToyProvider(["card": card])
             player = Player(
                 parts: Player.Parts(
@@ -77,7 +77,7 @@ import Testing
         /// Runs to the end and returns the exit status.
         func run(_ events: SessionEvent...) -> Int32 {
             for event in events { mailbox.post(event) }
-            director.start()
+            try! director.start()
             return end()
         }
 
@@ -179,7 +179,7 @@ import Testing
         func wait(for count: Int) {
             while rig.played.count < count { rig.news.wait() }
         }
-        rig.director.start()
+        try! rig.director.start()
         wait(for: 3)
         rig.isStickPulled.withLock { $0 = true }
         // At most seven attempts belong to what was laid out before the first pause.
@@ -288,7 +288,7 @@ import Testing
             arguments.lostRoute = policy
             let rig = Rig("long", arguments: arguments)
             rig.mailbox.post(.output(OutputID(0), isLost: true))
-            rig.director.start()
+            try! rig.director.start()
             if policy == .local {
                 for await _ in rig.player.states where rig.player.audioOutputs.map(\.name) == ["card"] { break }
             }

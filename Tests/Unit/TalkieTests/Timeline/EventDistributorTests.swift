@@ -16,7 +16,7 @@ import Testing
     private func record(_ body: (EventLog, EventDistributor) -> Void) throws -> [[String: Any]] {
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start(recordingTo: try TimelineFile(creating: folder.path("t.jsonl")))
+        try distributor.start(recordingTo: try TimelineFile(creating: folder.path("t.jsonl")))
         body(log, distributor)
         distributor.stop()
         let text = folder.read("t.jsonl")
@@ -90,7 +90,7 @@ import Testing
         let log = EventLog(clock: clock, minimumCapacity: 8)
         for _ in 0..<20 { log.note(.underrun(missing: .zero, output: OutputID(0))) }
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start(recordingTo: try TimelineFile(creating: folder.path("t.jsonl")))
+        try distributor.start(recordingTo: try TimelineFile(creating: folder.path("t.jsonl")))
         distributor.stop()
         #expect(
             folder.read("t.jsonl").contains("\"event\":\"lost\",\"host_ns\":\(clock.now.nanoseconds),\"count\":12}"))
@@ -104,7 +104,7 @@ import Testing
         // Enough for several writes, each of which fails.
         for _ in 0..<20_000 { log.note(.underrun(missing: .zero, output: OutputID(0))) }
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start(recordingTo: try TimelineFile(creating: "/dev/full")) { complaint in
+        try distributor.start(recordingTo: try TimelineFile(creating: "/dev/full")) { complaint in
             complaints.withLock { $0.append(complaint) }
         }
         distributor.stop()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func aClockThatIsLostAndFoundIsToldOnceEach() {
+    @Test func aClockThatIsLostAndFoundIsToldOnceEach() throws {
         let log = EventLog(clock: clock)
         for state in [
             SpeakerClockState.cold, .ready, .stalled, .stalled, .doubted, .probing, .ready, .ready, .doubted, .ready,
@@ -136,7 +136,7 @@ import Testing
         }
         let told = Lock<[SpeakerClockState]>([])
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start(clockNews: { output, state in
+        try distributor.start(clockNews: { output, state in
             #expect(output == OutputID(2))
             told.withLock { $0.append(state) }
         })
@@ -159,10 +159,10 @@ import Testing
         #expect(lines[3]["event"] as? String == "anchor" && lines[3]["ptp_ns"] as? Int == 77)
     }
 
-    @Test func withoutAFileTheStatisticsStillCount() {
+    @Test func withoutAFileTheStatisticsStillCount() throws {
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)
-        distributor.start()
+        try distributor.start()
         log.note(.framesDropped(count: 2, at: .zero, reason: .late))
         distributor.stop()
         #expect(distributor.statistics.droppedFrames == 2)
@@ -176,7 +176,7 @@ import Testing
         let log = EventLog(clock: clock)
         let distributor = EventDistributor(log: log, clock: clock)
         let complaints = Lock<[String]>([])
-        distributor.start(
+        try distributor.start(
             recordingTo: try TimelineFile(creating: path), complain: { text in complaints.withLock { $0.append(text) } }
         )
         // F_SETPIPE_SZ (fcntl(2)), which glibc declares for _GNU_SOURCE only: a page is the least.
@@ -195,7 +195,7 @@ import Testing
             let file = try TimelineFile(creating: path)
             let aside = file.setAside
             let distributor = EventDistributor(log: EventLog(clock: clock), clock: clock)
-            distributor.start(recordingTo: file)
+            try distributor.start(recordingTo: file)
             distributor.stop()
             return aside
         }

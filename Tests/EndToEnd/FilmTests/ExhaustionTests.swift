@@ -1,0 +1,55 @@
+import Foundation
+import Glibc
+import Testing
+
+/// The system gives no more threads, descriptors or space: a sentence with the true cause, or a film that plays.
+/// `Tools/experiments/exhaustion` tries every limit.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ExhaustionTests {
+    /// A user that nobody is: limits of processes do not count for root.
+    private static let nobody = "64199"
+    private let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    private func play(_ before: [String], _ more: [String] = []) throws -> Program.Result {
+        let words = ["play", "--audio-device", "null", "--end", "0.3"] + more + [Program.media("flash-and-beep.mp4")]
+        let all = before + [Program.talkie] + words
+        return try Program.run(
+            "/usr/bin/env", all,
+            environment: [
+                "SDL_VIDEODRIVER": "dummy", "XDG_STATE_HOME": scratch.path("state"), "HOME": scratch.folder.path,
+            ], atMost: 20)
+    }
+
+    /// Neither a signal (128 and more) nor silence.
+    private func expectSentence(
+        _ result: Program.Result, _ limit: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect([0, 1, 69].contains(result.status), "\(result.errors)", sourceLocation: sourceLocation)
+        guard result.status != 0 else { return }
+        #expect(result.errors.contains(limit), "\(result.errors)", sourceLocation: sourceLocation)
+        #expect(!result.errors.contains("check the address"), sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: [5, 7, 9, 12])
+    func fewDescriptorsAreToldAsSuch(limit: Int) throws {
+        expectSentence(try play(["prlimit", "--nofile=\(limit):\(limit)"]), "ulimit -n")
+    }
+
+    @Test(
+        .enabled(if: getuid() == 0, "limits of processes are tried as another user, which takes root"),
+        arguments: [3, 9, 12])
+    func fewThreadsAreToldAsSuch(limit: Int) throws {
+        let become = ["setpriv", "--reuid=\(Self.nobody)", "--regid=\(Self.nobody)", "--clear-groups"]
+        // A checkout in somebody's home is closed to others.
+        guard try Program.run("/usr/bin/env", become + ["test", "-x", Program.talkie]).status == 0 else { return }
+        chmod(scratch.folder.path, 0o777)
+        expectSentence(try play(become + ["prlimit", "--nproc=\(limit):\(limit)"]), "ulimit -u")
+    }
+
+    @Test func aFileThatMayGrowNoFurtherCostsTheRecordAndNotTheFilm() throws {
+        let file = scratch.path("t.jsonl")
+        let limited = try play(["prlimit", "--fsize=1024:1024"], ["--no-audio", "--timeline", file])
+        #expect(limited.status == 0, "\(limited.errors)")
+        #expect((try? Data(contentsOf: URL(filePath: file)))?.count ?? 0 <= 1024)
+    }
+}

@@ -1,0 +1,47 @@
+import Glibc
+import Testing
+
+@testable import MediaCore
+
+@Suite struct ExhaustionTests {
+    @Test(arguments: [
+        (EMFILE, "ulimit -n"), (ENFILE, "this computer"), (ENOMEM, "not enough memory"), (EFBIG, "ulimit -f"),
+        (ENOSPC, "No space left"), (-EMFILE, "ulimit -n"),
+    ])
+    func aLimitThatWasReachedIsToldByItsName(code: Int32, words: String) {
+        #expect(SystemCause.text(code).contains(words))
+    }
+
+    @Test func aThreadThatCannotBeHadNamesItsLimit() {
+        let error = ExhaustionError.thread(EAGAIN)
+        #expect(error.code == .threads)
+        #expect(error.message.contains("no further thread (limit of processes: ulimit -u"))
+        #expect(!ExhaustionError.thread(EPERM).message.contains("ulimit -u"), "another cause is told as what it is")
+    }
+
+    @Test func aPrivateFileIsItsOwnersOnlyAlsoWhereItWasThereBefore() throws {
+        let path = "/tmp/talkie-private-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        defer { unlink(path) }
+        let open = Glibc.open(path, O_WRONLY | O_CREAT, 0o644)
+        write(open, "before", 6)
+        close(open)
+        chmod(path, 0o666)
+        let descriptor = PrivateFile.create(path, O_WRONLY)
+        try #require(descriptor >= 0)
+        close(descriptor)
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(status.st_size == 0)
+    }
+
+    @Test func aDeviceIsNotTakenFromEverybody() {
+        var before = stat()
+        stat("/dev/null", &before)
+        let descriptor = PrivateFile.create("/dev/null", O_WRONLY)
+        close(descriptor)
+        var after = stat()
+        stat("/dev/null", &after)
+        #expect(descriptor >= 0 && before.st_mode == after.st_mode)
+    }
+}

@@ -1,0 +1,77 @@
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import SyncRendering
+
+/// A group on a computer that gives no further thread.
+@Suite(.timeLimit(.minutes(1))) final class ExhaustedGroupTests {
+    private let clock = ManualClock()
+    private let film = SyntheticFilm(duration: MediaTime(value: 600, timescale: 1))
+    private let synchronizer: RenderSynchronizer
+    private let renderer: AudioRenderer
+    private var feeder: AudioFeeder
+
+    init() {
+        synchronizer = RenderSynchronizer(clock: clock)
+        renderer = AudioRenderer(codecs: SyntheticCodecs(), events: EventLog(clock: clock))
+        feeder = AudioFeeder(renderer: renderer)
+    }
+
+    private static let refused: @Sendable () throws(ExhaustionError) -> WorkerThread? = { () throws(ExhaustionError) in
+        throw ExhaustionError(.threads, "no further thread")
+    }
+
+    private func enqueue(_ count: Int) throws {
+        let source = film.source(for: film.summary.tracks[1])
+        for _ in 0..<count { renderer.enqueue(try #require(try source.read())) }
+    }
+
+    private func settle() { for _ in 0..<50 { feeder.settle() } }
+
+    @Test func membersWithoutThreadsOfTheirOwnAreTurnedByTheRenderersFeeder() throws {
+        var work = GroupWork.byHand()
+        work.turn = { (_, _) throws(ExhaustionError) in try Self.refused() }
+        let members = [RecordingOutput(capacity: 1_000_000), RecordingOutput(capacity: 1_000_000)]
+        renderer.setOutput(OutputGroup(members: members, codecs: SyntheticCodecs(), work: work))
+        synchronizer.addRenderer(renderer)
+        try enqueue(20)
+        settle()
+        for member in members { #expect(member.state.withLock { $0.samples.count > 10_000 }) }
+    }
+
+    @Test func aMemberThatNoThreadCanOpenIsToldWithTheCause() throws {
+        var work = GroupWork.byHand()
+        work.run = { (name, body) throws(ExhaustionError) in
+            if name == "group opening" { return try Self.refused() }
+            body()
+            return nil
+        }
+        let told = Lock<[OutputError]>([])
+        renderer.onNews { news in if case .outputFailed(let error) = news { told.withLock { $0.append(error) } } }
+        renderer.setOutput(OutputGroup(members: [RecordingOutput()], codecs: SyntheticCodecs(), work: work))
+        synchronizer.addRenderer(renderer)
+        try enqueue(1)
+        settle()
+        #expect(told.withLock { $0.count } == 1)
+        #expect(told.withLock { $0.first?.message.contains("no further thread") } == true)
+    }
+
+    @Test func aChangeOfMembersWithoutAThreadIsRefusedAndNothingChanges() async throws {
+        var work = GroupWork.byHand()
+        work.changesByHand = false
+        work.run = { (name, body) throws(ExhaustionError) in
+            if name == "route change" { return try Self.refused() }
+            body()
+            return nil
+        }
+        let (first, second) = (RecordingOutput(), RecordingOutput())
+        let group = OutputGroup(members: [first], codecs: SyntheticCodecs(), work: work)
+        guard case .refused(let refusals) = await group.change(to: [second]) else {
+            Issue.record("it was not refused")
+            return
+        }
+        #expect(refusals.first?.error.message.contains("no further thread") == true)
+        #expect(group.members.count == 1 && group.members[0] === first)
+    }
+}
