@@ -27,15 +27,16 @@ final class OverlayPainter: Sendable {
         var drawn: Drawn?
         var thread: WorkerThread?
         var isStopping = false
-        var lacksFonts = false
+        /// Why no words can be shown, for people; told once.
+        var trouble: (sentence: String?, isKnown: Bool) = (nil, false)
     }
 
     private let state = Lock(State())
     private let wake = Signal()
-    private let done: PollableSignal
+    private let done: PollableSignal?
 
     /// - Parameter done: raised when something was drawn.
-    init(raising done: PollableSignal) { self.done = done }
+    init(raising done: PollableSignal?) { self.done = done }
 
     /// The newest wish counts; nothing at all is drawn at once, and without the thread.
     func draw(_ content: Content, in area: PixelSize) {
@@ -48,7 +49,13 @@ final class OverlayPainter: Sendable {
                 return
             }
             state.wanted = (content, area)
-            if state.thread == nil { state.thread = start() }
+            guard state.thread == nil else { return }
+            do {
+                state.thread = try start()
+            } catch {
+                Self.note("\(error.message); no words are shown over the film", in: &state)
+                done?.raise()
+            }
         }
         wake.raise()
     }
@@ -61,12 +68,16 @@ final class OverlayPainter: Sendable {
         }
     }
 
-    /// True once: there were words to draw, and the system has no font.
-    func takeLackOfFonts() -> Bool {
+    /// Why words cannot be shown, once.
+    func takeTrouble() -> String? {
         state.withLock { state in
-            defer { state.lacksFonts = false }
-            return state.lacksFonts
+            defer { state.trouble.sentence = nil }
+            return state.trouble.sentence
         }
+    }
+
+    private static func note(_ sentence: String, in state: inout State) {
+        if !state.trouble.isKnown { state.trouble = (sentence, true) }
     }
 
     /// Waits until the thread has ended.
@@ -79,10 +90,16 @@ final class OverlayPainter: Sendable {
         thread?.join()
     }
 
-    private func start() -> WorkerThread {
-        WorkerThread.start(name: "overlay painter") { [self] in
+    private func start() throws(ExhaustionError) -> WorkerThread {
+        try WorkerThread.start(name: "overlay painter") { [self] in
             guard let painter = TextPainter() else { return }
-            if !painter.hasFonts { state.withLock { $0.lacksFonts = true } }
+            if !painter.hasFonts {
+                state.withLock {
+                    Self.note(
+                        "no font was found, so no words are shown over the film; install one, for example fonts-dejavu-core",
+                        in: &$0)
+                }
+            }
             while !state.withLock({ $0.isStopping }) {
                 wake.clear()
                 let (wanted, wish) = state.withLock { state in
@@ -95,7 +112,7 @@ final class OverlayPainter: Sendable {
                 }
                 let drawn = Self.drawing(wanted.content, in: wanted.area, by: painter)
                 state.withLock { if $0.wishes == wish { $0.drawn = drawn } }
-                done.raise()
+                done?.raise()
             }
         }
     }

@@ -105,15 +105,11 @@ extension ScreenLoop {
 
     /// Lays what has been drawn over the film.
     func takeOverlay() {
+        if let trouble = overlayPainter.takeTrouble() { control.tell(.notice(trouble)) }
         guard let screen, let drawn = overlayPainter.take() else { return }
         screen.overlay = drawn.image
         panelLayout = drawn.layout
         beginMessage()
-        guard overlayPainter.takeLackOfFonts() else { return }
-        control.report.yield(
-            .notice(
-                "no font was found, so no words can be shown over the film; install one, for example fonts-dejavu-core")
-        )
     }
 
     func fullScreenMayHaveChanged() {

@@ -20,7 +20,7 @@ final class FilmServer: Sendable {
             }
             return UInt16(bigEndian: $0.pointee.sin_port)
         }
-        _ = WorkerThread.start(name: "film server") { [self] in serve(listener) }
+        _ = try! WorkerThread.start(name: "film server") { [self] in serve(listener) }
     }
 
     private func serve(_ listener: Int32) {

@@ -28,7 +28,7 @@ import Testing
         let cancellation = Cancellation()
         let done = Signal()
         let path = folder.path("list.m3u8")
-        let worker = WorkerThread.start(name: "opening") {
+        let worker = try WorkerThread.start(name: "opening") {
             _ = try? MediaFile.open(path, cancellation: cancellation)
             done.raise()
         }
