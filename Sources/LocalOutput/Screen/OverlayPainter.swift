@@ -50,7 +50,7 @@ final class OverlayPainter: Sendable {
             }
             state.wanted = (content, area)
             guard state.thread == nil else { return }
-            do {
+            do throws(ExhaustionError) {
                 state.thread = try start()
             } catch {
                 Self.note("\(error.message); no words are shown over the film", in: &state)

@@ -31,7 +31,7 @@ func hearNews(_ input: inout FuzzInput) {
     line.hangUp()
     let heard = Lock((messages: 0, ends: 0))
     let ended = Signal()
-    let channel = EventChannel(socket: line.socket, keys: keys) { event in
+    let channel = try! EventChannel(socket: line.socket, keys: keys) { event in
         heard.withLock {
             if case .ended = event { $0.ends += 1 } else { $0.messages += $0.ends == 0 ? 1 : 1 << 20 }
         }
