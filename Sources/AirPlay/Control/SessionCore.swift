@@ -264,7 +264,8 @@ final class SessionCore {
             shared.setWriter(
                 try Self.made { () throws(ExhaustionError) in
                     try RealtimeSender(
-                        ends: ends, key: key, format: format, counters: counters, source: ptp == nil ? sessionNumber : 0,
+                        ends: ends, key: key, format: format, counters: counters,
+                        source: ptp == nil ? sessionNumber : 0,
                         arrivalToRender: setup.arrivalToRender, store: store, host: host,
                         clock: { [shared] in shared.clock?.timeline },
                         room: room)
