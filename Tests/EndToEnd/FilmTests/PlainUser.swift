@@ -21,12 +21,17 @@ final class PlainUser {
     struct Failure: Error, CustomStringConvertible { let description: String }
 
     private let scratch: Scratch
+    private let number: UInt32
     /// Root's; the copies.
     let programs: URL
     /// The user's.
     let home: URL
+    /// A film that the user may read, wherever the project lies.
+    var film: String { programs.appending(path: "film.mp4").path }
 
-    init() throws {
+    /// - Parameter number: the user's, of whom limits count all processes.
+    init(_ number: UInt32 = 65534) throws {
+        self.number = number
         scratch = try Scratch()
         chmod(scratch.folder.path, 0o755)
         programs = scratch.folder.appending(path: "bin")
@@ -35,9 +40,11 @@ final class PlainUser {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             chmod(folder.path, 0o755)
         }
-        chown(home.path, 65534, 65534)
+        chown(home.path, number, number)
         try FileManager.default.copyItem(atPath: Program.talkie, toPath: programs.appending(path: "talkie").path)
         try run(root: Program.root.appending(path: "Tools/ports").path, [programs.appending(path: "talkie-ports").path])
+        try FileManager.default.copyItem(atPath: Program.media("flash-and-beep.mp4"), toPath: film)
+        chmod(film, 0o644)
         for name in ["talkie", "talkie-ports"] { chmod(programs.appending(path: name).path, 0o755) }
     }
 
@@ -85,7 +92,7 @@ final class PlainUser {
         through: String = "exec \"$@\"", inNetwork: Bool = false, during: (pid_t) -> Void = { _ in }
     ) throws -> Program.Result {
         let become = [
-            "/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+            "/usr/bin/setpriv", "--reuid", "\(number)", "--regid", "\(number)", "--clear-groups",
             programs.appending(path: name).path,
         ]
         let shell = ["/bin/sh", "-c", "\(inNetwork ? "ip link set lo up; " : "")\(before); \(through)", "sh"]

@@ -46,7 +46,7 @@ struct PrivilegeTests {
         for (name, text) in way.files { try Data(placed(text).utf8).write(to: user.home.appending(path: name)) }
         try user.buildCanary()
         let result = try user.run(
-            "talkie", ["play"] + way.arguments + ["--end", "0.1", Program.media("flash-and-beep.mp4")],
+            "talkie", ["play"] + way.arguments + ["--end", "0.1", user.film],
             environment: way.environment.mapValues(placed))
         let told = try #require(result.errorLines.first, "it says nothing")
         #expect(told.contains("gave up the capabilities that it was started with (cap_net_bind_service, cap_sys_nice)"))
