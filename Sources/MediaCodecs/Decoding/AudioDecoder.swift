@@ -92,7 +92,7 @@ final class AudioDecoder {
         isFinished = false
         switch buffer.payload {
         case .encodedAudio, .pcm: queue.append(buffer)
-        case .encodedVideo, .picture: break
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: break
         }
     }
 

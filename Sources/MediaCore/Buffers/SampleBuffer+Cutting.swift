@@ -4,7 +4,7 @@ extension SampleBuffer {
         switch payload {
         case .pcm(let block): block.frames
         case .encodedAudio(let format, let batch): batch.packets.reduce(0) { $0 + batch.heardFrames(of: $1, format) }
-        case .encodedVideo, .picture: nil
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: nil
         }
     }
 
@@ -30,7 +30,7 @@ extension SampleBuffer {
         case .encodedAudio(let format, let batch):
             rate = format.sampleRate
             part.payload = .encodedAudio(format, batch.cut(to: range, format))
-        case .encodedVideo, .picture: return nil
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: return nil
         }
         part.presentationTime = presentationTime.map { $0 + Self.length(of: range.lowerBound, at: rate, speed: speed) }
         part.duration = Self.length(of: range.count, at: rate, speed: speed)

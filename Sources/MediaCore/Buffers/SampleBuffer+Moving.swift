@@ -12,7 +12,9 @@ extension SampleBuffer {
             moved.payload = .pcm(PCMBlock(sharing: block, frames: 0..<block.frames, start: block.start + offset))
         case .encodedAudio(let format, let batch): moved.payload = .encodedAudio(format, batch.moved(by: offset))
         case .encodedVideo(let format, let batch): moved.payload = .encodedVideo(format, batch.moved(by: offset))
-        case .picture: break
+        case .encodedSubtitle(let format, let batch):
+            moved.payload = .encodedSubtitle(format, batch.moved(by: offset))
+        case .picture, .subtitle: break
         }
         moved.heardUntil = heardUntil.map { $0 + offset }
         return moved
@@ -22,8 +24,9 @@ extension SampleBuffer {
     private var ownTime: MediaTime? {
         switch payload {
         case .pcm(let block): block.start
-        case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.packets.first?.presentationTime
-        case .picture: nil
+        case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch):
+            batch.packets.first?.presentationTime
+        case .picture, .subtitle: nil
         }
     }
 }

@@ -1,10 +1,13 @@
-/// Immutable samples with their exact place on the film: encoded packets, decoded sound, or one picture.
+/// Immutable samples with their exact place on the film: encoded packets, decoded sound, one picture, or one subtitle.
 public struct SampleBuffer: Sendable {
     public enum Payload: Sendable {
         case encodedAudio(AudioFormat, PacketBatch)
         case encodedVideo(VideoFormat, PacketBatch)
         case pcm(PCMBlock)
         case picture(any Picture)
+        /// A batch without packets says that nothing is to be read until the buffer's time.
+        case encodedSubtitle(SubtitleFormat, PacketBatch)
+        case subtitle(SubtitleCue)
     }
 
     public struct Flags: OptionSet, Sendable, BitwiseCopyable {

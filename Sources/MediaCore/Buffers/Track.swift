@@ -3,13 +3,14 @@ public struct Track: Sendable, Hashable {
     public enum Format: Sendable, Equatable {
         case audio(AudioFormat)
         case video(VideoFormat)
+        case subtitle(SubtitleFormat)
     }
 
-    public enum Kind: String, Sendable { case audio, video }
+    public enum Kind: String, Sendable { case audio, video, subtitle }
 
     /// Names the track within its film; stable as long as the film is open.
     public var id: Int
-    /// Position among the tracks of its kind, from 1, as `--aid` and `--vid` count.
+    /// Position among the tracks of its kind, from 1, as `--aid`, `--vid` and `--sid` count.
     public var number: Int
     public var format: Format
     /// Language as the film writes it, usually ISO 639-2 (`eng`); nil when not said.
@@ -21,6 +22,12 @@ public struct Track: Sendable, Hashable {
     public var isSpecialPurpose: Bool
     /// A still picture that came along with a recording: something to show, but not a film.
     public var isCoverArt: Bool
+    /// Subtitles for what the film's own language leaves foreign: shown also to who understands the rest.
+    public var isForced: Bool
+    /// Subtitles that also tell what is heard.
+    public var isForHearingImpaired: Bool
+    /// It lies in a file of its own beside the film.
+    public var isExternal: Bool
     /// Film time of its first sample; nil when not known before reading.
     public var start: MediaTime?
     /// How long it lasts; nil when the film does not say.
@@ -28,7 +35,8 @@ public struct Track: Sendable, Hashable {
 
     public init(
         id: Int, number: Int, format: Format, language: String? = nil, title: String? = nil, isDefault: Bool = false,
-        isSpecialPurpose: Bool = false, isCoverArt: Bool = false, start: MediaTime? = nil, duration: MediaTime? = nil
+        isSpecialPurpose: Bool = false, isCoverArt: Bool = false, isForced: Bool = false,
+        isForHearingImpaired: Bool = false, isExternal: Bool = false, start: MediaTime? = nil, duration: MediaTime? = nil
     ) {
         self.id = id
         self.number = number
@@ -38,6 +46,9 @@ public struct Track: Sendable, Hashable {
         self.isDefault = isDefault
         self.isSpecialPurpose = isSpecialPurpose
         self.isCoverArt = isCoverArt
+        self.isForced = isForced
+        self.isForHearingImpaired = isForHearingImpaired
+        self.isExternal = isExternal
         self.start = start
         self.duration = duration
     }
@@ -46,6 +57,7 @@ public struct Track: Sendable, Hashable {
         switch format {
         case .audio: return .audio
         case .video: return .video
+        case .subtitle: return .subtitle
         }
     }
 
@@ -56,6 +68,11 @@ public struct Track: Sendable, Hashable {
 
     public var videoFormat: VideoFormat? {
         if case .video(let format) = format { return format }
+        return nil
+    }
+
+    public var subtitleFormat: SubtitleFormat? {
+        if case .subtitle(let format) = format { return format }
         return nil
     }
 

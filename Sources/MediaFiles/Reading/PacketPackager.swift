@@ -98,7 +98,23 @@ struct PacketPackager {
             lastSoundStamp = pts
             addSound(bytes, entry, format)
         case .video(let format): addPicture(bytes, entry, format, flags: packet.pointee.flags)
+        case .subtitle(let format): addSubtitle(bytes, entry, format)
         }
+    }
+
+    private mutating func addSubtitle(
+        _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: SubtitleFormat
+    ) {
+        let batch = pool.acquire()
+        batch.removeAll()
+        batch.append(bytes, as: entry)
+        var marks: SampleBuffer.Flags = .sync
+        if isDiscontinuous { marks.insert(.discontinuity) }
+        isDiscontinuous = false
+        ready.append(
+            SampleBuffer(
+                payload: .encodedSubtitle(format, batch), presentationTime: entry.presentationTime,
+                duration: entry.duration, flags: marks))
     }
 
     private mutating func addPicture(
@@ -224,6 +240,7 @@ struct PacketPackager {
                 VideoFormat(
                     parameters: parameters, size: old.size, pixelAspect: old.pixelAspect, rotation: old.rotation,
                     color: old.color, frameRate: old.frameRate))
+        case .subtitle: break
         }
     }
 }

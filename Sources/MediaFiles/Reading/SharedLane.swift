@@ -129,8 +129,8 @@ extension SampleBuffer {
     /// Bytes of encoded samples inside.
     var encodedBytes: Int {
         switch payload {
-        case .encodedAudio(_, let batch), .encodedVideo(_, let batch): return batch.byteCount
-        case .pcm, .picture: return 0
+        case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch): return batch.byteCount
+        case .pcm, .picture, .subtitle: return 0
         }
     }
 }

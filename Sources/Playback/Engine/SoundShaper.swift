@@ -139,7 +139,7 @@ extension SampleBuffer {
         case .encodedAudio(let format, _): format
         case .pcm(let block):
             AudioFormat(LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
-        case .encodedVideo, .picture: nil
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: nil
         }
     }
 }

@@ -50,7 +50,7 @@ struct SoundMover {
             (copy.frames, copy.speed, copy.start) = (block.frames, block.speed, shift.moved(block.start))
             if let start, block.start < start { copy.dropFirst(block.frames(before: start)) }
             moved.payload = .pcm(copy)
-        case .encodedVideo, .picture: break
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: break
         }
         if let start, let time = buffer.presentationTime, time < start, !buffer.flags.contains(.decodeOnly) {
             moved.presentationTime = start

@@ -408,7 +408,7 @@ extension SampleBuffer {
             }
             return AudioFormat(
                 LinearPCM(.float32), sampleRate: block.format.sampleRate, layout: block.format.layout)
-        case .encodedVideo, .picture:
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
             preconditionFailure("enqueue lets only sound in")
         }
     }

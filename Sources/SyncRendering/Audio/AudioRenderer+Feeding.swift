@@ -32,7 +32,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
     func refusal(of buffer: SampleBuffer) -> RenderError? {
         switch buffer.payload {
         case .encodedAudio, .pcm: nil
-        case .encodedVideo, .picture:
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle:
             RenderError(.wrongMedia, "this renderer plays sound; enqueue pictures at a DisplayLayer")
         }
     }

@@ -95,7 +95,7 @@ extension SampleBuffer {
         switch payload {
         case .encodedAudio(_, let batch), .encodedVideo(_, let batch): batch.byteCount
         case .pcm(let block): block.frames * block.format.channels * MemoryLayout<Float>.size
-        case .picture: 0
+        case .picture, .encodedSubtitle, .subtitle: 0
         }
     }
 
@@ -148,7 +148,7 @@ extension SampleBuffer {
             }
             head.payload = part(0, count, block.start)
             tail.payload = part(count, block.frames - count, joint)
-        case .encodedVideo, .picture: return (nil, self)
+        case .encodedVideo, .picture, .encodedSubtitle, .subtitle: return (nil, self)
         }
         head.duration = joint - start
         tail.presentationTime = joint

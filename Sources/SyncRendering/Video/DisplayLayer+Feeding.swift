@@ -22,6 +22,8 @@ extension DisplayLayer: QueuedSampleBufferRendering, SampleBufferConsumer {
                     + "or decode the pictures first")
         case .encodedAudio, .pcm:
             return RenderError(.wrongMedia, "a layer shows pictures; enqueue sound at an AudioRenderer")
+        case .encodedSubtitle, .subtitle:
+            return RenderError(.wrongMedia, "a layer shows pictures; enqueue subtitles at a SubtitleRenderer")
         }
         if buffer.presentationTime != nil { return nil }
         return RenderError(.missingTime, "a picture without a time cannot be shown; say when it is to be seen")
