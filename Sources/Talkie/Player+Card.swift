@@ -53,6 +53,7 @@ extension Player {
         known.calibration.withLock { $0.value = calibration }
         registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
         var parts = Player.Parts.film(audioOutput: group, reading: options.reading)
+        parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
     }

@@ -20,6 +20,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
     @OptionGroup(title: "Where the sound goes") var sound: SoundOptions
     @OptionGroup(title: "Where the picture goes") var picture: PictureOptions
     @OptionGroup(title: "What is played") var film: FilmOptions
+    @OptionGroup(title: "Subtitles") var subtitles: SubtitleOptions
     @OptionGroup(title: "Films from the network") var network: NetworkOptions
     @OptionGroup(title: "What is told and recorded") var record: RecordOptions
 
@@ -51,6 +52,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
         sound.apply(to: &arguments)
         picture.apply(to: &arguments)
         film.apply(to: &arguments)
+        subtitles.apply(to: &arguments)
         network.apply(to: &arguments)
         record.apply(to: &arguments)
         return arguments

@@ -26,7 +26,10 @@ package final class VirtualScreen: VideoOutput {
     package struct Shown: Sendable {
         package var number: Int
         package var at: HostInstant
+        package var overlay: Overlay?
     }
+    /// Where words may be drawn; nil takes none.
+    package var canvas: SubtitleCanvas?
     private let clock: ManualClock
     package var refresh: RefreshMode
     package var latency = OutputLatency(startLead: .zero)
@@ -36,16 +39,20 @@ package final class VirtualScreen: VideoOutput {
     package var presenting: Duration = .zero
     package private(set) var shown: [Shown] = []
     private var waiting: Int?
+    private var waitingOverlay: Overlay?
 
     package init(clock: ManualClock, refresh: RefreshMode = .unpaced) {
         self.clock = clock
         self.refresh = refresh
     }
 
-    package func prepare(_ picture: any Picture) {
+    package func prepare(_ picture: any Picture, under overlay: Overlay?) {
         clock.advance(by: preparing)
         waiting = (picture as? NumberedPicture)?.number
+        waitingOverlay = overlay
     }
+
+    package func canvas(for picture: any Picture) -> SubtitleCanvas? { canvas }
 
     package func present() -> HostInstant {
         clock.advance(by: presenting)
@@ -56,7 +63,7 @@ package final class VirtualScreen: VideoOutput {
             let since = visible.nanoseconds - phase.nanoseconds
             visible = HostInstant(nanoseconds: phase.nanoseconds + (since + periodNs - 1) / periodNs * periodNs)
         }
-        if let waiting { shown.append(Shown(number: waiting, at: visible)) }
+        if let waiting { shown.append(Shown(number: waiting, at: visible, overlay: waitingOverlay)) }
         return visible
     }
 }

@@ -6,6 +6,6 @@ final class NoScreen: VideoOutput {
     let refresh = RefreshMode.unpaced
     let latency = OutputLatency(startLead: .zero)
     let presentCost = Duration.zero
-    func prepare(_ picture: any Picture) {}
+    func prepare(_ picture: any Picture, under overlay: Overlay?) {}
     func present() -> HostInstant { .now }
 }

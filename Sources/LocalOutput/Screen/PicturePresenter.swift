@@ -9,9 +9,9 @@ protocol PicturePresenter: AnyObject {
     var area: PixelSize { get }
     /// How pictures lie in it, from the next `prepare` on.
     var gravity: VideoGravity { get set }
-    /// Brings a picture and what lies over it as close to the glass as possible; nil clears to black.
+    /// Brings a picture and what lies over it, from the bottom up, as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
-    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool
+    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool
     /// Shows what was prepared; returns the moment of the flip as near as it can be known.
     func present() -> HostInstant
     /// The window's size or memory changed: everything is drawn anew next time.

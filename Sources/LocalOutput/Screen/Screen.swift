@@ -23,7 +23,17 @@ public final class Screen: VideoOutput {
     /// False while the window is hidden or minimised: pictures then cost nothing.
     public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
-    var overlay: OverlayImage? { didSet { if overlay !== oldValue { needsPaint = true } } }
+    var overlay: OverlayImage? {
+        didSet {
+            guard overlay !== oldValue else { return }
+            needsPaint = true
+            stack()
+        }
+    }
+    /// The film's words that lie over the picture prepared last.
+    private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
+    /// Both, from the bottom up.
+    private var overlays: [OverlayImage] = []
     /// How pictures lie in the window, from the next `prepare` on.
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
     /// What is on screen is not what should be; drawing anything mends it.
@@ -191,8 +201,9 @@ public final class Screen: VideoOutput {
         return .nanoseconds(costs.median ?? 1_000_000)
     }
 
-    public func prepare(_ picture: any Picture) {
+    public func prepare(_ picture: any Picture, under words: Overlay?) {
         checkThread()
+        self.words = words
         if window == nil, failure == nil {
             try? open(
                 for: PicturePlacement.displaySize(
@@ -202,10 +213,22 @@ public final class Screen: VideoOutput {
         isPrepared = false
         guard isVisible, let presenter else { return }
         presenter.gravity = gravity
-        isPrepared = presenter.prepare(picture, overlay: overlay)
+        isPrepared = presenter.prepare(picture, overlays: overlays)
         if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
         needsPaint = false
     }
+
+    public func canvas(for picture: any Picture) -> SubtitleCanvas? {
+        guard isVisible, let presenter else { return nil }
+        let placement = PicturePlacement(
+            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
+            in: presenter.area)
+        let isTurned = placement.rotation % 180 != 0
+        let storage = isTurned ? PixelSize(width: picture.size.height, height: picture.size.width) : picture.size
+        return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)
+    }
+
+    private func stack() { overlays = (words?.images ?? []) + (overlay.map { [$0] } ?? []) }
 
     public func present() -> HostInstant {
         checkThread()
@@ -222,7 +245,7 @@ public final class Screen: VideoOutput {
     /// Black, and a message if there is one: before the first picture, or where none can be drawn.
     func paintNothing() {
         needsPaint = false
-        guard isVisible, let presenter, presenter.prepare(nil, overlay: overlay) else { return }
+        guard isVisible, let presenter, presenter.prepare(nil, overlays: overlay.map { [$0] } ?? []) else { return }
         _ = presenter.present()
     }
 

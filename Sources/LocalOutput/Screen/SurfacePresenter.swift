@@ -22,7 +22,8 @@ final class SurfacePresenter: PicturePresenter {
     private var turned: UnsafeMutablePointer<SDL_Surface>?
     /// What `present` hands over: the picture only, or everything.
     private var dirty = SDL_Rect()
-    private var hadOverlay = false
+    /// Where something lay over picture and bars.
+    private var covered: [PixelRect] = []
 
     init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
         self.window = window
@@ -45,23 +46,31 @@ final class SurfacePresenter: PicturePresenter {
 
     func invalidate() { isStale = true }
 
-    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool {
+    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map {
             PicturePlacement(
                 size: $0.size, pixelAspect: $0.pixelAspect, rotation: $0.rotation, gravity: gravity, in: whole.size)
         }
-        // Bars need paint only when they moved or something was drawn over them.
-        let isAnew = isStale || wanted == nil || wanted != placement || overlay != nil || hadOverlay
-        if isAnew { SDL_FillRect(surface, nil, SDL_MapRGB(surface.pointee.format, 0, 0, 0)) }
+        let isAnew = isStale || wanted == nil || wanted != placement
+        var changed = isAnew ? whole : wanted?.rect.intersection(whole) ?? whole
+        // Bars need paint only when they moved, or where something lay over them.
+        if isAnew { Self.blacken(whole, of: surface) }
+        for rect in covered where !rect.isInside(changed) {
+            Self.blacken(rect, of: surface)
+            changed = changed.union(rect)
+        }
         isStale = false
         placement = wanted
-        hadOverlay = overlay != nil
+        covered.removeAll(keepingCapacity: true)
         var isShown = true
         if let picture, let wanted { isShown = draw(picture, at: wanted, on: surface) }
-        if let overlay { blend(overlay, on: surface) }
-        let changed = isAnew ? whole : wanted?.rect.intersection(whole) ?? whole
+        for overlay in overlays {
+            blend(overlay, on: surface)
+            covered.append(overlay.rect.intersection(whole))
+            changed = changed.union(overlay.rect.intersection(whole))
+        }
         dirty = SDL_Rect(x: Int32(changed.x), y: Int32(changed.y), w: Int32(changed.width), h: Int32(changed.height))
         return isShown
     }
@@ -70,6 +79,11 @@ final class SurfacePresenter: PicturePresenter {
         // SDL's X11 driver ends this with XSync: when it returns, the server has copied the picture.
         if SDL_UpdateWindowSurfaceRects(window, &dirty, 1) != 0 { isStale = true }
         return .now
+    }
+
+    private static func blacken(_ place: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>) {
+        var rect = SDL_Rect(x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
+        SDL_FillRect(surface, &rect, SDL_MapRGB(surface.pointee.format, 0, 0, 0))
     }
 
     /// Fetches the window's memory anew after a resize; false when there is none.

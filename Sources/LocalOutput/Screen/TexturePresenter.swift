@@ -14,9 +14,8 @@ final class TexturePresenter: PicturePresenter {
     private let converter: any PictureConverter
     private var texture: OpaquePointer?
     private var textureShape: Shape?
-    private var overlayTexture: OpaquePointer?
-    /// What the texture was made of.
-    private var overlayImage: OverlayImage?
+    /// Textures of what lies over the picture now, and what each was made of.
+    private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
     private let isPaced: Bool
     private let nominalPeriod: Duration
     private let flips: FlipCounter?
@@ -53,7 +52,7 @@ final class TexturePresenter: PicturePresenter {
 
     deinit {
         if let texture { SDL_DestroyTexture(texture) }
-        if let overlayTexture { SDL_DestroyTexture(overlayTexture) }
+        for (_, texture) in overlayTextures { SDL_DestroyTexture(texture) }
         SDL_DestroyRenderer(renderer)
     }
 
@@ -71,12 +70,13 @@ final class TexturePresenter: PicturePresenter {
         return .someTime(period: nominalPeriod)
     }
 
-    func prepare(_ picture: (any Picture)?, overlay: OverlayImage?) -> Bool {
+    func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
         SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
         SDL_RenderClear(renderer)
         var isShown = true
         if let picture { isShown = draw(picture) }
-        if let overlay { draw(overlay) }
+        forgetTextures(otherThan: overlays)
+        for overlay in overlays { draw(overlay) }
         // Sends the upload and the drawing off now; only the flip is left.
         SDL_RenderFlush(renderer)
         return isShown
@@ -180,21 +180,33 @@ final class TexturePresenter: PicturePresenter {
         return texture
     }
 
-    private func draw(_ overlay: OverlayImage) {
-        if overlayImage !== overlay {
-            if let overlayTexture { SDL_DestroyTexture(overlayTexture) }
-            overlayTexture = SDL_CreateTexture(
+    private func forgetTextures(otherThan overlays: [OverlayImage]) {
+        guard !overlayTextures.isEmpty else { return }
+        overlayTextures.removeAll { image, texture in
+            if overlays.contains(where: { $0 === image }) { return false }
+            SDL_DestroyTexture(texture)
+            return true
+        }
+    }
+
+    private func overlayTexture(of overlay: OverlayImage) -> OpaquePointer? {
+        if let known = overlayTextures.first(where: { $0.image === overlay }) { return known.texture }
+        guard
+            let texture = SDL_CreateTexture(
                 renderer, UInt32(SDL_PIXELFORMAT_ARGB8888.rawValue), Int32(SDL_TEXTUREACCESS_STATIC.rawValue),
                 Int32(overlay.rect.width), Int32(overlay.rect.height))
-            guard let overlayTexture else { return }
-            SDL_SetTextureBlendMode(overlayTexture, SDL_BLENDMODE_BLEND)
-            SDL_UpdateTexture(overlayTexture, nil, overlay.pixels, Int32(overlay.rect.width * 4))
-            overlayImage = overlay
-        }
-        guard let overlayTexture else { return }
+        else { return nil }
+        SDL_SetTextureBlendMode(texture, SDL_BLENDMODE_BLEND)
+        SDL_UpdateTexture(texture, nil, overlay.pixels, Int32(overlay.rect.width * 4))
+        overlayTextures.append((overlay, texture))
+        return texture
+    }
+
+    private func draw(_ overlay: OverlayImage) {
+        guard let texture = overlayTexture(of: overlay) else { return }
         var rect = SDL_Rect(
             x: Int32(overlay.rect.x), y: Int32(overlay.rect.y), w: Int32(overlay.rect.width),
             h: Int32(overlay.rect.height))
-        SDL_RenderCopy(renderer, overlayTexture, nil, &rect)
+        SDL_RenderCopy(renderer, texture, nil, &rect)
     }
 }

@@ -90,6 +90,7 @@ extension PlaybackEngine {
         audio?.goOn()
         video?.goOn()
         letSoundsGoOn()
+        letSubtitlesGoOn()
     }
 
     /// Looks up where the pictures of the next film end that has one to follow it.

@@ -116,6 +116,7 @@ extension PlaybackEngine {
         audio?.stop()
         video?.stop()
         closeSounds()
+        closeSubtitles()
         audio = nil
         video = nil
         abandonAhead()
@@ -131,6 +132,7 @@ extension PlaybackEngine {
         state.pictureFormat = nil
         state.hasAudio = false
         (state.audioTrack, state.audioTrackCount) = (nil, 0)
+        (state.subtitleTrack, state.subtitleTrackCount) = (nil, 0)
         state.duration = nil
         state.chapters = []
         self.state = state
@@ -209,6 +211,8 @@ extension PlaybackEngine {
         state.hasAudio = entry.audioTrack != nil
         state.audioTrack = entry.audioTrack
         state.audioTrackCount = entry.film.summary.tracks.count { $0.kind == .audio }
+        state.subtitleTrack = subtitles?.wish.value.track(of: entry)
+        state.subtitleTrackCount = entry.film.summary.tracks.count { $0.kind == .subtitle }
         state.audioRoute = state.hasAudio ? renderer?.routeName : nil
         state.lineOffset = entry.offset ?? .zero
         self.state = state

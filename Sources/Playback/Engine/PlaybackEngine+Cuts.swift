@@ -43,6 +43,7 @@ extension PlaybackEngine {
             // Nothing of it has left this house.
             shared.update { $0.truncate(after: kept.serial) }
             rereadSounds(thatEntered: unwanted.serial)
+            rereadSubtitles(thatEntered: unwanted.serial)
             ahead.pictures = nil
             return reconcile()
         }
@@ -157,7 +158,10 @@ extension PlaybackEngine {
     }
 
     private func finishCut() {
-        if let cut { rereadSounds(thatEntered: cut.unwanted.serial) }
+        if let cut {
+            rereadSounds(thatEntered: cut.unwanted.serial)
+            rereadSubtitles(thatEntered: cut.unwanted.serial)
+        }
         cut = nil
         shared.setBarrier(behind: nil)
         // More may have changed meanwhile.

@@ -39,6 +39,7 @@ extension PlaybackEngine {
             soundFollowsPicture: followsPicture, began: parts.clock.now)
         progress.arm(true)
         if movesPicture { video?.seek(to: target, aim: aim, serial: serial) }
+        if movesPicture, !followsPicture { seekSubtitles(to: target) }
         if !followsPicture {
             audio?.seek(to: target, aim: .exact, serial: serial)
             seekSounds(to: target)
@@ -64,6 +65,7 @@ extension PlaybackEngine {
             synchronizer.setRate(0, time: jump.target)
             audio?.seek(to: jump.target, aim: .exact, serial: jump.serial)
             seekSounds(to: jump.target)
+            seekSubtitles(to: jump.target)
         }
         giveOutTailsOfSounds()
         if wantsPlay, jump.isCommanded || hasFoundPlace(&jump, pictureReady) { commandStart(of: &jump) }

@@ -15,7 +15,9 @@ extension PlaybackEngine {
             return nil
         }
         do {
-            try media.reserve([picture, sound])
+            let words = subtitles?.wish.value.choice.track(
+                in: summary, languages: subtitles?.wish.value.languages ?? [], beside: sound)
+            try media.reserve([picture, sound, words])
         } catch {
             // It will be said when the track is wanted.
         }
@@ -51,6 +53,7 @@ extension PlaybackEngine {
             addSound(of: entry, track, behind: before, to: renderer)
         }
         addPipelinesToSounds(behind: before ?? entry)
+        addPipelineToSubtitles(behind: before ?? entry, of: [entry])
     }
 
     private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
@@ -125,5 +128,6 @@ extension PlaybackEngine {
         if shared.isWaiting(.sound) { audio?.wake() }
         if shared.isWaiting(.picture) { video?.wake() }
         wakeSounds()
+        wakeSubtitles()
     }
 }

@@ -22,6 +22,8 @@ package final class PlaybackEngine {
     let renderer: AudioRenderer?
     /// Further sound tracks that play beside the first.
     var addedSounds: [AddedSound] = []
+    /// Nil where no pictures are shown, or nobody draws.
+    let subtitles: ShownSubtitles?
 
     let shared: SharedPlaybackList
     let prefetcher: Prefetcher
@@ -92,6 +94,7 @@ package final class PlaybackEngine {
         } else {
             renderer = nil
         }
+        subtitles = options.playsVideo ? parts.subtitles.map { ShownSubtitles($0, over: layer, options: options) } : nil
         synchronizer.addRenderer(layer)
         watch = TimelineWatch(mailbox.signal)
         synchronizer.add(watch)
@@ -101,6 +104,8 @@ package final class PlaybackEngine {
         state.volume = options.volume ?? 100
         state.isMuted = options.isMuted
         state.audioDelay = options.audioDelay
+        state.subtitleDelay = options.subtitleDelay
+        state.showsSubtitles = options.showsSubtitles
         if isVolumeChosen || options.isMuted { applyGain() }
     }
 
@@ -181,6 +186,10 @@ package final class PlaybackEngine {
         synchronizer.remove(watch)
         synchronizer.removeRenderer(layer, completion: nil)
         for renderer in soundRenderers { renderer.invalidate() }
+        if let subtitles {
+            synchronizer.removeRenderer(subtitles.renderer, completion: nil)
+            subtitles.renderer.stop()
+        }
     }
 
     // MARK: Moving on
@@ -196,6 +205,7 @@ package final class PlaybackEngine {
         if jump != nil { continueJump() }
         continueSteps()
         noteHold()
+        tellSubtitleTrouble()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
 

@@ -166,6 +166,16 @@ public final class Player: Sendable {
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
 
+    // MARK: Subtitles
+
+    /// Shows the next (1) or the one before (-1) of the film's subtitles; between the last and the first there are none.
+    public func cycleSubtitles(by step: Int = 1) { mailbox.post { $0.cycleSubtitles(by: step) } }
+    /// Shows subtitles by number, 1 the first; nil shows none. Films that follow show the like of it.
+    public func selectSubtitles(_ number: Int?) { mailbox.post { $0.selectSubtitles(number) } }
+    /// Positive: later than the film says. Takes effect at once, also while the film stands.
+    public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.setSubtitleDelay(delay) } }
+    public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.setSubtitlesShown(isShown) } }
+
     /// Stops, gives devices back, ends all threads. Blocks until done; the player cannot be used again.
     public func shutDown() {
         mailbox.cancelOpening()

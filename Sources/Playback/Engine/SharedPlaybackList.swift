@@ -5,10 +5,11 @@ internal import MediaCore
 ///
 /// Any thread; nothing here waits.
 final class SharedPlaybackList: Sendable {
-    /// Who walks along the list: the pictures, and each sound track that plays. The first sound says where a film's sound ends.
+    /// Who walks along the list: the pictures, the subtitles, and each sound track that plays. The first sound says where a film's sound ends.
     enum Walker: Hashable, Sendable {
         case sound(Int)
         case picture
+        case subtitle
 
         static let sound = Walker.sound(0)
     }
@@ -131,7 +132,7 @@ final class SharedPlaybackList: Sendable {
         let kind: Track.Kind
         switch walker {
         case .sound(0): kind = .audio
-        case .sound: return
+        case .sound, .subtitle: return
         case .picture: kind = .video
         }
         state.withLock { $0.list.note(end, kind, of: serial) }

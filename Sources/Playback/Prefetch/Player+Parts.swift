@@ -3,6 +3,19 @@ package import Profiles
 public import SyncRendering
 
 extension Player {
+    /// What subtitles are decoded and drawn with.
+    public struct SubtitleParts: Sendable {
+        public var codecs: any SubtitleCodecs
+        /// Called on the thread that draws; nil draws nothing.
+        public var makeDrawing: @Sendable () -> (any SubtitleDrawing)?
+
+        public init(
+            codecs: any SubtitleCodecs, makeDrawing: @escaping @Sendable () -> (any SubtitleDrawing)?
+        ) {
+            (self.codecs, self.makeDrawing) = (codecs, makeDrawing)
+        }
+    }
+
     /// What a player is put together from. Tests put in virtual parts.
     public struct Parts: Sendable {
         /// Opens a film; may block, and gives up when `cancellation` is used.
@@ -14,6 +27,8 @@ extension Player {
         /// Where the sound goes; nil plays without sound.
         public var audioOutput: (any AudioOutput)?
         public var clock: any HostClock
+        /// Who decodes and draws subtitles; nil shows none.
+        public var subtitles: SubtitleParts?
         /// What a person who sees a film should know of it; told once when it begins.
         public var remark: @Sendable (any MediaSource) -> String?
         /// Moves the outputs by what was calibrated; nil moves none.
@@ -23,13 +38,14 @@ extension Player {
             open: @escaping @Sendable (String, OpenCancellation) throws(MediaError) -> any MediaSource,
             codecs: any AudioCodecs,
             makeDecoder: @escaping @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder,
-            audioOutput: (any AudioOutput)?, clock: any HostClock = MonotonicClock(),
+            audioOutput: (any AudioOutput)?, subtitles: SubtitleParts? = nil, clock: any HostClock = MonotonicClock(),
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {
             self.open = open
             self.codecs = codecs
             self.makeDecoder = makeDecoder
             self.audioOutput = audioOutput
+            self.subtitles = subtitles
             self.clock = clock
             self.remark = remark
         }

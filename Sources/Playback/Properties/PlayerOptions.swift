@@ -26,6 +26,12 @@ public struct PlayerOptions: Sendable {
     public var audioTrack: Int?
     public var videoTrack: Int?
     public var audioLanguages: [String] = []
+    public var subtitles = SubtitleChoice.automatic
+    /// Wanted languages of subtitles, most wanted first.
+    public var subtitleLanguages: [String] = []
+    /// Positive: subtitles later than the film says.
+    public var subtitleDelay: Duration = .zero
+    public var showsSubtitles = true
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
     /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place

@@ -45,6 +45,13 @@ public struct PlayerState: Sendable, Equatable {
     /// The sound track that plays, and how many the film has.
     public var audioTrack: Track?
     public var audioTrackCount = 0
+    /// The subtitles that are shown, and how many tracks of them the film has.
+    public var subtitleTrack: Track?
+    public var subtitleTrackCount = 0
+    /// False where they are hidden for now.
+    public var showsSubtitles = true
+    /// Positive: subtitles later than the film says.
+    public var subtitleDelay: Duration = .zero
     /// Where the sound goes: `"default"`, `"Kitchen"`.
     public var audioRoute: String?
     /// How far a change of outputs is, for people: "waiting for Kitchen's clock, about 1.2 s"; nil while none is under way.

@@ -16,8 +16,12 @@ public protocol VideoOutput: AnyObject {
     var latency: OutputLatency { get }
     /// How long `present` takes from call to visible, as measured lately; subtracted from every target.
     var presentCost: Duration { get }
-    /// Brings a picture as close to the glass as possible without showing it: conversion, upload, drawing.
-    func prepare(_ picture: any Picture)
+    /// Brings a picture, and what lies over it, as close to the glass as possible without showing it: conversion, upload, drawing.
+    ///
+    /// - Parameter overlay: in the pixels of the area that `canvas` last said; nil where nothing lies over the picture.
+    func prepare(_ picture: any Picture, under overlay: Overlay?)
+    /// Where subtitles may be drawn over a picture; nil where they cannot, which is the default.
+    func canvas(for picture: any Picture) -> SubtitleCanvas?
     /// Shows what was prepared; returns when it became visible, as near as the output can tell.
     func present() -> HostInstant
     /// Takes the picture off the screen: black until the next one. Does nothing by default.
@@ -26,4 +30,5 @@ public protocol VideoOutput: AnyObject {
 
 extension VideoOutput {
     public func removeImage() {}
+    public func canvas(for picture: any Picture) -> SubtitleCanvas? { nil }
 }

@@ -26,10 +26,10 @@ public struct ActiveCue: Sendable {
 
 /// Draws cues. Owned and called by one thread.
 public protocol SubtitleDrawing: AnyObject {
-    /// What is to be seen at a film moment, in the pixels of the canvas's area; nil where that is nothing.
+    /// What is to be seen at a film moment, in the pixels of the canvas's area, from the bottom up; empty where that is nothing.
     ///
     /// - Parameter cues: those that are to be seen, in the order in which they began.
-    func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> OverlayImage?
+    func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage]
     /// One sentence about what could not be drawn, since it was last asked; nil while all is well.
     func takeTrouble() -> String?
 }

@@ -36,6 +36,8 @@ public final class DisplayLayer: Sendable {
         var gravity = VideoGravity.resizeAspect
         /// Counts the times that the picture on screen was to go.
         var removals: UInt64 = 0
+        /// Whose words lie over its pictures.
+        var subtitles: SubtitleRenderer?
     }
 
     let state: Lock<State>
@@ -117,6 +119,7 @@ public final class DisplayLayer: Sendable {
             return state.synchronizer
         }
         arrival.raise()
+        subtitles?.picturesCame()
         synchronizer?.reconsiderStart()
     }
 
@@ -204,6 +207,13 @@ public final class DisplayLayer: Sendable {
 
     /// Film time of the next picture, without taking it.
     public var nextTime: MediaTime? { state.withLock { $0.queue.first?.presentationTime } }
+
+    /// Film times of the picture that is seen and of those that wait, in order.
+    var picturesAhead: [MediaTime] {
+        state.withLock { state in
+            (state.shownTime.map { [$0] } ?? []) + state.queue.compactMap(\.presentationTime)
+        }
+    }
 
     /// Film times of the pictures that wait, for tests.
     package var waitingTimes: [MediaTime] { state.withLock { $0.queue.compactMap(\.presentationTime) } }

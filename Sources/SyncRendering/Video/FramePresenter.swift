@@ -21,6 +21,9 @@ public final class FramePresenter {
     private let events: EventLog
     /// By itself and not by its time: a flush may have put another one in its place.
     private var prepared: (any Picture)?
+    /// What lies over it, and over the picture on screen.
+    private var preparedOverlay: Overlay?
+    private var shownOverlay: Overlay?
     private var removals: UInt64
 
     /// Pictures shown and passed over since the start.
@@ -39,6 +42,12 @@ public final class FramePresenter {
 
     /// Does what is due now and says when to come back.
     public func step() -> Next {
+        let next = stepPictures()
+        guard let subtitles = layer.subtitles, onScreen != nil else { return next }
+        return renew(subtitles, before: next)
+    }
+
+    private func stepPictures() -> Next {
         removeImageIfAsked()
         let now = timebase.clock.now
         let snapshot = timebase.snapshot
@@ -78,8 +87,7 @@ public final class FramePresenter {
             // Late already? Then the newest picture that is due is the one worth converting.
             let horizon = snapshot.segment(at: now).mediaTime(at: now.advanced(by: delay + cost))
             if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
-            output.prepare(picture)
-            prepared = picture
+            prepare(picture, seenAt: pts)
             let after = timebase.clock.now
             if callAt > after { return .at(callAt) }
         } else if callAt > now {
@@ -141,10 +149,13 @@ public final class FramePresenter {
 
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
         guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
-        if prepared !== picture { output.prepare(picture) }
+        // Words may have been drawn, or have become others, since.
+        if prepared !== picture || preparedOverlay !== layer.subtitles?.overlay(at: pts) {
+            prepare(picture, seenAt: pts)
+        }
         prepared = nil
         let visible = output.present()
-        onScreen = buffer
+        (onScreen, shownOverlay) = (buffer, preparedOverlay)
         shownCount += 1
         events.note(
             .frame(pts: pts, target: target, presented: visible.advanced(by: output.latency.delay)), at: visible)
@@ -160,16 +171,58 @@ public final class FramePresenter {
         let removals = layer.removals
         guard removals != self.removals else { return }
         self.removals = removals
-        (prepared, onScreen) = (nil, nil)
+        (prepared, onScreen, shownOverlay) = (nil, nil, nil)
         output.removeImage()
     }
 
     /// Draws the picture on screen again: after a resize, an exposure, a message over it.
     public func repaint() {
-        guard let picture = onScreen?.picture else { return }
+        guard let buffer = onScreen, let picture = buffer.picture else { return }
+        prepare(picture, seenAt: wordTime(of: buffer))
         prepared = nil
-        output.prepare(picture)
         _ = output.present()
+        shownOverlay = preparedOverlay
+    }
+
+    private func prepare(_ picture: any Picture, seenAt time: MediaTime) {
+        if let subtitles = layer.subtitles {
+            if let canvas = output.canvas(for: picture) { subtitles.setCanvas(canvas) }
+            preparedOverlay = subtitles.overlay(at: time)
+        } else {
+            preparedOverlay = nil
+        }
+        output.prepare(picture, under: preparedOverlay)
+        prepared = picture
+    }
+
+    // MARK: Words
+
+    /// A picture that stays for longer gets new words when they are due; others wait for the next picture.
+    private static let longPicture = Duration.milliseconds(100)
+
+    /// The film time whose words belong to a picture on screen: its own, or the present where it has been there for long.
+    private func wordTime(of buffer: SampleBuffer) -> MediaTime {
+        let own = buffer.presentationTime ?? .zero
+        let now = timebase.currentTime
+        return (now - own).duration > Self.longPicture ? now : own
+    }
+
+    /// Paints the picture on screen again where other words are to lie over it, unless the next picture brings them.
+    private func renew(_ subtitles: SubtitleRenderer, before next: Next) -> Next {
+        guard let buffer = onScreen else { return next }
+        let (now, snapshot) = (timebase.clock.now, timebase.snapshot)
+        let following = layer.nextTime.flatMap { dueInstant(of: $0, snapshot: snapshot, now: now) }
+        if let following, following - now < Self.longPicture / 2 { return next }
+        let time = wordTime(of: buffer)
+        if subtitles.overlay(at: time) !== shownOverlay { repaint() }
+        // A window of another size, or one that opened only now.
+        if let picture = buffer.picture, let canvas = output.canvas(for: picture) { subtitles.setCanvas(canvas) }
+        guard let change = subtitles.nextChange(after: time),
+            let instant = dueInstant(of: change, snapshot: snapshot, now: now)
+        else { return next }
+        let due = max(instant, now.advanced(by: .milliseconds(1)))
+        if case .at(let other) = next, other <= due { return next }
+        return .at(due)
     }
 
     /// Forgets what was prepared: it is drawn again before it is shown.

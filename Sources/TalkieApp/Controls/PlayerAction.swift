@@ -17,6 +17,11 @@ package enum PlayerAction: Sendable, Hashable {
     /// Positive: sound later than picture.
     case addAudioDelay(Duration)
     case cycleAudioTrack
+    /// The next (1) or the one before (-1).
+    case cycleSubtitles(Int)
+    case toggleSubtitles
+    /// Positive: subtitles later than the film says.
+    case addSubtitleDelay(Duration)
     /// Opens and closes the list of places that sound can go to.
     case chooseRoute
     case toggleFullScreen
@@ -31,7 +36,7 @@ package enum PlayerAction: Sendable, Hashable {
     /// Whether holding a key down repeats it: winding does, switches do not.
     package var repeats: Bool {
         switch self {
-        case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay: true
+        case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay, .addSubtitleDelay: true
         default: false
         }
     }

@@ -76,6 +76,7 @@ package enum PlaySession {
         options.reading.trust = trust
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
         var parts = Player.Parts.film(audioOutput: route?.output, reading: options.reading)
+        parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
         let player = Player(parts: parts, options: options, events: events) {
             mailbox.post(.player($0))

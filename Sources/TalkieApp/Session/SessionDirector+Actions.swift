@@ -41,6 +41,15 @@ extension SessionDirector {
             stage.distributor.note(.audioDelay(settings.audioDelay))
             show(StatusText.audioDelay(settings.audioDelay))
         case .cycleAudioTrack: player.cycleAudioTrack()
+        case .cycleSubtitles(let step): player.cycleSubtitles(by: step)
+        case .toggleSubtitles:
+            settings.showsSubtitles.toggle()
+            player.setSubtitlesShown(settings.showsSubtitles)
+            show(settings.showsSubtitles ? "Subtitles: shown" : "Subtitles: hidden")
+        case .addSubtitleDelay(let step):
+            settings.addSubtitleDelay(step)
+            player.setSubtitleDelay(settings.subtitleDelay)
+            show(StatusText.subtitleDelay(settings.subtitleDelay))
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)
         case .leaveFullScreen: stage.screen?.setFullScreen(false)
         case .chooseRoute: toggleRoutePicker()

@@ -8,6 +8,8 @@ struct SessionSettings {
     var isMuted: Bool
     var speed: Double
     var audioDelay: Duration
+    var subtitleDelay: Duration
+    var showsSubtitles: Bool
     var loop: PlayerOptions.Loop
 
     init(_ options: PlayerOptions) {
@@ -15,6 +17,8 @@ struct SessionSettings {
         isMuted = options.isMuted
         speed = options.speed
         audioDelay = options.audioDelay
+        subtitleDelay = options.subtitleDelay
+        showsSubtitles = options.showsSubtitles
         loop = options.loopFile
     }
 
@@ -31,6 +35,11 @@ struct SessionSettings {
     mutating func addAudioDelay(_ step: Duration) {
         let limit = PlayerOptions.longestAudioDelay
         audioDelay = max(.zero - limit, min(limit, audioDelay + step))
+    }
+
+    mutating func addSubtitleDelay(_ step: Duration) {
+        let limit = PlayerOptions.longestAudioDelay
+        subtitleDelay = max(.zero - limit, min(limit, subtitleDelay + step))
     }
 
     mutating func toggleLoop() { loop = loop == .forever ? .times(0) : .forever }

@@ -51,6 +51,10 @@ enum StatusText {
         if let track = state.audioTrack, state.audioTrackCount > 1 {
             lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTrackCount)))
         }
+        if state.subtitleTrackCount > 0 {
+            let words = state.subtitleTrack?.description(among: state.subtitleTrackCount)
+            lines.append("Subtitles " + PrintableText.of(words ?? "none of \(state.subtitleTrackCount)"))
+        }
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
@@ -60,6 +64,11 @@ enum StatusText {
         let text = Decimals.signed(offset.inMilliseconds, 1)
         if text == "+0.0" { return "0.0 ms" }
         return text + (text.hasPrefix("-") ? " ms (sound early)" : " ms (sound late)")
+    }
+
+    /// `Subtitle delay: +100 ms`.
+    static func subtitleDelay(_ delay: Duration) -> String {
+        "Subtitle delay: \(Decimals.signed(delay.inMilliseconds, 0)) ms"
     }
 
     /// `Audio delay: +100 ms`.

@@ -29,14 +29,14 @@ func bench(_ arguments: [String]) {
     let color = ColorDescription(primaries: 1, transfer: 1, matrix: 1)
     let pictures = (0..<8).map { SyntheticPicture(size: pictureSize, color: color, shade: $0) }
     let beforeFirst = HostInstant.now
-    screen.prepare(pictures[0])
+    screen.prepare(pictures[0], under: nil)
     let first = screen.present()
     var preparing: [Double] = []
     var presenting: [Double] = []
     let cpu = processorTime()
     for index in 0..<frames {
         let before = HostInstant.now
-        screen.prepare(pictures[index % pictures.count])
+        screen.prepare(pictures[index % pictures.count], under: nil)
         let between = HostInstant.now
         let shown = screen.present()
         preparing.append((between - before).inMilliseconds)

@@ -1,0 +1,97 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Brings bitmaps from the plane that they were made for onto a window's picture.
+struct BitmapPlacement {
+    private let horizontal, vertical: Double
+    private let origin: (x: Double, y: Double)
+    private let area: PixelSize
+
+    /// The plane covers the picture's width; where both have different shapes (a film whose bars were cut off) it keeps its own,
+    /// with the same middle.
+    init(plane: PixelSize, canvas: SubtitleCanvas) {
+        let picture = canvas.picture
+        horizontal = Double(picture.width) / Double(max(1, plane.width))
+        let shape = Double(plane.width) / Double(max(1, plane.height))
+        let pictureShape = Double(picture.width) / Double(max(1, picture.height))
+        // Pixels that are not square give planes of the picture's own size another shape: those cover it.
+        let isCut = plane != canvas.storage && abs(shape / pictureShape - 1) > 0.02 && shape < pictureShape
+        vertical = isCut ? horizontal : Double(picture.height) / Double(max(1, plane.height))
+        origin = (
+            Double(picture.x),
+            Double(picture.y) + (Double(picture.height) - Double(plane.height) * vertical) / 2
+        )
+        area = canvas.area
+    }
+
+    /// Nil where nothing of it lies in the window.
+    func placed(_ image: OverlayImage) -> OverlayImage? {
+        let left = Int((origin.x + Double(image.rect.x) * horizontal).rounded())
+        let top = Int((origin.y + Double(image.rect.y) * vertical).rounded())
+        let wanted = PixelRect(
+            x: left, y: top, width: Int((Double(image.rect.width) * horizontal).rounded()),
+            height: Int((Double(image.rect.height) * vertical).rounded()))
+        let visible = wanted.intersection(PixelRect(x: 0, y: 0, width: area.width, height: area.height))
+        guard !visible.isEmpty, !image.rect.isEmpty else { return nil }
+        if wanted.size == image.rect.size, visible == wanted {
+            return OverlayImage(rect: wanted, pixels: image.pixels)
+        }
+        return scaled(image, to: wanted, visible)
+    }
+
+    /// Between the four nearest, or the mean of all that a pixel covers where it shrinks; each counts by its opacity.
+    private func scaled(_ image: OverlayImage, to place: PixelRect, _ visible: PixelRect) -> OverlayImage {
+        let (width, height) = (image.rect.width, image.rect.height)
+        let (columns, rows) = (
+            Self.taps(from: width, to: place.width, visible.x - place.x, visible.width),
+            Self.taps(from: height, to: place.height, visible.y - place.y, visible.height)
+        )
+        var pixels = [UInt8](repeating: 0, count: visible.width * visible.height * 4)
+        image.pixels.withUnsafeBufferPointer { source in
+            for (y, row) in rows.enumerated() {
+                for (x, column) in columns.enumerated() {
+                    var (blue, green, red, alpha) = (Float(0), Float(0), Float(0), Float(0))
+                    for (j, high) in row.weights.enumerated() {
+                        for (i, wide) in column.weights.enumerated() {
+                            let at = ((row.first + j) * width + column.first + i) * 4
+                            let opacity = Float(source[at + 3]) * high * wide
+                            if opacity == 0 { continue }
+                            blue += Float(source[at]) * opacity
+                            green += Float(source[at + 1]) * opacity
+                            red += Float(source[at + 2]) * opacity
+                            alpha += opacity
+                        }
+                    }
+                    guard alpha > 0.5 else { continue }
+                    let at = (y * visible.width + x) * 4
+                    pixels[at] = UInt8(min(255, (blue / alpha).rounded()))
+                    pixels[at + 1] = UInt8(min(255, (green / alpha).rounded()))
+                    pixels[at + 2] = UInt8(min(255, (red / alpha).rounded()))
+                    pixels[at + 3] = UInt8(min(255, alpha.rounded()))
+                }
+            }
+        }
+        return OverlayImage(rect: visible, pixels: pixels)
+    }
+
+    /// The samples of a line that make up one of its scaled ones; their weights add up to one.
+    private struct Taps {
+        var first: Int
+        var weights: [Float]
+    }
+
+    private static func taps(from count: Int, to scaled: Int, _ first: Int, _ wanted: Int) -> [Taps] {
+        let step = Double(count) / Double(max(1, scaled))
+        // A triangle of one sample to each side, wider where many become one.
+        let reach = max(1, step)
+        return (first..<first + wanted).map { index in
+            let middle = (Double(index) + 0.5) * step - 0.5
+            let low = max(0, Int((middle - reach).rounded(.up)))
+            let high = min(count - 1, Int((middle + reach).rounded(.down)))
+            guard low <= high else { return Taps(first: min(count - 1, max(0, low)), weights: [1]) }
+            let weights = (low...high).map { Float(max(0, 1 - abs(Double($0) - middle) / reach)) }
+            let sum = weights.reduce(0, +)
+            return Taps(first: low, weights: sum > 0 ? weights.map { $0 / sum } : [1])
+        }
+    }
+}

@@ -1,0 +1,115 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Subtitles follow the film's way: through the list, through jumps. The film waits for none of them.
+extension PlaybackEngine {
+    // MARK: What people ask for
+
+    /// The next (1) or the one before (-1); between the last and the first there are none.
+    func cycleSubtitles(by step: Int) {
+        guard let subtitles, let current else { return news(.message("No subtitles are shown without a picture.")) }
+        let all = current.film.summary.tracks.filter { $0.kind == .subtitle }
+        guard !all.isEmpty else { return news(.message("This film has no subtitles.")) }
+        let present = subtitles.wish.value.track(of: current).flatMap { all.firstIndex(of: $0) } ?? -1
+        // One place more than there are tracks: none.
+        let places = all.count + 1
+        let index = ((present + 1 + step) % places + places) % places - 1
+        choose(index < 0 ? nil : all[index], of: current)
+    }
+
+    /// - Parameter number: 1 is the first; nil shows none.
+    func selectSubtitles(_ number: Int?) {
+        guard subtitles != nil else { return news(.message("No subtitles are shown without a picture.")) }
+        guard let current else { return choose(number.map { .number($0) } ?? .none) }
+        guard let number else { return choose(nil, of: current) }
+        guard let track = current.film.summary.subtitleTrack(number: number) else {
+            return news(.message("This film has no subtitles \(number)."))
+        }
+        choose(track, of: current)
+    }
+
+    private func choose(_ track: Track?, of entry: PlaybackList.Entry) {
+        let count = entry.film.summary.tracks.count { $0.kind == .subtitle }
+        // The films that follow show the like of it: its language, where that says which one it is.
+        if let language = track?.language, entry.film.summary.subtitleTrack(languages: [language]) == track {
+            subtitles?.wish.change { wish in
+                wish.languages.removeAll { LanguageCode($0) == LanguageCode(language) }
+                wish.languages.insert(language, at: 0)
+            }
+            choose(.automatic)
+        } else {
+            choose(track.map { .number($0.number) } ?? .none)
+        }
+        state.subtitleTrack = track
+        news(.message(track.map { "Subtitles " + $0.description(among: count) } ?? "Subtitles: none"))
+    }
+
+    private func choose(_ choice: SubtitleChoice) {
+        subtitles?.wish.change { $0.choice = choice }
+        guard let subtitles, let entry = current, isUnderWay else { return }
+        addPipelineToSubtitles(behind: entry, of: list.entries)
+        if let pipeline = subtitles.pipeline {
+            pipeline.seek(to: jump?.target ?? synchronizer.currentTime(), aim: .exact, serial: serial)
+        } else {
+            subtitles.renderer.flush()
+        }
+    }
+
+    /// Positive: later than the film says.
+    func setSubtitleDelay(_ delay: Duration) {
+        subtitles?.renderer.delay = delay
+        state.subtitleDelay = delay
+    }
+
+    func setSubtitlesShown(_ isShown: Bool) {
+        subtitles?.renderer.isHidden = !isShown
+        state.showsSubtitles = isShown
+    }
+
+    // MARK: Along the list
+
+    /// Makes the pipeline where one of the entries has subtitles to show; it begins where it is sent, or with what follows an entry.
+    func addPipelineToSubtitles(behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]) {
+        guard let subtitles, subtitles.pipeline == nil else { return }
+        let wish = subtitles.wish
+        guard entries.contains(where: { wish.value.track(of: $0) != nil }) else { return }
+        synchronizer.addRenderer(subtitles.renderer)
+        let stage = SubtitleStage(
+            list: shared, renderer: subtitles.renderer, choose: { wish.value.track(of: $0) }, behind: entry)
+        let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
+        subtitles.pipeline = pipeline
+        startPipeline(pipeline, "subtitles reader")
+        if let error = pipeline.refusal {
+            subtitles.pipeline = nil
+            news(.message(Sentences.joined(error.message, "The film plays without subtitles.")))
+        }
+    }
+
+    func seekSubtitles(to target: MediaTime) { subtitles?.pipeline?.seek(to: target, aim: .exact, serial: serial) }
+    func letSubtitlesGoOn() { subtitles?.pipeline?.goOn() }
+    func wakeSubtitles() { if shared.isWaiting(.subtitle) { subtitles?.pipeline?.wake() } }
+
+    /// What they have read of an entry that is not wanted any more is read anew from where the film is.
+    func rereadSubtitles(thatEntered serial: Int) {
+        guard shared.hasEntered(serial, .subtitle) else { return }
+        seekSubtitles(to: jump?.target ?? synchronizer.currentTime())
+    }
+
+    func closeSubtitles() {
+        subtitles?.pipeline?.stop()
+        subtitles?.pipeline = nil
+        subtitles?.renderer.flush()
+        subtitles?.renderer.stopRequestingMediaData()
+    }
+
+    /// What could not be drawn or decoded is told once.
+    func tellSubtitleTrouble() {
+        guard let subtitles else { return }
+        if let trouble = subtitles.renderer.takeTrouble() { news(.message(trouble.prefix(1).uppercased() + trouble.dropFirst() + ".")) }
+        let failure = subtitles.renderer.error.map { "\($0)" }
+        defer { subtitles.toldFailure = failure }
+        if let failure, failure != subtitles.toldFailure {
+            news(.message(Sentences.joined(failure, "The film plays without these subtitles.")))
+        }
+    }
+}

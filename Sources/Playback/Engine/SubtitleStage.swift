@@ -1,0 +1,136 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// Subtitles from their sources to a renderer: one entry of the list after the other, each in its place on the timeline. Nothing
+/// waits for it.
+final class SubtitleStage: TrackStage {
+    private let list: SharedPlaybackList
+    private let renderer: SubtitleRenderer
+    /// The track of an entry that is shown.
+    private let choose: @Sendable (PlaybackList.Entry) -> Track?
+    private var entry: PlaybackList.Entry?
+    /// Whose source is open.
+    private var film: (any MediaSource)?
+    private var track: Track?
+    private let source = Lock<(reader: (any SampleSource)?, isCancelled: Bool)>((nil, false))
+    private var isAtEnd = true
+    private var failuresInARow = 0
+
+    private static let mostFailures = 100
+
+    /// - Parameter entry: the stage begins with what follows it, or is sent into it.
+    init(
+        list: SharedPlaybackList, renderer: SubtitleRenderer,
+        choose: @escaping @Sendable (PlaybackList.Entry) -> Track?, behind entry: PlaybackList.Entry
+    ) {
+        (self.list, self.renderer, self.choose, self.entry) = (list, renderer, choose, entry)
+        list.enter(entry.serial, .subtitle)
+    }
+
+    // MARK: Jumping
+
+    func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
+        renderer.flush()
+        guard let entry = list.current else { return time }
+        self.entry = entry
+        isAtEnd = true
+        list.enter(entry.serial, .subtitle)
+        isAtEnd = try !open(entry, at: time - (entry.offset ?? .zero))
+        return time
+    }
+
+    func cut(after serial: Int) {
+        guard let kept = list.entry(serial) else { return }
+        if let joint = kept.joint { renderer.flush(fromSourceTime: joint) }
+        (entry, isAtEnd) = (kept, true)
+        list.enter(serial, .subtitle)
+    }
+
+    /// - Returns: false where the entry shows none, or none that can be read.
+    private func open(_ entry: PlaybackList.Entry, at moment: MediaTime) throws(MediaError) -> Bool {
+        failuresInARow = 0
+        guard let wanted = choose(entry) else { return false }
+        do throws(MediaError) {
+            let reader: any SampleSource
+            if film === entry.film, track == wanted, let open = source.withLock({ $0.reader }) {
+                reader = open
+            } else {
+                reader = try entry.media.source(for: wanted)
+                let isCancelled = source.withLock { source in
+                    if !source.isCancelled { source.reader = reader }
+                    return source.isCancelled
+                }
+                if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+                (film, track) = (entry.film, wanted)
+            }
+            // A source that cannot jump goes on from where it is.
+            do { try reader.seek(to: moment, mode: .exact) } catch where error.code == .unsupported {}
+            return true
+        } catch {
+            if error.code == .cancelled { throw error }
+            return false
+        }
+    }
+
+    // MARK: Steps
+
+    func step() throws(MediaError) -> TrackStep {
+        guard let entry else { return .full }
+        if isAtEnd { return try goOn(behind: entry) }
+        guard renderer.isReadyForMoreMediaData else { return .full }
+        guard let reader = source.withLock({ $0.reader }) else {
+            isAtEnd = true
+            return .moved
+        }
+        do throws(MediaError) {
+            guard let buffer = try reader.read() else {
+                isAtEnd = true
+                return .moved
+            }
+            failuresInARow = 0
+            hand(buffer, of: entry)
+            return .moved
+        } catch {
+            failuresInARow += 1
+            if error.code == .cancelled { throw error }
+            // One bad packet is skipped; a source that only fails is over, and the film goes on without its words.
+            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { isAtEnd = true }
+            return .moved
+        }
+    }
+
+    private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) {
+        guard let time = buffer.presentationTime else { return }
+        let limit = [entry.limit, list.settledEnd(of: entry.serial).map { $0 - (entry.offset ?? .zero) }]
+            .compactMap { $0 }.min()
+        if let limit, time >= limit {
+            isAtEnd = true
+            return
+        }
+        renderer.enqueue(buffer.moved(to: time + (entry.offset ?? .zero)))
+    }
+
+    private func goOn(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
+        switch list.successor(of: entry.serial, .subtitle) {
+        case .wait, .finish: return .full
+        case .end: return .ended
+        case .entry(let next):
+            // Nobody reads another film's words.
+            if let begin = next.begin { renderer.flush(fromSourceTime: begin) }
+            self.entry = next
+            isAtEnd = try !open(next, at: next.start)
+            list.enter(next.serial, .subtitle)
+            return .moved
+        }
+    }
+
+    func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }
+
+    func cancel() {
+        let reader = source.withLock { source -> (any SampleSource)? in
+            source.isCancelled = true
+            return source.reader
+        }
+        reader?.cancel()
+    }
+}

@@ -1,0 +1,128 @@
+internal import MediaCore
+
+/// The cues of one track near the playhead, in order of their beginnings. A pure value, bounded in number and bytes.
+struct CueStore {
+    private struct Entry {
+        var cue: SubtitleCue
+        var start: MediaTime
+        /// Nil until the next one begins.
+        var end: MediaTime?
+        var number: UInt64
+    }
+
+    enum Limit {
+        /// Cues that are kept; those that began first go first, once they have ended.
+        static let cues = 10_000
+        /// Bytes of bitmaps and scripts: ten seconds of full-screen bitmaps at ten a second do not fit, ordinary films many times.
+        static let bytes = 48 << 20
+        /// Cues that are seen at once. Libraries that lay out lines need time with the square of their number.
+        static let active = 100
+    }
+
+    private var entries: [Entry] = []
+    private var bytes = 0
+    private var lastNumber: UInt64 = 0
+    /// The longest time that a cue here lasts: how far back one may have begun that is seen.
+    private var longest = MediaTime.zero
+    /// Cues that found no room, or were too many at once.
+    private(set) var leftOut = 0
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// - Parameters:
+    ///   - duration: zero lasts until the next one begins.
+    ///   - moment: what has ended before gives its room.
+    /// - Returns: false where there was none.
+    @discardableResult
+    mutating func insert(_ cue: SubtitleCue, start: MediaTime, duration: MediaTime, at moment: MediaTime) -> Bool {
+        while entries.count >= Limit.cues || bytes + cue.byteCount > Limit.bytes {
+            guard let first = entries.first, let end = first.end, end <= moment else {
+                leftOut += 1
+                return false
+            }
+            bytes -= first.cue.byteCount
+            entries.removeFirst()
+        }
+        lastNumber += 1
+        var index = entries.count
+        while index > 0, entries[index - 1].start > start { index -= 1 }
+        var end: MediaTime? = duration > .zero ? start + duration : nil
+        if end == nil, index < entries.count { end = entries[index].start }
+        entries.insert(Entry(cue: cue, start: start, end: end, number: lastNumber), at: index)
+        bytes += cue.byteCount
+        if let end { longest = max(longest, end - start) }
+        // What had no end of its own ends here.
+        for before in entries[..<index].indices where entries[before].end == nil {
+            entries[before].end = start
+            longest = max(longest, start - entries[before].start)
+        }
+        return true
+    }
+
+    mutating func removeAll() {
+        entries.removeAll(keepingCapacity: true)
+        (bytes, longest) = (0, .zero)
+    }
+
+    /// Takes back what begins at a moment or later, and ends what is seen there.
+    mutating func cut(at moment: MediaTime) {
+        let kept = entries.firstIndex { $0.start >= moment } ?? entries.count
+        for entry in entries[kept...] { bytes -= entry.cue.byteCount }
+        entries.removeSubrange(kept...)
+        for index in entries.indices where entries[index].end.map({ $0 > moment }) ?? true { entries[index].end = moment }
+    }
+
+    /// Those seen at a moment, in the order in which they began; at most `Limit.active`, the newest.
+    mutating func active(at moment: MediaTime) -> [ActiveCue] {
+        var active: [ActiveCue] = []
+        for entry in entries[reach(of: moment)] where entry.end.map({ $0 > moment }) ?? true {
+            guard !entry.cue.isEmpty else { continue }
+            active.append(ActiveCue(cue: entry.cue, start: entry.start, end: entry.end, number: entry.number))
+        }
+        if active.count > Limit.active {
+            leftOut += active.count - Limit.active
+            active.removeFirst(active.count - Limit.active)
+        }
+        return active
+    }
+
+    /// When something begins or ends next.
+    func nextChange(after moment: MediaTime) -> MediaTime? {
+        var next: MediaTime?
+        let seen = reach(of: moment)
+        for entry in entries[seen] {
+            if let end = entry.end, end > moment { next = min(next ?? end, end) }
+        }
+        if seen.upperBound < entries.count {
+            let start = entries[seen.upperBound].start
+            next = min(next ?? start, start)
+        }
+        return next
+    }
+
+    /// Those that have begun and may not have ended.
+    private func reach(of moment: MediaTime) -> Range<Int> {
+        let end = firstIndex(after: moment)
+        // One that begins exactly so long before ends now; only the last has no end.
+        return min(firstIndex(after: moment - longest), max(0, end - 1))..<end
+    }
+
+    /// The first that begins later than a moment.
+    private func firstIndex(after moment: MediaTime) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].start <= moment { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension SubtitleCue {
+    fileprivate var byteCount: Int {
+        switch content {
+        case .script(let event, _): event.count + 64
+        case .images(let images, _): images.reduce(64) { $0 + $1.pixels.count }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+package import MediaCore
+internal import Synchronization
+
+/// What the thread of a `SubtitleRenderer` does: decode what has come, and draw what is due within a second.
+///
+/// What stands still is drawn once for as long as it is seen; what moves is drawn for each picture that waits, at the picture's
+/// own time.
+package final class SubtitleDrawer {
+    package struct Rest {
+        /// When there is something to do again unless somebody raises the signal.
+        package var until: HostInstant?
+    }
+
+    private weak let renderer: SubtitleRenderer?
+    private let codecs: (any SubtitleCodecs)?
+    private let makeDrawing: () -> (any SubtitleDrawing)?
+    private lazy var drawing = makeDrawing()
+    private var decoder: (any SubtitleDecoder)?
+    private var format: SubtitleFormat?
+    /// The last that stood still: the same cues look the same.
+    private var drawn: (numbers: [UInt64], edition: UInt64, overlay: Overlay?)?
+
+    private static let drawsAhead = MediaTime(value: 1, timescale: 1)
+    /// Stretches drawn in one turn; more is drawn in the next.
+    private static let mostSpans = 64
+    /// The shortest stretch: one picture's.
+    private static let instant = MediaTime(value: 1, timescale: 1_000_000_000)
+    private static let forever = MediaTime(value: 1 << 40, timescale: 1)
+
+    init(
+        renderer: SubtitleRenderer, codecs: (any SubtitleCodecs)?,
+        makeDrawing: @escaping () -> (any SubtitleDrawing)?
+    ) {
+        (self.renderer, self.codecs, self.makeDrawing) = (renderer, codecs, makeDrawing)
+    }
+
+    /// One turn; nil when there is nothing left to work for.
+    package func turn() -> Rest? {
+        guard let renderer, !renderer.state.withLock({ $0.isStopping }) else { return nil }
+        renderer.wake.clear()
+        decode(for: renderer)
+        let isOutOfBreath = draw(for: renderer)
+        return Rest(until: isOutOfBreath ? .now : nextTurn(of: renderer))
+    }
+
+    // MARK: Decoding
+
+    private func decode(for renderer: SubtitleRenderer) {
+        while true {
+            let (buffer, isFlushed) = renderer.state.withLock { state in
+                defer { state.isFlushed = false }
+                return (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), state.isFlushed)
+            }
+            if isFlushed { decoder?.flush() }
+            guard let buffer else { break }
+            do throws(MediaError) {
+                for cue in try cues(of: buffer) { insert(cue, into: renderer) }
+            } catch {
+                renderer.state.withLock { $0.failure = $0.failure ?? error }
+            }
+        }
+        renderer.offerRoom()
+    }
+
+    private func cues(of buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer] {
+        guard case .encodedSubtitle(let format, let batch) = buffer.payload else { return [buffer] }
+        if batch.packets.isEmpty { return [] }
+        if decoder == nil || self.format != format {
+            decoder = try codecs?.decoder(for: format)
+            self.format = format
+        }
+        return try decoder?.decode(buffer) ?? []
+    }
+
+    private func insert(_ buffer: SampleBuffer, into renderer: SubtitleRenderer) {
+        guard case .subtitle(let cue) = buffer.payload, let start = buffer.presentationTime else { return }
+        renderer.state.withLock { state in
+            // A flush while it was decoded: it belongs to a place that was left.
+            if state.isFlushed { return }
+            let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay
+            if !state.store.insert(cue, start: start, duration: buffer.duration, at: now) {
+                state.trouble = "the subtitles are too many at once; some are left out"
+            }
+            state.forgetDrawn(from: start + state.delay)
+        }
+    }
+
+    // MARK: Drawing
+
+    /// - Returns: whether more is to be drawn than was possible in one turn.
+    private func draw(for renderer: SubtitleRenderer) -> Bool {
+        guard let layer = renderer.layer, let synchronizer = renderer.state.withLock({ $0.synchronizer }) else {
+            return false
+        }
+        let pictures = layer.picturesAhead
+        let now = synchronizer.currentTime()
+        let first = min(pictures.first ?? now, now)
+        let last = max(pictures.last ?? now, now) + Self.drawsAhead
+        renderer.state.withLock { state in state.spans.removeAll { $0.until <= first } }
+        var (moment, count, moves) = (first, 0, false)
+        defer {
+            renderer.isMoving.store(moves, ordering: .relaxed)
+            if count > 0 { layer.arrival.raise() }
+        }
+        while moment < last {
+            guard count < Self.mostSpans else { return true }
+            let plan = renderer.state.withLock { Plan(at: moment, in: &$0) }
+            if let known = plan.known {
+                moment = known
+                continue
+            }
+            guard let canvas = plan.canvas else { return false }
+            var span = SubtitleRenderer.Span(from: moment, until: plan.change ?? Self.forever)
+            if plan.cues.contains(where: \.cue.isAnimated), let newest = pictures.last, newest >= moment {
+                moves = true
+                // The next picture that it is seen on; of later ones nobody knows the times.
+                guard let picture = pictures.first(where: { $0 >= moment }), picture < span.until else {
+                    moment = span.until
+                    continue
+                }
+                (span.from, span.until) = (picture, picture + Self.instant)
+                span.overlay = overlay(of: plan.cues, at: picture - plan.delay, on: canvas)
+            } else if plan.cues.contains(where: \.cue.isAnimated), !pictures.isEmpty {
+                moves = true
+                break
+            } else if !plan.cues.isEmpty {
+                span.overlay = standing(plan, at: moment, on: canvas)
+            }
+            count += 1
+            guard keep(span, of: plan, for: renderer) else { return true }
+            moment = span.until
+        }
+        return false
+    }
+
+    /// What there is to draw at a moment.
+    private struct Plan {
+        /// Drawn already, until then.
+        var known: MediaTime?
+        var cues: [ActiveCue] = []
+        /// When others are seen.
+        var change: MediaTime?
+        var canvas: SubtitleCanvas?
+        var delay: MediaTime
+        var edition: UInt64
+
+        init(at moment: MediaTime, in state: inout SubtitleRenderer.State) {
+            (canvas, delay, edition) = (state.canvas, state.delay, state.edition)
+            known = state.spans.first { $0.from <= moment && moment < $0.until }?.until
+            guard known == nil, !state.isHidden else { return }
+            cues = state.store.active(at: moment - delay)
+            change = state.nextChange(after: moment)
+        }
+    }
+
+    private func standing(_ plan: Plan, at moment: MediaTime, on canvas: SubtitleCanvas) -> Overlay? {
+        let numbers = plan.cues.map(\.number)
+        if let drawn, drawn.numbers == numbers, drawn.edition == plan.edition { return drawn.overlay }
+        let overlay = overlay(of: plan.cues, at: moment - plan.delay, on: canvas)
+        drawn = (numbers, plan.edition, overlay)
+        return overlay
+    }
+
+    private func overlay(of cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> Overlay? {
+        let images = drawing?.draw(cues, at: time, on: canvas) ?? []
+        return images.isEmpty ? nil : Overlay(images)
+    }
+
+    /// - Returns: false when something has made it worthless meanwhile.
+    private func keep(_ span: SubtitleRenderer.Span, of plan: Plan, for renderer: SubtitleRenderer) -> Bool {
+        let trouble = plan.cues.isEmpty ? nil : drawing?.takeTrouble()
+        return renderer.state.withLock { state in
+            if let trouble { state.trouble = trouble }
+            guard state.edition == plan.edition else { return false }
+            state.spans.insert(span, at: state.spans.firstIndex { $0.from > span.from } ?? state.spans.count)
+            return true
+        }
+    }
+
+    // MARK: Waiting
+
+    private func nextTurn(of renderer: SubtitleRenderer) -> HostInstant? {
+        let (synchronizer, drawn, asked) = renderer.state.withLock { state in
+            (
+                state.synchronizer, state.spans.last?.until,
+                state.wasFull ? state.knownUntil.map { $0 - SubtitleRenderer.asksAgain } : nil
+            )
+        }
+        guard let synchronizer else { return nil }
+        let now = synchronizer.clock.now
+        let segment = synchronizer.timebase.snapshot.segment(at: now)
+        let wanted = [drawn.map { $0 - Self.drawsAhead }, asked].compactMap { $0 }.min()
+        guard let wanted, wanted < Self.forever - Self.drawsAhead else { return nil }
+        // Never in a hurry: what is due now was drawn in this turn.
+        return segment.hostInstant(of: wanted).map { max($0, now.advanced(by: .milliseconds(20))) }
+    }
+}
