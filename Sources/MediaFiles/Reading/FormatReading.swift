@@ -47,6 +47,20 @@ enum FormatReading {
             rotation: rotation(of: stream), color: color(of: from), frameRate: frameRate)
     }
 
+    /// - Parameter picture: size of the film's picture, for bitmaps that are made for it and do not say so.
+    static func subtitle(
+        _ source: UnsafePointer<AVCodecParameters>, charset: String?, picture: PixelSize?, fonts: [EmbeddedFont]
+    ) -> SubtitleFormat {
+        let from = source.pointee
+        var canvas: PixelSize?
+        if from.width > 0, from.height > 0, isSensible(width: from.width, height: from.height) {
+            canvas = PixelSize(width: Int(from.width), height: Int(from.height))
+        } else if [AV_CODEC_ID_DVD_SUBTITLE, AV_CODEC_ID_XSUB].contains(from.codec_id) {
+            canvas = picture
+        }
+        return SubtitleFormat(parameters: parameters(of: source), canvas: canvas, charset: charset, fonts: fonts)
+    }
+
     private static func color(of from: AVCodecParameters) -> ColorDescription {
         ColorDescription(
             primaries: UInt8(clamping: from.color_primaries.rawValue),
@@ -101,7 +115,8 @@ enum FormatReading {
             if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {
                 return Problem(code: .notMedia, text: "has no sensible number of channels")
             }
-        default: return Problem(code: .notMedia, text: "is neither sound nor picture")
+        case AVMEDIA_TYPE_SUBTITLE: break
+        default: return Problem(code: .notMedia, text: "is neither sound nor picture, nor subtitles")
         }
         if Int(from.extradata_size) > largestConfiguration {
             return Problem(code: .limitExceeded, text: "carries a configuration that is far too large")

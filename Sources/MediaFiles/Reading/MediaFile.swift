@@ -9,8 +9,6 @@ public final class MediaFile: MediaSource {
     public let summary: MediaSummary
     /// One sentence for each track that was left out because it cannot be played.
     public let warnings: [String]
-    /// Tracks of subtitles, of which nothing is read.
-    public let subtitleTracks: Int
 
     private let address: InputAddress
     private let options: ReadOptions
@@ -57,13 +55,13 @@ public final class MediaFile: MediaSource {
 
         let inspection = TrackInspection(context)
         guard !inspection.playable.isEmpty else { throw Self.nothingToPlay(address, inspection) }
-        warnings = inspection.problems
-        subtitleTracks = context.streams.count {
-            $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
-        }
+        warnings = inspection.problems + inspection.subtitles.problems
         let starts = try inspection.findStarts(in: context)
         origin = starts.origin
-        streamIDs = Dictionary(uniqueKeysWithValues: inspection.playable.map { (Int($0.pointee.index), $0.pointee.id) })
+        streamIDs = Dictionary(
+            uniqueKeysWithValues: (inspection.playable + inspection.subtitles.streams).map {
+                (Int($0.pointee.index), $0.pointee.id)
+            })
 
         let sharesReader = address.kind == .pipe || context.managesOwnInputs || !context.hasRandomAccess
         let tracks = inspection.tracks(starts: starts)
@@ -96,6 +94,7 @@ public final class MediaFile: MediaSource {
     /// further one opens the film again, which may block.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
         if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
+        if track.kind == .subtitle { return try subtitleReader(for: track) }
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
@@ -103,6 +102,17 @@ public final class MediaFile: MediaSource {
                 track: track, context: context, stream: stream, origin: origin, jumps: jumps,
                 cancellation: own, options: options)
         }
+        let (context, stream) = try openAgain(for: track, own)
+        let reader = TrackReader(
+            track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+            cancellation: own, options: options)
+        try reader.settleEpoch()
+        return reader
+    }
+
+    private func openAgain(
+        for track: Track, _ own: Cancellation
+    ) throws(MediaError) -> (DemuxContext, UnsafeMutablePointer<AVStream>) {
         let context = try DemuxContext(
             address, options: options, cancellations: [cancellation, own],
             format: formatName.split(separator: ",").first.map(String.init))
@@ -111,8 +121,17 @@ public final class MediaFile: MediaSource {
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
         }
         follow(context)
-        let reader = TrackReader(
-            track: track, context: context, stream: stream, origin: origin, jumps: jumps,
+        return (context, stream)
+    }
+
+    private func subtitleReader(for track: Track) throws(MediaError) -> SubtitleReader {
+        let own = Cancellation()
+        let (context, stream) = try openAgain(for: track, own)
+        let companions = summary.tracks.filter { $0.kind != .subtitle }.compactMap { track in
+            self.stream(for: track, in: context).map { SubtitleReader.Companion(track: track, stream: $0) }
+        }
+        let reader = SubtitleReader(
+            track: track, context: context, stream: stream, companions: companions, origin: origin, jumps: jumps,
             cancellation: own, options: options)
         try reader.settleEpoch()
         return reader
@@ -148,11 +167,11 @@ public final class MediaFile: MediaSource {
     /// Lets a context look out for jumping stamps, where there may be any.
     private func follow(_ context: DemuxContext) {
         guard context.stampsMayJump else { return }
-        let streams = summary.tracks.filter { !$0.isCoverArt }.compactMap { stream(for: $0, in: context) }
-        let all = Set(streams.map { $0.pointee.index })
-        if !summary.sharesReader { context.keepOnly { all.contains($0.pointee.index) } }
+        let tracks = summary.tracks.filter { !$0.isCoverArt }
+        let all = tracks.compactMap { stream(for: $0, in: context) }
+        if !summary.sharesReader { context.keepOnly { all.contains($0) } }
         context.follower = JumpFollower(
-            jumps, streams: streams, origin: origin, hasPositions: !context.managesOwnInputs)
+            jumps, streams: all, origin: origin, hasPositions: !context.managesOwnInputs)
     }
 
     private func stream(for track: Track, in context: DemuxContext) -> UnsafeMutablePointer<AVStream>? {
@@ -162,7 +181,12 @@ public final class MediaFile: MediaSource {
     private static func stream(
         for track: Track, in context: DemuxContext, _ streamIDs: [Int: Int32]
     ) -> UnsafeMutablePointer<AVStream>? {
-        let wanted: AVMediaType = track.kind == .audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO
+        let wanted: AVMediaType =
+            switch track.kind {
+            case .audio: AVMEDIA_TYPE_AUDIO
+            case .video: AVMEDIA_TYPE_VIDEO
+            case .subtitle: AVMEDIA_TYPE_SUBTITLE
+            }
         let streams = context.streams
         if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,
             streams[track.id].pointee.id == streamIDs[track.id]

@@ -105,6 +105,8 @@ struct PacketPackager {
     private mutating func addSubtitle(
         _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: SubtitleFormat
     ) {
+        // MP4 fills the time between texts with empty ones: two bytes of length (3GPP TS 26.245, 5.17).
+        if bytes.count <= 2, format.parameters.codec == "mov_text" { return }
         let batch = pool.acquire()
         batch.removeAll()
         batch.append(bytes, as: entry)
@@ -116,6 +118,16 @@ struct PacketPackager {
                 payload: .encodedSubtitle(format, batch), presentationTime: entry.presentationTime,
                 duration: entry.duration, flags: marks))
     }
+
+    /// Says that no subtitle begins until that moment.
+    mutating func pace(at time: MediaTime) -> SampleBuffer? {
+        guard case .subtitle(let format) = format else { return nil }
+        let marks: SampleBuffer.Flags = isDiscontinuous ? [.sync, .discontinuity] : .sync
+        isDiscontinuous = false
+        return SampleBuffer(payload: .encodedSubtitle(format, Self.nothing), presentationTime: time, flags: marks)
+    }
+
+    private static let nothing = PacketBatch(reservingBytes: 0, packets: 0)
 
     private mutating func addPicture(
         _ bytes: UnsafeRawBufferPointer, _ entry: PacketBatch.Packet, _ format: VideoFormat, flags: Int32

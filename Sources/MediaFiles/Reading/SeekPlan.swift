@@ -19,7 +19,7 @@ struct SeekPlan {
         self.target = target
         self.mode = mode
         isVideo = track.kind == .video
-        preroll = isVideo || mode == .syncAfter ? .zero : Self.preroll(for: track.audioFormat)
+        preroll = mode == .syncAfter ? .zero : Self.preroll(for: track.audioFormat)
     }
 
     /// Overlapped transforms need the block before (AAC, AC-3, Vorbis), Opus 80 ms (RFC 7845, 4.6), MP3 up to nine
@@ -44,12 +44,7 @@ struct SeekPlan {
         for attempt in 0..<8 {
             let isLast = attempt == 7 || target - preroll - back < .zero
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
-            if jumps.count > 1, let size = context.byteCount {
-                let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
-                try search.run(on: context, for: wanted)
-            } else {
-                try jump(context, to: wanted) { packager.clock.raw($0) &- epoch }
-            }
+            try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
             let landed = try readToStart(context, packager)
             if mode == .syncAfter || isLast { return landed }
             // Nothing found means that the last place to begin from lies further back.
@@ -59,7 +54,43 @@ struct SeekPlan {
         return nil
     }
 
-    private func jump(
+    /// Jumps to a place at or before the target and loses none of the packets from there on.
+    ///
+    /// - Parameter moment: the film time of a packet by which the place is known; nil for any other packet.
+    /// - Returns: the film time of the first such packet.
+    func runKeeping(
+        on context: DemuxContext, packager: PacketPackager, epoch: Int64, jumps: StampJumps,
+        moment: (UnsafeMutablePointer<AVPacket>) -> MediaTime?
+    ) throws(MediaError) -> MediaTime? {
+        var back = MediaTime.zero
+        for attempt in 0..<8 {
+            let isLast = attempt == 7 || target - back <= .zero
+            let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - back
+            try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
+            var landed: MediaTime?
+            try context.prime { packet in
+                landed = moment(packet)
+                return landed != nil
+            }
+            if isLast { return landed }
+            if let landed, landed <= target { return landed }
+            back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
+        }
+        return nil
+    }
+
+    private func place(
+        _ context: DemuxContext, at time: MediaTime, packager: PacketPackager, epoch: Int64, jumps: StampJumps
+    ) throws(MediaError) {
+        if jumps.count > 1, let size = context.byteCount {
+            let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
+            try search.run(on: context, for: time)
+        } else {
+            try jump(context, to: time) { packager.clock.raw($0) &- epoch }
+        }
+    }
+
+    func jump(
         _ context: DemuxContext, to time: MediaTime, raw: (MediaTime) -> Int64
     ) throws(MediaError) {
         do {

@@ -10,7 +10,9 @@ extension SharedDemuxer {
     ///
     /// Called by the thread that reads, with lanes that were reset.
     func readOn(to time: MediaTime, mode: SeekMode, leader: Track) throws(MediaError) -> MediaTime? {
-        let fronts = state.withLock { state in state.lanes.filter(\.isActive).compactMap(\.front) }
+        let fronts = state.withLock { state in
+            state.lanes.filter { $0.isActive && $0.track.kind != .subtitle }.compactMap(\.front)
+        }
         let isFresh = fronts.isEmpty
         if fronts.allSatisfy({ $0 < time - Self.soundKept }) {
             if let landed = try collect(to: time, mode: mode, leader: leader, takesAny: isFresh) { return landed }
@@ -62,8 +64,11 @@ extension SharedDemuxer {
     /// Everything before this sync sample of the leading track is of no use.
     private func begin(at moment: MediaTime, _ leader: Int, _ state: inout State) {
         for lane in state.lanes.indices {
-            let keepsSome = state.lanes[lane].track.kind == .audio
-            state.lanes[lane].forget(before: keepsSome ? moment - Self.soundKept : nil)
+            switch state.lanes[lane].track.kind {
+            case .audio: state.lanes[lane].forget(before: moment - Self.soundKept)
+            case .video: state.lanes[lane].forget(before: nil)
+            case .subtitle: state.lanes[lane].forget(before: moment - SubtitleReader.preroll)
+            }
         }
     }
 }

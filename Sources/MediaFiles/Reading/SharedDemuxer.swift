@@ -8,6 +8,8 @@ internal import MediaCore
 /// one; when nothing moves for a second the film is interleaved worse than that, and twice the window is allowed.
 /// Beyond it the oldest samples of the slow track are lost, which is marked by a discontinuity.
 ///
+/// Subtitles are sparse: whoever reads them reads nothing on, but waits for what the others have read, and nobody waits for them.
+///
 /// `@unchecked Sendable`: the context is used, and exchanged, only by the thread that has set `isReading`; the rest lies in `state`.
 final class SharedDemuxer: @unchecked Sendable {
     struct State {
@@ -21,6 +23,9 @@ final class SharedDemuxer: @unchecked Sendable {
         var target: MediaTime?
         var mode = SeekMode.exact
         var landed: MediaTime?
+
+        /// Whether somebody reads sound or pictures.
+        var hasReaders: Bool { lanes.contains { $0.isActive && !$0.isCancelled && $0.track.kind != .subtitle } }
     }
 
     private enum Step {
@@ -122,9 +127,18 @@ final class SharedDemuxer: @unchecked Sendable {
         if let buffer = state.lanes[lane].take() { return .give(buffer) }
         if let failure = state.failure { return .fail(failure) }
         if state.isAtEnd { return .end }
+        if state.lanes[lane].track.kind == .subtitle {
+            let front = state.lanes.lazy.filter { $0.track.kind != .subtitle }.compactMap(\.reached).max()
+            if let front, let pace = state.lanes[lane].pace(at: front) { return .give(pace) }
+            if state.hasReaders { return .wait }
+        }
         if state.isReading { return .wait }
         for index in state.lanes.indices where index != lane && state.lanes[index].isActive {
             if state.lanes[index].bytes < windowBytes { continue }
+            if state.lanes[index].track.kind == .subtitle {
+                state.lanes[index].loseOldest(downTo: windowBytes / 2)
+                continue
+            }
             if state.lanes[index].timeFull(.now) < Self.patience { return .wait }
             state.lanes[index].loseOldest(downTo: windowBytes * 2)
         }
@@ -143,8 +157,12 @@ final class SharedDemuxer: @unchecked Sendable {
         state.withLock { state in
             if let packet {
                 let stream = packet.pointee.stream_index
-                if let lane = state.lanes.firstIndex(where: { $0.stream == stream && $0.isActive }) {
-                    state.lanes[lane].add(packet, shift: context.shift)
+                if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {
+                    if state.lanes[lane].isActive {
+                        state.lanes[lane].add(packet, shift: context.shift)
+                    } else {
+                        state.lanes[lane].notice(packet, shift: context.shift)
+                    }
                 }
             } else {
                 state.failure = failure
@@ -157,7 +175,15 @@ final class SharedDemuxer: @unchecked Sendable {
     }
 
     private func keepActiveLanes() {
-        let wanted = state.withLock { state in Set(state.lanes.filter(\.isActive).map(\.stream)) }
+        let wanted = state.withLock { state in
+            var wanted = Set(state.lanes.filter(\.isActive).map(\.stream))
+            // Subtitles alone still need something that says how far reading has come.
+            if !state.hasReaders, let pace = state.lanes.first(where: { $0.track.kind == .audio }) ?? state.lanes.first
+            {
+                wanted.insert(pace.stream)
+            }
+            return wanted
+        }
         context.keepOnly { wanted.contains($0.pointee.index) }
     }
 
@@ -175,7 +201,9 @@ final class SharedDemuxer: @unchecked Sendable {
         while true {
             let joined = state.withLock { state -> (done: Bool, landed: MediaTime?, mayJump: Bool) in
                 let hasMissed = state.lanes[lane].jump < state.jumps && !state.lanes[lane].hasGivenSinceJump
-                if hasMissed, state.target == time, state.mode == mode, state.failure == nil, !state.isReading {
+                // Of subtitles everything is given out, whatever the mode.
+                let isAlike = state.mode == mode || state.lanes[lane].track.kind == .subtitle
+                if hasMissed, state.target == time, isAlike, state.failure == nil, !state.isReading {
                     state.lanes[lane].jump = state.jumps
                     return (true, state.landed, false)
                 }
@@ -199,7 +227,7 @@ final class SharedDemuxer: @unchecked Sendable {
             state.isAtEnd = false
             state.failure = nil
             return state.lanes.first { $0.isActive && $0.track.kind == .video && !$0.track.isCoverArt }
-                ?? state.lanes[lane]
+                ?? state.lanes.first { $0.isActive && $0.track.kind == .audio } ?? state.lanes[lane]
         }
         var landed: MediaTime?
         var failure: MediaError?

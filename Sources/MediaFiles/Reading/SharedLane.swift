@@ -26,6 +26,10 @@ struct SharedLane {
     private var awaitsSync = false
     /// Film time up to which the input has shown samples of this track.
     private(set) var front: MediaTime?
+    /// The same since the input's last jump.
+    private(set) var reached: MediaTime?
+    /// Of a track of subtitles: what was said of how far the input has been read.
+    private var progress = SubtitlePace()
     /// When the window was first found full, unless something was taken since.
     private var fullSince: HostInstant?
 
@@ -37,9 +41,23 @@ struct SharedLane {
 
     mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
         if let found = packager.epoch(of: packet) { epoch = found }
-        if let moment = packager.filmTime(of: packet, shift: shift) { front = max(front ?? moment, moment) }
+        notice(packet, shift: shift)
         packager.add(packet, shift: shift)
         collect()
+    }
+
+    /// Takes note of where the input is, and nothing else.
+    mutating func notice(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
+        guard let moment = packager.filmTime(of: packet, shift: shift) else { return }
+        front = max(front ?? moment, moment)
+        reached = max(reached ?? moment, moment)
+    }
+
+    /// Says of subtitles that none begins until some moment, when there is reason to.
+    mutating func pace(at front: MediaTime) -> SampleBuffer? {
+        guard let moment = progress.moment(at: front), let buffer = packager.pace(at: moment) else { return nil }
+        hasGivenSinceJump = true
+        return buffer
     }
 
     /// The track ends here: what was being collected is complete.
@@ -66,6 +84,7 @@ struct SharedLane {
         }
         bytes -= buffer.encodedBytes
         hasGivenSinceJump = true
+        progress.gave(buffer.presentationTime)
         fullSince = nil
         if hasLost {
             buffer.flags.insert(.discontinuity)
@@ -114,13 +133,14 @@ struct SharedLane {
 
     /// The input was opened again: packets of this track come from another stream, from the start on.
     mutating func rebind(to stream: Int32, _ packager: PacketPackager) {
-        (self.stream, self.packager, front) = (stream, packager, nil)
+        (self.stream, self.packager, front, reached) = (stream, packager, nil, nil)
     }
 
     mutating func reset(_ time: MediaTime, mode: SeekMode) {
         removeAll()
         (hasLost, awaitsSync, fullSince) = (false, false, nil)
         hasGivenSinceJump = false
+        (reached, progress) = (nil, SubtitlePace())
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
     }
 }
@@ -129,7 +149,8 @@ extension SampleBuffer {
     /// Bytes of encoded samples inside.
     var encodedBytes: Int {
         switch payload {
-        case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch): return batch.byteCount
+        case .encodedAudio(_, let batch), .encodedVideo(_, let batch), .encodedSubtitle(_, let batch):
+            return batch.byteCount
         case .pcm, .picture, .subtitle: return 0
         }
     }

@@ -61,6 +61,8 @@ struct JumpFollower {
     /// Whether byte positions mean something: not where the demuxer reads one file after the other (HLS).
     private let hasPositions: Bool
     private var lanes: [Int32: Lane] = [:]
+    /// Streams of subtitles, whose holes say nothing about jumps: they go where the others have gone.
+    private var sparse: [Int32: TrackClock] = [:]
     /// The latest film time of any stream.
     private var front: MediaTime?
     /// Byte position of the last packet that told its own.
@@ -78,7 +80,14 @@ struct JumpFollower {
     ) {
         self.jumps = jumps
         self.hasPositions = hasPositions
-        for stream in streams { lanes[stream.pointee.index] = Lane(clock: TrackClock(stream: stream, origin: origin)) }
+        for stream in streams {
+            let clock = TrackClock(stream: stream, origin: origin)
+            if stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE {
+                sparse[stream.pointee.index] = clock
+            } else {
+                lanes[stream.pointee.index] = Lane(clock: clock)
+            }
+        }
     }
 
     /// How far the stamps of this packet are to be moved.
@@ -86,6 +95,7 @@ struct JumpFollower {
         if packet.pointee.pos >= 0 { position = packet.pointee.pos }
         if let time = landing { land(expecting: time) }
         let stream = packet.pointee.stream_index
+        if let clock = sparse[stream] { return shiftOfSubtitle(packet, clock) }
         guard var lane = lanes[stream] else { return .zero }
         defer { lanes[stream] = lane }
         let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
@@ -106,6 +116,16 @@ struct JumpFollower {
         lane.end = end
         if front.map({ $0 < end }) ?? true { front = end }
         return shift
+    }
+
+    /// Of the shifts that the other streams are under, the one that brings a subtitle nearest to where reading is.
+    private func shiftOfSubtitle(_ packet: UnsafeMutablePointer<AVPacket>, _ clock: TrackClock) -> MediaTime {
+        let shifts = lanes.values.compactMap { jumps[$0.jump]?.shift }
+        let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
+        guard let front, let stamp = clock.unwrapped(raw) else { return shifts.first ?? .zero }
+        let plain = clock.filmTime(stamp)
+        func distance(_ shift: MediaTime) -> MediaTime { max(plain + shift - front, front - plain - shift) }
+        return shifts.min { distance($0) < distance($1) } ?? .zero
     }
 
     private func later(than jump: Int, fitting plain: MediaTime, _ lane: Lane) -> Int? {

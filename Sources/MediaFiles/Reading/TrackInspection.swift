@@ -9,8 +9,10 @@ struct TrackInspection {
     private(set) var problems: [String] = []
     /// The code of the first of them.
     private(set) var firstCode: MediaError.Code?
+    let subtitles: SubtitleInspection
 
     init(_ context: DemuxContext) {
+        subtitles = SubtitleInspection(context)
         for stream in context.streams {
             guard let parameters = stream.pointee.codecpar else { continue }
             let type = parameters.pointee.codec_type
@@ -36,7 +38,9 @@ struct TrackInspection {
     func findStarts(in context: DemuxContext) throws(MediaError) -> Starts {
         var starts = Starts()
         var missing = Set(playable.filter { !isStill($0) }.map { $0.pointee.index })
-        context.keepOnly { stream in playable.contains(stream) }
+        // Subtitles among the packets looked at are handed out later. A playlist's would be fetched in every language.
+        let kept = playable + (context.managesOwnInputs ? [] : subtitles.streams)
+        context.keepOnly { stream in kept.contains(stream) }
         if missing.isEmpty { return starts }
         try context.prime { packet in
             let index = packet.pointee.stream_index
@@ -84,6 +88,7 @@ struct TrackInspection {
         return hasSound && stream.pointee.nb_frames == 1 && pictures.contains(stream.pointee.codecpar.pointee.codec_id)
     }
 
+    /// Sound and pictures in the container's order, then subtitles.
     func tracks(starts: Starts) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
         let purposes = [
@@ -91,7 +96,7 @@ struct TrackInspection {
             (AV_DISPOSITION_DESCRIPTIONS, "described"), (AV_DISPOSITION_KARAOKE, "karaoke"),
             (AV_DISPOSITION_CLEAN_EFFECTS, "effects only"),
         ]
-        return playable.map { stream in
+        let films = playable.map { stream in
             let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
             let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
             let format: Track.Format =
@@ -113,11 +118,13 @@ struct TrackInspection {
                 start: starts.byStream[stream.pointee.index].map { $0 - starts.origin },
                 duration: duration != cff_nopts_value && duration > 0 ? clock.length(duration) : nil)
         }
+        let picture = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
+        return films + subtitles.tracks(picture: picture)
     }
 
     /// The end of the track that ends last, where tracks say so; otherwise what the container says.
     func duration(of context: DemuxContext, tracks: [Track]) -> MediaTime? {
-        let moving = tracks.filter { !$0.isCoverArt }
+        let moving = tracks.filter { !$0.isCoverArt && $0.kind != .subtitle }
         let ends = moving.compactMap { track in track.duration.map { (track.start ?? .zero) + $0 } }
         if let last = ends.max(), ends.count == moving.count { return last }
         return context.duration.map { MediaTime(value: $0, timescale: 1_000_000) }

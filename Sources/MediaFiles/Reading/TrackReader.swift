@@ -1,11 +1,9 @@
 internal import CFFmpeg
 public import MediaCore
-internal import Synchronization
 
 /// Reads one track of a film through an input of its own, independent of every other track's reader.
 ///
-/// `@unchecked Sendable`: all state but the cancellation is used by one thread at a time, which `busy` enforces:
-/// a second thread inside at the same time traps.
+/// `@unchecked Sendable`: all state but the cancellation is used by one thread at a time, which `use` enforces.
 public final class TrackReader: SampleSource, @unchecked Sendable {
     public let track: Track
     private let context: DemuxContext
@@ -15,7 +13,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     private let jumps: StampJumps
     /// Whole turns of wrapping stamps by which this input differs from the film; nil before the first packet.
     private var epoch: Int64 = 0
-    private let busy = Atomic<Bool>(false)
+    private let use = SoleUse("TrackReader")
 
     init(
         track: Track, context: DemuxContext, stream: UnsafeMutablePointer<AVStream>, origin: MediaTime,
@@ -50,8 +48,8 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     public var damagedPackets: Int { context.damagedPackets }
 
     public func read() throws(MediaError) -> SampleBuffer? {
-        enter()
-        defer { leave() }
+        use.enter()
+        defer { use.leave() }
         let index = stream.pointee.index
         while true {
             if let buffer = packager.takeReady() { return buffer }
@@ -65,19 +63,12 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
 
     @discardableResult
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
-        enter()
-        defer { leave() }
+        use.enter()
+        defer { use.leave() }
         let plan = SeekPlan(track: track, stream: stream.pointee.index, target: time, mode: mode)
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
         return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)
     }
 
     public func cancel() { cancellation.cancel() }
-
-    private func enter() {
-        let wasBusy = busy.exchange(true, ordering: .acquiring)
-        precondition(!wasBusy, "two threads use one TrackReader at the same time")
-    }
-
-    private func leave() { busy.store(false, ordering: .releasing) }
 }

@@ -16,11 +16,6 @@ extension Player.Parts {
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },
-            audioOutput: audioOutput,
-            remark: { film in
-                (film as? MediaFile).flatMap {
-                    $0.subtitleTracks > 0 ? "This film has subtitles, which Talkie does not show." : nil
-                }
-            })
+            audioOutput: audioOutput)
     }
 }

@@ -1,0 +1,203 @@
+internal import CFFmpeg
+internal import Glibc
+public import MediaCore
+public import SyncRendering
+
+/// Decodes subtitles with libavcodec. Owned and called by one thread.
+///
+/// Words come out as events of Advanced SubStation Alpha, whatever they were written as; bitmaps with their colours.
+public final class FilmSubtitleDecoder: SubtitleDecoder {
+    /// Packets that could not be decoded, or were more than anybody can read, so far.
+    public private(set) var damagedPackets = 0
+
+    private var format: SubtitleFormat
+    private var context: UnsafeMutablePointer<AVCodecContext>
+    private let packet: UnsafeMutablePointer<AVPacket>
+    private var sheet: SubtitleStyleSheet
+    private var recoding: TextRecoding?
+    /// Film times of the last packets, by what libavcodec was told: some codecs collect several and keep the time of the first.
+    private var times: [(stamp: Int64, time: MediaTime)] = []
+    private var isDiscontinuous = false
+
+    /// What libavcodec is told times in; it hands them back in this unit whatever it was told (`AVSubtitle.pts`).
+    private static let timescale: Int32 = 1_000_000
+
+    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `exhausted`.
+    public init(format: SubtitleFormat) throws(MediaError) {
+        self.format = format
+        recoding = Self.recoding(format)
+        context = try Self.open(format, recoding)
+        sheet = Self.sheet(format, context)
+        guard let packet = av_packet_alloc() else { throw CodecContext.noMemory }
+        self.packet = packet
+    }
+
+    deinit {
+        var last: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&last)
+        var lastPacket: UnsafeMutablePointer<AVPacket>? = packet
+        av_packet_free(&lastPacket)
+    }
+
+    private static func recoding(_ format: SubtitleFormat) -> TextRecoding? {
+        guard let charset = format.charset, let descriptor = avcodec_descriptor_get_by_name(format.parameters.codec),
+            descriptor.pointee.props & AV_CODEC_PROP_TEXT_SUB != 0
+        else { return nil }
+        return TextRecoding(from: charset)
+    }
+
+    private static func open(_ format: SubtitleFormat, _ recoding: TextRecoding?) throws(MediaError)
+        -> UnsafeMutablePointer<AVCodecContext>
+    {
+        var parameters = format.parameters
+        if let recoding {
+            parameters.configuration = parameters.configuration.withUnsafeBytes { recoding.utf8($0) }
+        }
+        let context = try CodecContext.decoder(for: parameters, type: AVMEDIA_TYPE_SUBTITLE) { filled in
+            filled.pointee.width = Int32(clamping: format.canvas?.width ?? 0)
+            filled.pointee.height = Int32(clamping: format.canvas?.height ?? 0)
+        }
+        context.pointee.pkt_timebase = AVRational(num: 1, den: timescale)
+        // Words that are no UTF-8 are repaired here, not dropped.
+        context.pointee.sub_charenc_mode = FF_SUB_CHARENC_MODE_IGNORE
+        if parameters.codec == "dvb_teletext" {
+            // Words in place of pictures of them, and of all pages those that are subtitles.
+            av_opt_set(context.pointee.priv_data, "txt_format", "text", 0)
+            av_opt_set(context.pointee.priv_data, "txt_page", "subtitle", 0)
+        }
+        try CodecContext.open(context, named: parameters.codec)
+        return context
+    }
+
+    private static func sheet(_ format: SubtitleFormat, _ context: UnsafeMutablePointer<AVCodecContext>)
+        -> SubtitleStyleSheet
+    {
+        let isAuthored = ["ass", "ssa"].contains(format.parameters.codec)
+        guard isAuthored, let header = context.pointee.subtitle_header, context.pointee.subtitle_header_size > 0 else {
+            return SubtitleStyleSheet(header: PlainSubtitleStyle.header, isAuthored: false)
+        }
+        let bytes = UnsafeBufferPointer(start: header, count: Int(context.pointee.subtitle_header_size))
+        // Some writers count the zero at its end.
+        return SubtitleStyleSheet(header: bytes.prefix { $0 != 0 }, isAuthored: true, fonts: format.fonts)
+    }
+
+    // MARK: Decoding
+
+    public func decode(_ buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer] {
+        guard case .encodedSubtitle(let format, let batch) = buffer.payload else { return [] }
+        if buffer.flags.contains(.discontinuity) {
+            flush()
+            isDiscontinuous = true
+        }
+        if format !== self.format { try adopt(format) }
+        var cues: [SampleBuffer] = []
+        for entry in batch.packets { decode(entry, of: batch, into: &cues) }
+        return cues
+    }
+
+    public func flush() {
+        avcodec_flush_buffers(context)
+        times.removeAll(keepingCapacity: true)
+    }
+
+    private func adopt(_ fresh: SubtitleFormat) throws(MediaError) {
+        if fresh != format {
+            let recoding = Self.recoding(fresh)
+            let opened = try Self.open(fresh, recoding)
+            var old: UnsafeMutablePointer<AVCodecContext>? = context
+            avcodec_free_context(&old)
+            (context, self.recoding) = (opened, recoding)
+            sheet = Self.sheet(fresh, opened)
+        }
+        format = fresh
+    }
+
+    private func decode(_ entry: PacketBatch.Packet, of batch: PacketBatch, into cues: inout [SampleBuffer]) {
+        guard let time = entry.presentationTime, fill(packet, with: entry, of: batch) else {
+            damagedPackets += 1
+            return
+        }
+        defer { av_packet_unref(packet) }
+        let stamp = time.rescaled(to: Self.timescale)
+        packet.pointee.pts = stamp
+        packet.pointee.dts = stamp
+        packet.pointee.duration = entry.duration.rescaled(to: Self.timescale)
+        if times.count == 64 { times.removeFirst() }
+        times.append((stamp, time))
+        var subtitle = AVSubtitle()
+        var isThere: Int32 = 0
+        let code = avcodec_decode_subtitle2(context, &subtitle, &isThere, packet)
+        if code < 0 { damagedPackets += 1 }
+        guard code >= 0, isThere != 0 else { return }
+        defer { avsubtitle_free(&subtitle) }
+        let start = times.last { $0.stamp == subtitle.pts }?.time ?? time
+        let (begin, length) = Self.span(of: subtitle, from: start, packet: entry.duration)
+        for cue in read(subtitle) {
+            var flags: SampleBuffer.Flags = .sync
+            if isDiscontinuous { flags.insert(.discontinuity) }
+            isDiscontinuous = false
+            cues.append(
+                SampleBuffer(payload: .subtitle(cue), presentationTime: begin, duration: length, flags: flags))
+        }
+    }
+
+    /// A copy with the padding that libavcodec's readers need: of subtitles it makes none itself.
+    private func fill(
+        _ packet: UnsafeMutablePointer<AVPacket>, with entry: PacketBatch.Packet, of batch: PacketBatch
+    ) -> Bool {
+        func copy(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            guard let size = Int32(exactly: bytes.count), av_new_packet(packet, size) >= 0 else { return false }
+            if size > 0 {
+                UnsafeMutableRawPointer(packet.pointee.data).copyMemory(
+                    from: bytes.baseAddress!, byteCount: bytes.count)
+            }
+            return true
+        }
+        return batch.withBytes(of: entry) { bytes in
+            guard let recoding else { return copy(bytes) }
+            return recoding.utf8(bytes).withUnsafeBytes(copy)
+        }
+    }
+
+    /// When it is shown, and for how long; zero until the next one. `AVSubtitle` counts milliseconds from its packet's time.
+    private static func span(of subtitle: AVSubtitle, from time: MediaTime, packet: MediaTime) -> (MediaTime, MediaTime)
+    {
+        let (start, end) = (subtitle.start_display_time, subtitle.end_display_time)
+        let begin = start == 0 ? time : time + MediaTime(value: Int64(start), timescale: 1000)
+        if end == .max { return (begin, .zero) }
+        // libavcodec has cut the packet's own length to milliseconds.
+        if start == 0, packet.value > 0, Int64(end) == packet.rescaled(to: 1000) { return (begin, packet) }
+        if end > start { return (begin, MediaTime(value: Int64(end - start), timescale: 1000)) }
+        return (begin, packet)
+    }
+
+    private func read(_ subtitle: AVSubtitle) -> [SubtitleCue] {
+        guard context.pointee.codec_descriptor.pointee.props & AV_CODEC_PROP_BITMAP_SUB != 0, subtitle.format == 0
+        else {
+            return events(of: subtitle)
+        }
+        guard let images = SubtitleBitmaps.images(of: subtitle) else {
+            damagedPackets += 1
+            return []
+        }
+        let (width, height) = (Int(context.pointee.width), Int(context.pointee.height))
+        let stated = width > 0 && height > 0 ? PixelSize(width: width, height: height) : format.canvas
+        return [SubtitleCue(.images(images, canvas: stated ?? SubtitleBitmaps.canvas(for: images)))]
+    }
+
+    private func events(of subtitle: AVSubtitle) -> [SubtitleCue] {
+        var cues: [SubtitleCue] = []
+        for index in 0..<Int(subtitle.num_rects) {
+            guard let text = subtitle.rects?[index]?.pointee.ass else { continue }
+            let bytes = UnsafeBufferPointer(
+                start: UnsafeRawPointer(text).assumingMemoryBound(to: UInt8.self), count: strlen(text))
+            guard bytes.count <= SubtitleEvent.longest, cues.count < SubtitleBitmaps.mostRects else {
+                damagedPackets += 1
+                continue
+            }
+            let event = SubtitleEvent.repaired(bytes)
+            cues.append(SubtitleCue(.script(event, sheet), isAnimated: SubtitleEvent.isAnimated(event)))
+        }
+        return cues
+    }
+}

@@ -1,0 +1,37 @@
+/// The styles of words that bring none: as mpv shows such subtitles.
+enum PlainSubtitleStyle {
+    /// libavcodec places the positions that some formats know (`{\pos}` of MicroDVD, closed captions) on a plane of this size
+    /// (ASS_DEFAULT_PLAYRESX and ASS_DEFAULT_PLAYRESY in libavcodec/ass.h); mpv writes its style for the same height
+    /// (MP_ASS_FONT_PLAYRESY in sub/ass_mp.h).
+    static let width = 384
+    static let height = 288
+
+    /// mpv's options count 720 lines (DOCS/man/options.rst, "unit in scaled pixels").
+    private static func scaled(_ pixels: Double) -> Double { pixels * Double(height) / 720 }
+
+    /// mpv's defaults (mp_subtitle_style_opts, `sub_style_conf` and `osd_font_opts` in sub/osd.c): `sub-font=sans-serif`, `sub-font-size=55`,
+    /// `sub-border-size=3`, `sub-shadow-offset=0`, `sub-margin-x=25`, `sub-margin-y=22`, white on black, in the middle below.
+    static let header: [UInt8] = {
+        let size = scaled(55)
+        let edge = scaled(3)
+        // Margins are whole numbers; mpv, too, loses what lies behind the point.
+        let (side, bottom) = (Int(scaled(25)), Int(scaled(22)))
+        let text = """
+            [Script Info]
+            ScriptType: v4.00+
+            PlayResX: \(width)
+            PlayResY: \(height)
+            ScaledBorderAndShadow: yes
+            WrapStyle: 0
+
+            [V4+ Styles]
+            Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
+            Style: Default,sans-serif,\(size),&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,\(edge),0,2,\(side),\(side),\(bottom),1
+
+            [Events]
+            Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+
+            """
+        return Array(text.utf8)
+    }()
+}

@@ -1,0 +1,55 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Turns libavcodec's paletted rectangles into images.
+enum SubtitleBitmaps {
+    static let mostRects = 32
+    /// Pixels of all rectangles together.
+    static let largestArea = 4096 * 4096
+
+    /// Nil where there is more than anybody can read.
+    static func images(of subtitle: AVSubtitle) -> [OverlayImage]? {
+        guard subtitle.num_rects <= mostRects else { return nil }
+        var images: [OverlayImage] = []
+        var area = 0
+        for index in 0..<Int(subtitle.num_rects) {
+            guard let rect = subtitle.rects?[index]?.pointee, rect.type == SUBTITLE_BITMAP, rect.w > 0, rect.h > 0,
+                let indices = rect.data.0, let palette = rect.data.1, rect.linesize.0 >= rect.w
+            else { continue }
+            let (width, height) = (Int(rect.w), Int(rect.h))
+            guard width <= largestArea, height <= largestArea else { return nil }
+            area += width * height
+            guard area <= largestArea else { return nil }
+            let pixels = [UInt8](unsafeUninitializedCapacity: width * height * 4) { pixels, count in
+                count = width * height * 4
+                // Always 256 entries of 0xAARRGGBB in the machine's order (AVPALETTE_SIZE, libavutil/pixfmt.h).
+                palette.withMemoryRebound(to: UInt32.self, capacity: 256) { palette in
+                    for y in 0..<height {
+                        let line = indices + y * Int(rect.linesize.0)
+                        for x in 0..<width {
+                            let colour = palette[Int(line[x])]
+                            let place = (y * width + x) * 4
+                            pixels[place] = UInt8(truncatingIfNeeded: colour)
+                            pixels[place + 1] = UInt8(truncatingIfNeeded: colour >> 8)
+                            pixels[place + 2] = UInt8(truncatingIfNeeded: colour >> 16)
+                            pixels[place + 3] = UInt8(truncatingIfNeeded: colour >> 24)
+                        }
+                    }
+                }
+            }
+            images.append(
+                OverlayImage(
+                    rect: PixelRect(x: Int(rect.x), y: Int(rect.y), width: width, height: height), pixels: pixels))
+        }
+        return images
+    }
+
+    /// The plane that rectangles lie on, where neither the stream nor its container says so: the smallest usual one that holds them.
+    static func canvas(for images: [OverlayImage]) -> PixelSize {
+        // Without a definition of its own a display set of DVB is made for 720 × 576 (EN 300 743, 7.2.1).
+        let usual = [PixelSize(width: 720, height: 576), PixelSize(width: 1920, height: 1080)]
+        let right = images.map { $0.rect.x + $0.rect.width }.max() ?? 0
+        let bottom = images.map { $0.rect.y + $0.rect.height }.max() ?? 0
+        return usual.first { $0.width >= right && $0.height >= bottom } ?? PixelSize(width: right, height: bottom)
+    }
+}

@@ -1,0 +1,46 @@
+/// One event of Advanced SubStation Alpha as Matroska stores it
+/// (`ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text`), looked at as far as showing it needs.
+enum SubtitleEvent {
+    /// Longer ones are drawings that would take seconds, or damage.
+    static let longest = 64 << 10
+
+    /// Whether something of it moves, fades or changes colour while it is shown. May say so of one that does not, never the other way.
+    static func isAnimated(_ event: some Collection<UInt8>) -> Bool {
+        let fields = event.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
+        guard fields.count == 9 else { return false }
+        let effect = String(decoding: fields[7], as: UTF8.self).drop { $0 == " " }.lowercased()
+        // The effects that libass knows: "Banner;", "Scroll up;", "Scroll down;".
+        if effect.hasPrefix("banner") || effect.hasPrefix("scroll") { return true }
+        var rest = fields[8]
+        while let open = rest.firstIndex(of: UInt8(ascii: "{")) {
+            rest = rest[open...].dropFirst()
+            // Without an end it is text.
+            guard let close = rest.firstIndex(of: UInt8(ascii: "}")) else { return false }
+            if overridesMove(rest[..<close]) { return true }
+            rest = rest[close...].dropFirst()
+        }
+        return false
+    }
+
+    /// `\t`, `\move`, `\fad`, `\fade`, and all of karaoke (`\k`, `\K`, `\kf`, `\ko`).
+    private static func overridesMove(_ block: some Collection<UInt8>) -> Bool {
+        let space: Set<UInt8> = [0x20, 0x09]
+        for part in block.split(separator: UInt8(ascii: "\\"), omittingEmptySubsequences: false).dropFirst() {
+            let name = part.drop { space.contains($0) }
+            if name.first == UInt8(ascii: "k") || name.first == UInt8(ascii: "K") { return true }
+            if name.starts(with: "move".utf8) || name.starts(with: "fad".utf8) { return true }
+            if name.first == UInt8(ascii: "t"),
+                name.dropFirst().first(where: { !space.contains($0) }) == UInt8(ascii: "(")
+            {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Without what is no UTF-8, which the drawing would refuse.
+    static func repaired(_ event: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        String(validating: event, as: UTF8.self) != nil
+            ? Array(event) : Array(String(decoding: event, as: UTF8.self).utf8)
+    }
+}

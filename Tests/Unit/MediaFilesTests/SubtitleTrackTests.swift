@@ -1,0 +1,170 @@
+import MediaCodecs
+import MediaCore
+import MediaFiles
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+/// What a reader of subtitles gave out.
+struct ReadSubtitles {
+    var cues: [SampleBuffer] = []
+    /// Moments of all buffers, with and without packets, in order.
+    var moments: [MediaTime] = []
+    var first: SampleBuffer?
+
+    init(_ source: any SampleSource, until limit: MediaTime? = nil) throws {
+        let decoder = try FilmSubtitleCodecs().decoder(for: try #require(source.track.subtitleFormat))
+        while let buffer = try source.read() {
+            first = first ?? buffer
+            let moment = try #require(buffer.presentationTime)
+            moments.append(moment)
+            cues += try decoder.decode(buffer)
+            if let limit, moment >= limit { break }
+        }
+        #expect(decoder.damagedPackets == 0)
+    }
+
+    /// The words of each cue, without the fields before them.
+    var texts: [String] { cues.compactMap(SubtitleTrackTests.text) }
+}
+
+@Suite struct SubtitleTrackTests {
+    static func text(_ buffer: SampleBuffer) -> String? {
+        guard case .subtitle(let cue) = buffer.payload, case .script(let event, _) = cue.content else { return nil }
+        return String(decoding: event, as: UTF8.self).split(
+            separator: ",", maxSplits: 8, omittingEmptySubsequences: false
+        ).last.map(String.init)
+    }
+
+    private let picture = [
+        "-f", "lavfi", "-i", "color=s=64x36:r=5:d=4", "-f", "lavfi", "-i", "sine=sample_rate=8000:d=4",
+    ]
+    private let codecs = TestClips.words("-c:v libx264 -preset ultrafast -c:a aac")
+
+    @Test func subtitlesAreTracksThatSayWhatTheyAreAndDoNotStretchTheFilm() throws {
+        let one = try SubtitleFiles.write(
+            SubtitleFiles.srt([.init(500, 1500, "one"), .init(60_000, 61_000, "late")]), as: "srt")
+        let clip = try TestClips.make(
+            "kinds.mkv",
+            picture + [
+                "-i", one, "-i", one, "-i", one, "-map", "0", "-map", "1", "-map", "2", "-map", "3", "-map", "4",
+            ]
+                + codecs
+                + TestClips.words(
+                    "-c:s srt -metadata:s:s:0 language=ger -metadata:s:s:0 title=Alles -disposition:s:0 default "
+                        + "-metadata:s:s:1 language=eng -disposition:s:1 forced "
+                        + "-metadata:s:s:2 language=eng -disposition:s:2 hearing_impaired"))
+        let film = try MediaFile.open(clip)
+        let tracks = film.summary.tracks.filter { $0.kind == .subtitle }
+        #expect(tracks.map(\.number) == [1, 2, 3])
+        #expect(tracks.map(\.language) == ["ger", "eng", "eng"])
+        #expect(tracks.first?.title == "Alles")
+        #expect(tracks.map(\.isDefault) == [true, false, false])
+        #expect(tracks.map(\.isForced) == [false, true, false])
+        #expect(tracks.map(\.isForHearingImpaired) == [false, false, true])
+        #expect(tracks.allSatisfy { !$0.isExternal && $0.subtitleFormat?.parameters.codec == "subrip" })
+        #expect(film.warnings.isEmpty)
+        #expect(try #require(film.summary.track(.video)).number == 1)
+        let plain = try MediaFile.open(try TestClips.make("kinds-plain.mkv", picture + codecs))
+        #expect(try #require(film.summary.duration).seconds < 61.5)
+        #expect(film.summary.track(.video)?.start == plain.summary.track(.video)?.start)
+        let read = try ReadSubtitles(try film.source(for: tracks[0]))
+        #expect(read.texts == ["one", "late"])
+        // The sound's first samples are the encoder's own, so that the picture begins a little behind zero.
+        let start = try #require(film.summary.track(.video)?.start)
+        #expect(
+            read.cues.map { $0.presentationTime.map { $0 - start } }
+                == [500, 60_000].map { MediaTime(value: $0, timescale: 1000) })
+        #expect(read.cues.map(\.duration) == [1000, 1000].map { MediaTime(value: $0, timescale: 1000) })
+    }
+
+    @Test func fontsComeWithTheScriptsThatNameThem() throws {
+        let lines = try SubtitleFiles.write(SubtitleFiles.srt([.init(500, 1500, "one")]), as: "srt")
+        let font = try SubtitleFiles.write([UInt8](repeating: 7, count: 5000), as: "ttf")
+        let note = try SubtitleFiles.write("not a font", as: "txt")
+        let clip = try TestClips.make(
+            "fonts.mkv",
+            picture + ["-i", lines] + codecs
+                + [
+                    "-map", "0", "-map", "1", "-map", "2", "-map", "2", "-c:s:0", "ass", "-c:s:1", "srt", "-attach",
+                    font, "-attach", note,
+                    "-metadata:s:t:0", "mimetype=application/x-truetype-font", "-metadata:s:t:1", "mimetype=text/plain",
+                ])
+        let film = try MediaFile.open(clip)
+        let tracks = film.summary.tracks.filter { $0.kind == .subtitle }
+        let fonts = try #require(tracks[0].subtitleFormat?.fonts)
+        #expect(fonts.map(\.bytes.count) == [5000] && fonts[0].name.hasSuffix(".ttf"))
+        #expect(tracks[1].subtitleFormat?.fonts == [])
+        let read = try ReadSubtitles(try film.source(for: tracks[0]))
+        guard case .subtitle(let cue)? = read.cues.first?.payload, case .script(_, let sheet) = cue.content else {
+            Issue.record("no script")
+            return
+        }
+        #expect(sheet.isAuthored && sheet.fonts == fonts)
+    }
+
+    // MARK: A subtitle in half an hour
+
+    static let lonely = ["lonely.mkv", "lonely.mp4", "lonely.ts"]
+
+    private func lonelyFilm(_ name: String) throws -> MediaFile {
+        let line = SubtitleFiles.Line(0, 4000, "at last")
+        let isBitmap = name.hasSuffix("ts")
+        let subtitles =
+            isBitmap
+            ? try SubtitleFiles.write(SubtitleFiles.sup([line]), as: "sup")
+            : try SubtitleFiles.write(SubtitleFiles.srt([line]), as: "srt")
+        let kind = isBitmap ? "dvbsub" : name.hasSuffix("mp4") ? "mov_text" : "srt"
+        return try MediaFile.open(
+            try TestClips.make(
+                name,
+                TestClips.words("-f lavfi -i color=s=64x36:r=2:d=1860 -f lavfi -i sine=sample_rate=8000:d=1860")
+                    + ["-itsoffset", "1800", "-i", subtitles]
+                    + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 20 -c:a mp2 -b:a 8k")
+                    + ["-c:s", kind]))
+    }
+
+    private func check(_ read: ReadSubtitles, _ film: MediaFile, from start: Double) throws {
+        for (earlier, later) in zip(read.moments, read.moments.dropFirst()) {
+            #expect(later >= earlier && (later - earlier).seconds < 2.5)
+        }
+        // Pictures can be jumped to every ten seconds.
+        #expect((start..<start + 12).contains(try #require(read.moments.first).seconds))
+        let first = try #require(read.cues.first { Self.text($0) == "at last" || Self.image($0) != nil })
+        let moment = try #require(first.presentationTime) - (film.summary.track(.video)?.start ?? .zero)
+        #expect(abs(moment.seconds - 1800) < 0.0011)
+    }
+
+    static func image(_ buffer: SampleBuffer) -> OverlayImage? {
+        guard case .subtitle(let cue) = buffer.payload, case .images(let images, _) = cue.content else { return nil }
+        return images.first
+    }
+
+    /// Each reading goes on by a second of film or so, whatever there is to be read.
+    @Test(arguments: lonely) func aSubtitleInHalfAnHourIsFoundAndUntilThenThereIsPace(_ name: String) throws {
+        let film = try lonelyFilm(name)
+        let track = try #require(film.summary.tracks.first { $0.kind == .subtitle })
+        let source = try film.source(for: track)
+        let read = try ReadSubtitles(source)
+        #expect(read.moments.count > 1700)
+        try check(read, film, from: -1)
+        #expect(try source.read() == nil)
+    }
+
+    @Test(arguments: lonely) func aJumpFindsWhatStillStandsAtItsTarget(_ name: String) throws {
+        let film = try lonelyFilm(name)
+        let track = try #require(film.summary.tracks.first { $0.kind == .subtitle })
+        let source = try film.source(for: track)
+        for target in [1803.0, 1790, 1799.99, 1801] {
+            let landed = try source.seek(to: MediaTime(seconds: target), mode: .exact)
+            #expect(try #require(landed).seconds <= target - 9.9)
+            let read = try ReadSubtitles(source, until: MediaTime(seconds: 1806))
+            #expect(try #require(read.first).flags.contains(.discontinuity))
+            #expect(read.moments.count < 60)
+            try check(read, film, from: target - 20)
+        }
+        try source.seek(to: MediaTime(seconds: 3), mode: .syncBefore)
+        let start = try ReadSubtitles(source, until: MediaTime(seconds: 5))
+        #expect(try #require(start.moments.first).seconds < 2.5)
+    }
+}
