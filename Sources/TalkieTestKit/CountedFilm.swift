@@ -14,6 +14,8 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     package let pictures: Int
     package let soundFrames: Int
     package let sampleRate: Int
+    /// What is to be read when, by track.
+    package let lines: [[CountedLine]]
     /// Sources that were made and are still in use.
     package let open = Lock(0)
 
@@ -24,13 +26,14 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     package init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
         soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
-        isLive: Bool = false
+        isLive: Bool = false, lines: [[CountedLine]] = [], languages: [String?] = []
     ) {
         self.number = number
         self.pictures = pictures
         self.frame = frame
         self.soundFrames = soundFrames
         self.sampleRate = sampleRate
+        self.lines = lines
         let soundLength = MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate))
         let pictureLength = frame * Int64(pictures)
         var tracks: [Track] = []
@@ -46,6 +49,13 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
                     id: 1, number: 1, format: .audio(FloatCodecs.format(sampleRate: sampleRate)),
                     duration: statesLength ? soundLength : nil))
         }
+        for index in lines.indices {
+            let format = SubtitleFormat(parameters: CodecParameters(codec: "counted"))
+            tracks.append(
+                Track(
+                    id: 2 + index, number: index + 1, format: .subtitle(format),
+                    language: index < languages.count ? languages[index] : nil, isDefault: index == 0))
+        }
         summary = MediaSummary(
             container: "counted", tracks: tracks, duration: statesLength ? max(soundLength, pictureLength) : nil,
             isSeekable: !isLive, sharesReader: sharesReader, isLive: isLive)
@@ -56,7 +66,10 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
 
-    package func source(for track: Track) throws(MediaError) -> any SampleSource { CountedTrack(self, track) }
+    package func source(for track: Track) throws(MediaError) -> any SampleSource {
+        track.kind == .subtitle
+            ? CountedLines(track, lines[track.number - 1], until: length) : CountedTrack(self, track)
+    }
 }
 
 /// Reads one track of a `CountedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync

@@ -24,11 +24,9 @@ public final class ScriptPainter {
         public var picture: PixelRect
         /// The picture's size before it was scaled: edges and blur are as wide as they were in it.
         public var storage: PixelSize
-        /// Lines without a place of their own may stand outside the picture.
-        public var usesMargins: Bool
 
-        public init(area: PixelSize, picture: PixelRect, storage: PixelSize, usesMargins: Bool) {
-            (self.area, self.picture, self.storage, self.usesMargins) = (area, picture, storage, usesMargins)
+        public init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
+            (self.area, self.picture, self.storage) = (area, picture, storage)
         }
     }
 
@@ -130,6 +128,5 @@ public final class ScriptPainter {
         ass_set_margins(
             renderer, Int32(clamping: picture.y), Int32(clamping: area.height - picture.y - picture.height),
             Int32(clamping: picture.x), Int32(clamping: area.width - picture.x - picture.width))
-        ass_set_use_margins(renderer, frame.usesMargins ? 1 : 0)
     }
 }

@@ -4,7 +4,8 @@ package import MediaFiles
 package import SyncRendering
 
 extension Player.Parts {
-    /// The real parts: files and networks through libavformat, decoding through libavcodec.
+    /// The real parts: files and networks through libavformat, decoding through libavcodec. Who draws subtitles is the screen's
+    /// matter: `subtitles.makeDrawing` makes nobody so far.
     package static func film(
         audioOutput: (any AudioOutput)?, reading options: ReadOptions = ReadOptions()
     ) -> Player.Parts {
@@ -16,6 +17,7 @@ extension Player.Parts {
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },
-            audioOutput: audioOutput)
+            audioOutput: audioOutput,
+            subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }))
     }
 }

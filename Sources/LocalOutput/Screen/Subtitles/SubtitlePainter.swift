@@ -48,8 +48,12 @@ public final class SubtitlePainter: SubtitleDrawing {
             painter.use(header: sheet.header, fonts: sheet.fonts)
             self.sheet = sheet
         }
+        // Plain words are as large as the window allows and stand on bars too, as in mpv (`sub-scale-with-window`,
+        // `sub-use-margins`); what an author has placed belongs to the picture.
+        let whole = PixelRect(x: 0, y: 0, width: canvas.area.width, height: canvas.area.height)
         let frame = ScriptPainter.Frame(
-            area: canvas.area, picture: canvas.picture, storage: canvas.storage, usesMargins: !sheet.isAuthored)
+            area: canvas.area, picture: sheet.isAuthored ? canvas.picture : whole,
+            storage: sheet.isAuthored ? canvas.storage : canvas.area)
         return painter.draw(events, numbers: numbers, at: time.nanoseconds.flooredMilliseconds, in: frame)
     }
 

@@ -27,6 +27,7 @@ final class VirtualProgramme: VirtualPlayer {
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
     private let presenter: FramePresenter
+    private let drawer: SubtitleDrawer?
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     /// Errands that wait because the test holds them back.
@@ -62,7 +63,9 @@ final class VirtualProgramme: VirtualPlayer {
                     return film
                 },
                 codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
-                audioOutput: hasSound ? speaker ?? tape : nil, clock: clock,
+                audioOutput: hasSound ? speaker ?? tape : nil,
+                subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() }),
+                clock: clock,
                 remark: remark),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
@@ -78,6 +81,10 @@ final class VirtualProgramme: VirtualPlayer {
             news: { news in told.withLock { $0.append(news) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        drawer = core.subtitles?.renderer.makeDrawer()
+        screen.canvas = SubtitleCanvas(
+            area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+            storage: PixelSize(width: 64, height: 64))
         core.open(first)
     }
 
@@ -122,6 +129,7 @@ final class VirtualProgramme: VirtualPlayer {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
             settle()
+            _ = drawer?.turn()
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }

@@ -1,0 +1,86 @@
+package import MediaCore
+package import SyncRendering
+
+/// A subtitle that only carries a number.
+package struct CountedLine: Sendable {
+    package var number: Int
+    package var start: MediaTime
+    package var duration: MediaTime
+    package var isAnimated: Bool
+
+    package init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
+        self.number = number
+        self.start = MediaTime(seconds: start, preferredTimescale: 1000)
+        self.duration = MediaTime(seconds: duration, preferredTimescale: 1000)
+        self.isAnimated = isAnimated
+    }
+
+    package var cue: SampleBuffer {
+        let bytes = Array("\(number)".utf8)
+        return SampleBuffer(
+            payload: .subtitle(SubtitleCue(.script(bytes, Self.sheet), isAnimated: isAnimated)),
+            presentationTime: start, duration: duration)
+    }
+
+    private static let sheet = SubtitleStyleSheet(header: [], isAuthored: false)
+}
+
+/// Reads the lines of a `CountedFilm` in order, and says each second how far it has come.
+final class CountedLines: SampleSource {
+    let track: Track
+    private let lines: [CountedLine]
+    private let end: MediaTime
+    private let state = Lock((next: 0, place: MediaTime.zero))
+    private static let second = MediaTime(value: 1, timescale: 1)
+
+    init(_ track: Track, _ lines: [CountedLine], until end: MediaTime) {
+        (self.track, self.lines, self.end) = (track, lines, end)
+    }
+
+    func read() throws(MediaError) -> SampleBuffer? {
+        state.withLock { state in
+            if state.next < lines.count, lines[state.next].start <= state.place + Self.second {
+                defer { state.next += 1 }
+                state.place = max(state.place, lines[state.next].start)
+                return lines[state.next].cue
+            }
+            guard state.place < end, let format = track.subtitleFormat else { return nil }
+            state.place = state.place + Self.second
+            return SampleBuffer(payload: .encodedSubtitle(format, PacketBatch()), presentationTime: state.place)
+        }
+    }
+
+    func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
+        state.withLock { state in
+            state.place = max(.zero, time - Self.second * 10)
+            state.next = lines.firstIndex { $0.start >= state.place } ?? lines.count
+            return state.place
+        }
+    }
+
+    func cancel() {}
+}
+
+/// Draws a pixel for each line, as far to the right as its number; of one that moves, as far down as the picture's milliseconds.
+package final class CountedDrawing: SubtitleDrawing {
+    /// How often something was drawn.
+    package let draws = Lock(0)
+    package init() {}
+    package func takeTrouble() -> String? { nil }
+
+    package func draw(_ cues: [ActiveCue], at time: MediaTime, on canvas: SubtitleCanvas) -> [OverlayImage] {
+        draws.withLock { $0 += 1 }
+        return cues.compactMap { cue in
+            guard case .script(let bytes, _) = cue.cue.content, let number = Int(String(decoding: bytes, as: UTF8.self))
+            else { return nil }
+            let row = cue.cue.isAnimated ? Int(time.rescaled(to: 1000)) : 0
+            return OverlayImage(
+                rect: PixelRect(x: number, y: row, width: 1, height: 1), pixels: [0, 0, 0, 255])
+        }
+    }
+}
+
+extension VirtualScreen.Shown {
+    /// Numbers of the lines that lay over the picture.
+    package var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
+}

@@ -1,0 +1,94 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+@Suite struct CueStoreTests {
+    private func time(_ seconds: Double) -> MediaTime { MediaTime(seconds: seconds, preferredTimescale: 1000) }
+
+    private func insert(_ line: CountedLine, into store: inout CueStore, at moment: Double = 0) -> Bool {
+        guard case .subtitle(let cue) = line.cue.payload else { return false }
+        return store.insert(cue, start: line.start, duration: line.duration, at: time(moment))
+    }
+
+    private func store(_ lines: CountedLine...) -> CueStore {
+        var store = CueStore()
+        for line in lines { #expect(insert(line, into: &store)) }
+        return store
+    }
+
+    private func numbers(_ store: CueStore, _ moment: Double) -> [Int] {
+        var store = store
+        return store.active(at: time(moment)).compactMap { cue in
+            guard case .script(let bytes, _) = cue.cue.content else { return nil }
+            return Int(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    @Test func aCueIsSeenFromItsBeginningUntilJustBeforeItsEnd() {
+        let store = store(CountedLine(1, at: 1, for: 2))
+        #expect(numbers(store, 0.999) == [])
+        #expect(numbers(store, 1) == [1])
+        #expect(numbers(store, 2.999) == [1])
+        #expect(numbers(store, 3) == [])
+    }
+
+    @Test func cuesThatOverlapAreSeenTogetherInTheOrderOfTheirBeginnings() {
+        let store = store(
+            CountedLine(1, at: 0, for: 60), CountedLine(3, at: 20, for: 1), CountedLine(2, at: 10, for: 20))
+        #expect(numbers(store, 20.5) == [1, 2, 3])
+        #expect(numbers(store, 25) == [1, 2])
+        #expect(numbers(store, 59) == [1])
+    }
+
+    @Test func aCueWithoutALengthLastsUntilTheNextOneBegins() {
+        let store = store(CountedLine(1, at: 1, for: 0), CountedLine(2, at: 5, for: 0))
+        #expect(numbers(store, 4.9) == [1])
+        #expect(numbers(store, 5) == [2])
+        #expect(numbers(store, 500) == [2])
+    }
+
+    @Test func aCueWithoutContentTakesAwayWhatWasThere() {
+        var store = store(CountedLine(1, at: 1, for: 0))
+        let nothing = SubtitleCue(.images([], canvas: PixelSize(width: 1, height: 1)))
+        store.insert(nothing, start: time(3), duration: .zero, at: .zero)
+        #expect(numbers(store, 2.9) == [1])
+        #expect(numbers(store, 3) == [])
+    }
+
+    @Test func theNextChangeIsTheNearestBeginningOrEnd() {
+        let store = store(CountedLine(1, at: 1, for: 9), CountedLine(2, at: 4, for: 2))
+        #expect(store.nextChange(after: .zero) == time(1))
+        #expect(store.nextChange(after: time(1)) == time(4))
+        #expect(store.nextChange(after: time(4)) == time(6))
+        #expect(store.nextChange(after: time(6)) == time(10))
+        #expect(store.nextChange(after: time(10)) == nil)
+    }
+
+    @Test func aCutTakesBackWhatBeginsBehindItAndEndsWhatIsSeenThere() {
+        var store = store(CountedLine(1, at: 1, for: 9), CountedLine(2, at: 4, for: 2))
+        store.cut(at: time(3))
+        #expect(numbers(store, 2.9) == [1])
+        #expect(numbers(store, 3) == [])
+        #expect(numbers(store, 5) == [])
+    }
+
+    @Test func whatHasEndedGivesItsRoomAndWhatIsStillToComeDoesNot() {
+        var store = CueStore()
+        for number in 0..<CueStore.Limit.cues {
+            #expect(insert(CountedLine(number, at: Double(number), for: 1), into: &store))
+        }
+        #expect(!insert(CountedLine(1, at: 20_000, for: 1), into: &store, at: 0))
+        #expect(insert(CountedLine(1, at: 20_000, for: 1), into: &store, at: 1))
+        #expect(store.leftOut == 1)
+    }
+
+    @Test func tenThousandCuesOfOneSecondShowTheNewestHundred() {
+        var store = CueStore()
+        for number in 0..<CueStore.Limit.cues {
+            #expect(insert(CountedLine(number, at: Double(number) / 10_000, for: 2), into: &store))
+        }
+        #expect(numbers(store, 1) == Array((CueStore.Limit.cues - CueStore.Limit.active)..<CueStore.Limit.cues))
+    }
+}

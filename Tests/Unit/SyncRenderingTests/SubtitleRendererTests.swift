@@ -1,0 +1,208 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// A renderer of subtitles over a layer and a screen, in virtual time.
+@Suite struct SubtitleRendererTests {
+    private final class Rig {
+        let clock = ManualClock()
+        let synchronizer: RenderSynchronizer
+        let layer = DisplayLayer(depth: 8)
+        let screen: VirtualScreen
+        let renderer: SubtitleRenderer
+        let drawing = CountedDrawing()
+        let presenter: FramePresenter
+        let drawer: SubtitleDrawer
+        let frame: MediaTime
+        private var next = 0
+
+        init(every frame: MediaTime = MediaTime(value: 1, timescale: 25)) {
+            self.frame = frame
+            synchronizer = RenderSynchronizer(clock: clock)
+            synchronizer.delaysRateChangeUntilHasSufficientMediaData = false
+            screen = VirtualScreen(clock: clock)
+            screen.canvas = SubtitleCanvas(
+                area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+                storage: PixelSize(width: 64, height: 64))
+            // `@unchecked` is not needed: a test turns everything on one thread.
+            nonisolated(unsafe) let drawing = drawing
+            renderer = SubtitleRenderer(over: layer) { drawing }
+            presenter = FramePresenter(
+                layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
+            drawer = renderer.makeDrawer()
+            synchronizer.addRenderer(layer)
+            synchronizer.addRenderer(renderer)
+        }
+
+        func say(_ lines: CountedLine...) { for line in lines { renderer.enqueue(line.cue) } }
+
+        /// Lets time pass; pictures come as a decoder would bring them.
+        func run(for duration: Duration, pictures: Int = .max) {
+            let end = clock.now.advanced(by: duration)
+            while clock.now < end {
+                while next < pictures, layer.isReadyForMoreMediaData {
+                    layer.enqueue(NumberedPicture.buffer(next, every: frame))
+                    next += 1
+                }
+                _ = drawer.turn()
+                var instant = min(end, clock.now.advanced(by: .milliseconds(5)))
+                if case .at(let due) = presenter.step() { instant = min(instant, due) }
+                clock.advance(to: max(instant, clock.now.advanced(by: .microseconds(1))))
+            }
+        }
+
+        func seek(to time: MediaTime, number: Int) {
+            synchronizer.setRate(0, time: time)
+            layer.flush()
+            renderer.flush()
+            next = number
+        }
+
+        /// What was seen, as "lines: pictures" for pictures in a row that bore the same ones.
+        var seen: [String] {
+            var runs: [(lines: [Int], first: Int, last: Int)] = []
+            for shown in screen.shown {
+                if let last = runs.last, last.lines == shown.lines, shown.number == last.last + 1 {
+                    runs[runs.count - 1].last = shown.number
+                } else if runs.last?.lines != shown.lines || runs.last?.last != shown.number {
+                    runs.append((shown.lines, shown.number, shown.number))
+                }
+            }
+            return runs.map { "\($0.lines): \($0.first)...\($0.last)" }
+        }
+    }
+
+    @Test func eachPictureBearsTheLinesOfItsOwnTime() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 1.5, for: 1), CountedLine(9, at: 4, for: 0.04))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(5))
+        #expect(
+            rig.seen.dropLast() + ["…"] == [
+                "[]: 0...24", "[7]: 25...37", "[7, 8]: 38...49", "[8]: 50...62", "[]: 63...99", "[9]: 100...100", "…",
+            ])
+    }
+
+    @Test func whatStandsStillIsDrawnOnce() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 1, for: 3))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(5))
+        #expect(rig.drawing.draws.withLock { $0 } == 1)
+    }
+
+    @Test func whatMovesIsDrawnForEachPictureAtItsTime() throws {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(3))
+        let moving = rig.screen.shown.filter { !$0.lines.isEmpty }
+        #expect(moving.map(\.number) == Array(25..<50))
+        #expect(moving.map { $0.overlay?.images[0].rect.y } == (25..<50).map { $0 * 40 })
+    }
+
+    @Test func aDelayMovesLinesAgainstPicturesAlsoWhereTheFilmStands() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 1, for: 1))
+        rig.renderer.delay = .milliseconds(400)
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(1500))
+        #expect(rig.seen.count == 2)
+        #expect(rig.seen.first == "[]: 0...34")
+        #expect(rig.screen.shown.last?.lines == [7])
+        rig.synchronizer.setRate(0)
+        rig.run(for: .milliseconds(100))
+        rig.renderer.delay = .seconds(1)
+        rig.run(for: .milliseconds(100))
+        #expect(rig.screen.shown.last?.lines == [])
+        rig.renderer.delay = .zero
+        rig.run(for: .milliseconds(100))
+        #expect(rig.screen.shown.last?.lines == [7])
+    }
+
+    @Test func hiddenLinesAreNotSeenAndComeBack() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(1))
+        #expect(rig.screen.shown.last?.lines == [7])
+        rig.renderer.isHidden = true
+        rig.run(for: .milliseconds(100))
+        #expect(rig.screen.shown.last?.lines == [])
+        rig.renderer.isHidden = false
+        rig.run(for: .milliseconds(100))
+        #expect(rig.screen.shown.last?.lines == [7])
+    }
+
+    @Test func linesThatComeLateAreLaidOverThePictureThatIsOnScreen() {
+        let rig = Rig()
+        rig.run(for: .milliseconds(100))
+        #expect(rig.seen == ["[]: 0...0"])
+        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.run(for: .milliseconds(100))
+        #expect(rig.seen == ["[]: 0...0", "[7]: 0...0"])
+    }
+
+    @Test func aPictureThatStaysGetsItsLinesWhenTheyAreDue() {
+        // Four seconds each, as slides have.
+        let rig = Rig(every: MediaTime(value: 4, timescale: 1))
+        rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(8050))
+        let start = rig.synchronizer.timebase.snapshot.current.hostAnchor
+        let changes = rig.screen.shown.dropFirst().map {
+            "\($0.number) \($0.lines) \(Int(($0.at - start).inMilliseconds.rounded()))"
+        }
+        #expect(changes.prefix(5) == ["0 [7] 1000", "0 [] 2000", "1 [] 4000", "1 [8] 6000", "1 [] 7000"])
+    }
+
+    @Test func afterAFlushNothingOfBeforeIsSeen() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 0, for: 9))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(1))
+        rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
+        rig.say(CountedLine(8, at: 2.2, for: 1))
+        rig.synchronizer.setRate(1)
+        let before = rig.screen.shown.count
+        rig.run(for: .milliseconds(800))
+        #expect(rig.screen.shown[before...].allSatisfy { $0.lines == ($0.number >= 55 ? [8] : []) })
+        #expect(rig.screen.shown.last?.lines == [8])
+    }
+
+    @Test func moreIsWantedUntilTenSecondsAreKnownAndAgainWhenSixAreLeft() {
+        let rig = Rig()
+        let format = SubtitleFormat(parameters: CodecParameters(codec: "none"))
+        let signal = Signal()
+        rig.renderer.requestMediaData(raising: signal)
+        signal.clear()
+        for second in 0..<20 where rig.renderer.isReadyForMoreMediaData {
+            rig.renderer.enqueue(
+                SampleBuffer(
+                    payload: .encodedSubtitle(format, PacketBatch()),
+                    presentationTime: MediaTime(value: Int64(second), timescale: 1)))
+        }
+        #expect(rig.renderer.state.withLock { $0.knownUntil } == MediaTime(value: 10, timescale: 1))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(3900))
+        #expect(!signal.wait(until: HostInstant(nanoseconds: 0)))
+        rig.run(for: .milliseconds(300))
+        #expect(signal.wait(until: HostInstant(nanoseconds: 0)))
+    }
+
+    @Test func soundIsRefusedInASentence() {
+        let rig = Rig()
+        rig.renderer.enqueue(NumberedPicture.buffer(1, every: rig.frame))
+        #expect("\(rig.renderer.error.map { "\($0)" } ?? "")".contains("takes subtitles"))
+        rig.renderer.flush()
+        #expect(rig.renderer.error == nil)
+    }
+
+    @Test func aStartWaitsForNoLine() {
+        let rig = Rig()
+        #expect(rig.renderer.hasSufficientMediaDataForReliablePlaybackStart)
+        #expect(rig.renderer.startWait == nil)
+    }
+}

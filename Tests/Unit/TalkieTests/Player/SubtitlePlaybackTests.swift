@@ -1,0 +1,133 @@
+import MediaCore
+import Testing
+
+@testable import Playback
+@testable import SyncRendering
+@testable import TalkieTestKit
+
+/// Subtitles follow a film through starts, jumps, joints and changes of track, in virtual time.
+@Suite struct SubtitlePlaybackTests {
+    /// Ten seconds of 25 pictures a second.
+    private func film(_ number: Int = 1, lines: [[CountedLine]], languages: [String?] = []) -> CountedFilm {
+        CountedFilm(number, lines: lines, languages: languages)
+    }
+
+    /// What lay over the pictures of a film, as "lines: pictures".
+    private func seen(_ programme: VirtualProgramme, _ film: Int = 1, from first: Int = 0) -> [String] {
+        var runs: [(lines: [Int], first: Int, last: Int)] = []
+        for shown in programme.screen.shown.dropFirst(first) where shown.number / 1_000_000 == film {
+            let number = shown.number % 1_000_000
+            if let last = runs.last, last.lines == shown.lines, number == last.last + 1 || number == last.last {
+                runs[runs.count - 1].last = number
+            } else {
+                runs.append((shown.lines, number, number))
+            }
+        }
+        return runs.map { "\($0.lines): \($0.first)...\($0.last)" }
+    }
+
+    @Test func theFilmsOwnSubtitlesAreSeenOnTheirPictures() {
+        let film = film(lines: [[CountedLine(3, at: 1, for: 2), CountedLine(4, at: 3, for: 0.5)]])
+        let programme = VirtualProgramme(["film": film], first: "film")
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(seen(programme) == ["[]: 0...24", "[3]: 25...74", "[4]: 75...87", "[]: 88...249"])
+        #expect(programme.dropped == 0)
+    }
+
+    @Test(arguments: [0.5, 2.0])
+    func atAnySpeedTheSamePicturesBearThem(_ speed: Double) {
+        var options = PlayerOptions()
+        options.speed = speed
+        let film = film(lines: [[CountedLine(3, at: 1, for: 2)]])
+        let programme = VirtualProgramme(["film": film], first: "film", options: options)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(30)))
+        #expect(seen(programme) == ["[]: 0...24", "[3]: 25...74", "[]: 75...249"])
+    }
+
+    @Test(arguments: [0.2, 4.0, 4.96, 5.0, 8.9])
+    func afterAJumpTheRightOnesAreSeen(_ target: Double) {
+        let film = film(lines: [[CountedLine(3, at: 0, for: 5), CountedLine(4, at: 5, for: 3.92)]])
+        let programme = VirtualProgramme(["film": film], first: "film")
+        programme.run(for: .seconds(2))
+        let before = programme.screen.shown.count
+        programme.core.seek(to: MediaTime(seconds: target, preferredTimescale: 1000), exact: true)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        let first = Int((target * 25).rounded(.down))
+        // The first may be painted before its words are drawn, and once more with them.
+        for shown in programme.screen.shown.dropFirst(before + 2) {
+            let number = shown.number % 1_000_000
+            guard number > first else { continue }
+            #expect(shown.lines == (number < 125 ? [3] : number < 223 ? [4] : []), "picture \(number)")
+        }
+    }
+
+    @Test func eachFilmOfAListHasItsOwnAndNoneReachesIntoTheNext() {
+        let one = film(lines: [[CountedLine(3, at: 9, for: 30)]])
+        let two = film(2, lines: [[CountedLine(4, at: 0.4, for: 1)]])
+        let programme = VirtualProgramme(["one": one, "two": two], first: "one")
+        programme.core.setNext([QueueItem("two")])
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(40)))
+        #expect(programme.began == ["two"])
+        #expect(seen(programme) == ["[]: 0...224", "[3]: 225...249"])
+        #expect(seen(programme, 2) == ["[]: 0...9", "[4]: 10...34", "[]: 35...249"])
+    }
+
+    @Test func aLoopShowsThemEachTime() {
+        let film = CountedFilm(1, pictures: 50, soundFrames: 96_000, lines: [[CountedLine(3, at: 0, for: 0.4)]])
+        var options = PlayerOptions()
+        options.loopFile = .times(2)
+        let programme = VirtualProgramme(["film": film], first: "film", options: options)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(programme.began == ["again", "again"])
+        // The very first picture is there before its words are drawn, and painted again with them.
+        let runs = seen(programme).drop { $0 == "[]: 0...0" }
+        #expect(Array(runs) == (1...3).flatMap { _ in ["[3]: 0...9", "[]: 10...49"] })
+    }
+
+    @Test func tracksAreChangedInMidFilmAndTakenAway() {
+        let film = film(
+            lines: [[CountedLine(3, at: 0, for: 10)], [CountedLine(4, at: 0, for: 10)]], languages: ["eng", "deu"])
+        let programme = VirtualProgramme(["film": film], first: "film")
+        programme.run(for: .seconds(1))
+        #expect(programme.screen.shown.last?.lines == [3])
+        #expect(programme.state.subtitleTrack?.number == 1)
+        #expect(programme.state.subtitleTrackCount == 2)
+        programme.core.cycleSubtitles(by: 1)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [4])
+        programme.core.cycleSubtitles(by: 1)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [])
+        #expect(programme.state.subtitleTrack == nil)
+        programme.core.cycleSubtitles(by: -1)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [4])
+        let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(messages == ["Subtitles 2 of 2, deu", "Subtitles: none", "Subtitles 2 of 2, deu"])
+        // The sound has not noticed.
+        #expect(programme.tape.blanks == 0)
+    }
+
+    @Test func aLanguageThatIsWantedIsTakenAndNoneIsShownWhereNoneIsWanted() {
+        let lines = [[CountedLine(3, at: 0, for: 10)], [CountedLine(4, at: 0, for: 10)]]
+        var options = PlayerOptions()
+        options.subtitleLanguages = ["fr", "de"]
+        let german = VirtualProgramme(
+            ["film": film(lines: lines, languages: ["eng", "deu"])], first: "film", options: options)
+        german.run(for: .seconds(1))
+        #expect(german.screen.shown.last?.lines == [4])
+        options.subtitles = .none
+        let none = VirtualProgramme(
+            ["film": film(lines: lines, languages: ["eng", "deu"])], first: "film", options: options)
+        none.run(for: .seconds(1))
+        #expect(none.screen.shown.last?.lines == [])
+    }
+
+    @Test func aFilmWithoutSubtitlesSaysSoWhenTheyAreAskedFor() {
+        let programme = VirtualProgramme(["film": film(lines: [])], first: "film")
+        programme.run(for: .seconds(1))
+        programme.core.cycleSubtitles(by: 1)
+        let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(messages == ["This film has no subtitles."])
+    }
+}
