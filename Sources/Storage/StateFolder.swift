@@ -17,12 +17,7 @@ package struct StateFolder: Sendable {
     /// `$XDG_STATE_HOME/talkie`, or `~/.local/state/talkie` (XDG Base Directory Specification 0.8; a relative path in
     /// the variable does not count).
     package static func standard() -> StateFolder {
-        func variable(_ name: String) -> String? {
-            getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        if let state = variable("XDG_STATE_HOME") { return StateFolder(path: state + "/talkie") }
-        let home = variable("HOME") ?? getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) } ?? "/nonexistent"
-        return StateFolder(path: home + "/.local/state/talkie")
+        StateFolder(path: XDGFolder.path(variable: "XDG_STATE_HOME", inHome: ".local/state") + "/talkie")
     }
 
     /// A file's bytes; nil when there is none. Of a file beyond `fileLimit` one byte more than that.

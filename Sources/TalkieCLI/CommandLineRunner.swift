@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import MediaCore
+internal import Storage
 internal import TalkieApp
 
 /// Turns words into a command, runs it, and turns what happened into an exit status and at most one sentence on
@@ -27,11 +28,20 @@ enum CommandLineRunner {
         return outcome.status
     }
 
-    static func outcome(of typed: [String]) -> Outcome {
+    /// - Parameter folder: where talkie.conf and input.conf lie.
+    static func outcome(of typed: [String], configuration folder: ConfigFolder = .standard()) -> Outcome {
         let names = TalkieCommand.configuration.subcommands.map { $0._commandName }
-        let words = CommandWords.understood(typed, commands: Set(names + ["help"]))
+        let understood = CommandWords.understood(typed, commands: Set(names + ["help"]))
+        let isPlay = understood.first == "play"
+        let words = isPlay ? ["play"] + FlagWords.settled(Array(understood.dropFirst())) : understood
         do {
+            if isPlay, let listing = profileListing(words, folder) { return listing }
             var command = try TalkieCommand.parseAsRoot(words)
+            if let play = command as? PlayCommand {
+                let arguments = try PlayConfiguration.arguments(
+                    of: play, typed: Array(understood.dropFirst()), folder: folder)
+                return Outcome(status: try PlaySession.run(arguments))
+            }
             try command.run()
             return Outcome(status: ExitStatus.done)
         } catch let failure as TalkieError {
@@ -44,12 +54,24 @@ enum CommandLineRunner {
             if TalkieCommand.exitCode(for: error).isSuccess {
                 return Outcome(status: ExitStatus.done, output: TalkieCommand.fullMessage(for: error) + "\n")
             }
-            // ArgumentParser may add hints on further lines.
-            let message = TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error"
             return Outcome(
                 status: ExitStatus.usage,
-                complaint: "talkie: \(PrintableText.sentence(String(message)))\n\(usageLine(for: words))\n")
+                complaint: "talkie: \(PrintableText.sentence(sentence(of: error)))\n\(usageLine(for: words))\n")
         }
+    }
+
+    /// The answer to `--profile=help`, which needs no film.
+    private static func profileListing(_ words: [String], _ folder: ConfigFolder) -> Outcome? {
+        let asks = zip(words, words.dropFirst()).contains { $0 == ("--profile", "help") }
+        guard asks || words.contains("--profile=help"),
+            let play = try? PlayCommand.parse(Array(words.dropFirst()) + ["-"])
+        else { return nil }
+        return Outcome(status: ExitStatus.done, output: PlayConfiguration.profileListing(play, folder: folder))
+    }
+
+    /// What ArgumentParser has to say; it may add hints on further lines.
+    static func sentence(of error: any Error) -> String {
+        String(TalkieCommand.message(for: error).split(separator: "\n", maxSplits: 1).first ?? "usage error")
     }
 
     private static func usageLine(for words: [String]) -> String {

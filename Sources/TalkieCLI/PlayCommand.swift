@@ -23,6 +23,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
     @OptionGroup(title: "Subtitles") var subtitles: SubtitleOptions
     @OptionGroup(title: "Films from the network") var network: NetworkOptions
     @OptionGroup(title: "What is told and recorded") var record: RecordOptions
+    @OptionGroup(title: "What is read before the command line") var configuration: ConfigurationOptions
 
     func validate() throws {
         if film.noVideo && film.noAudio {

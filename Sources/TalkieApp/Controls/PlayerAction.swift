@@ -1,4 +1,5 @@
 package import MediaCore
+package import Playback
 
 /// What a person can ask of a film that plays, whatever they asked it with.
 package enum PlayerAction: Sendable, Hashable {
@@ -32,6 +33,14 @@ package enum PlayerAction: Sendable, Hashable {
     case toggleLoop
     case showProgress
     case quit
+    // What a person's own `input.conf` can ask for beside these.
+    case seekTo(FilmPosition, exact: Bool)
+    case setSpeed(Double)
+    /// On the 0…100 scale.
+    case setVolume(Double)
+    case setMuted(Bool)
+    case enterFullScreen
+    case showText(String)
 
     /// Whether holding a key down repeats it: winding does, switches do not.
     package var repeats: Bool {

@@ -34,6 +34,10 @@ package struct PlayArguments: Sendable {
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning
+    /// Which key asks for what.
+    package var keys = KeyMap()
+    /// What a person should know of the files that this was read from.
+    package var notes: [String] = []
 
     package init(files: [String]) { self.files = files }
 }

@@ -15,6 +15,10 @@ package enum PlaySession {
     /// - Returns: the exit status; what failed has been told on the terminal.
     /// - Throws: what kept the session from beginning, with its exit status; nothing is left open.
     package static func run(_ arguments: PlayArguments) throws(TalkieError) -> Int32 {
+        let terminal = Terminal()
+        if !arguments.isReallyQuiet, arguments.logLevel >= .warning {
+            for note in arguments.notes { terminal.say("talkie: " + PrintableText.sentence(note)) }
+        }
         // First the input, then the outputs.
         let list = try PlaylistLoader(arguments.files)
         let trust = try serverTrust(arguments)
@@ -28,7 +32,6 @@ package enum PlaySession {
         defer { signals.stop() }
         var notes: [String] = []
         let timeline = try timelineFile(arguments, films: list.items, notes: &notes)
-        let terminal = Terminal()
         let card = SoundCardProvider(
             device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
         let registry = OutputRegistry([card] + SpeakerKinds.all())

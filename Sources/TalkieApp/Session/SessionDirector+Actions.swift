@@ -6,6 +6,11 @@ internal import SyncRendering
 internal import Telemetry
 
 extension SessionDirector {
+    /// What a key is bound to, in order.
+    func press(_ key: String, isRepeat: Bool = false) {
+        for action in arguments.keys.actions(for: key) where !isRepeat || action.repeats { perform(action) }
+    }
+
     /// Does what a person asked for, and shows on the picture what has changed.
     func perform(_ action: PlayerAction) {
         let player = stage.player
@@ -61,6 +66,22 @@ extension SessionDirector {
             player.setLoop(settings.loop)
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
         case .showProgress: show(StatusText.film(player.state) + soundLine)
+        case .seekTo(let place, let exact):
+            guard let moment = place.moment(in: player.state.duration) else {
+                return show("How long this is, is not known")
+            }
+            showJump()
+            player.seek(to: moment, exact: exact)
+        case .setSpeed(let speed):
+            settings.speed = speed
+            applySpeed()
+        case .setVolume(let volume):
+            settings.volume = volume
+            player.setVolume(volume)
+            show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
+        case .setMuted(let isMuted): if settings.isMuted != isMuted { perform(.toggleMute) }
+        case .enterFullScreen: stage.screen?.setFullScreen(true)
+        case .showText(let text): show(PrintableText.of(text))
         }
     }
 

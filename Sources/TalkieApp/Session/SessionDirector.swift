@@ -150,7 +150,7 @@ final class SessionDirector: @unchecked Sendable {
         case .screen(let input): take(input)
         case .terminalKey(let key):
             if pressInRoutePicker(key) { return }
-            if let action = KeyBindings.action(for: key) { perform(action) }
+            press(key)
         case .route(let news): take(news)
         case .request(.end(let status)): end(status)
         case .request(.halt):
@@ -261,13 +261,12 @@ final class SessionDirector: @unchecked Sendable {
         switch input {
         case .key(let key, let isRepeat):
             if pressInRoutePicker(key) { return }
-            guard let action = KeyBindings.action(for: key), !isRepeat || action.repeats else { return }
-            perform(action)
+            press(key, isRepeat: isRepeat)
         case .panel(let row, let part, let turned):
             desk?.point(at: row, RoutePicker.Part(part), turned: turned)
             showRoutePicker()
         case .besidePanel: closeRoutePicker()
-        case .close: end(ExitStatus.done)
+        case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
         case .visible, .resized, .fullScreen: noteScreen()

@@ -1,0 +1,171 @@
+internal import MediaCore
+
+/// The text of `talkie.conf`, in the syntax of mpv's own (its manual, section "CONFIGURATION FILES"): a setting a line,
+/// `#` begins a comment, `[name]` begins a profile. What the settings mean is not known here.
+///
+/// Bytes from a file: what makes no sense is a mistake with its line, and everything else counts.
+package struct ConfigText: Sendable {
+    /// `name`, or `name=value`.
+    package struct Setting: Hashable, Sendable {
+        package var line: Int
+        package var name: String
+        package var value: String?
+    }
+
+    /// Settings under a name, in force when they are asked for.
+    package struct Profile: Hashable, Sendable {
+        package var name: String
+        /// `profile-desc`.
+        package var description = ""
+        package var settings: [Setting] = []
+    }
+
+    /// More than anybody writes by hand.
+    package static let mostSettings = 1000
+
+    /// In force always.
+    package private(set) var settings: [Setting] = []
+    /// In the order of the file.
+    package private(set) var profiles: [Profile] = []
+    package private(set) var mistakes: [ConfigMistake] = []
+    private let file: String
+    /// The profile that lines belong to; nil is none.
+    private var current: Int?
+    private var count = 0
+
+    package init(_ bytes: [UInt8], file: String) {
+        self.file = file
+        var number = 0
+        for line in ConfigLines(bytes) {
+            number += 1
+            guard count < Self.mostSettings else {
+                mistakes.append(mistake(number, "more than \(Self.mostSettings) settings; the rest is left out"))
+                return
+            }
+            guard let text = String(validating: line, as: UTF8.self) else {
+                mistakes.append(mistake(number, "this is no text in UTF-8"))
+                continue
+            }
+            take(Substring(text), number)
+        }
+    }
+
+    package subscript(profile name: String) -> Profile? { profiles.first { $0.name == name } }
+
+    private func mistake(_ line: Int, _ sentence: String) -> ConfigMistake {
+        ConfigMistake(file, line: line, sentence)
+    }
+
+    private mutating func take(_ text: Substring, _ line: Int) {
+        var rest = text.drop { $0.isWhitespace }
+        guard let first = rest.first, first != "#" else { return }
+        if first == "[" { return begin(rest.dropFirst(), line) }
+        // As it would be typed.
+        if rest.hasPrefix("--") { rest = rest.dropFirst(2) }
+        let name = rest.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+        rest = rest.dropFirst(name.count).drop { $0.isWhitespace }
+        guard !name.isEmpty else {
+            mistakes.append(mistake(line, "an option is written name=value"))
+            return
+        }
+        var value: String?
+        if rest.first == "=" {
+            do throws(ValueError) {
+                (value, rest) = try Self.value(of: rest.dropFirst().drop { $0.isWhitespace })
+            } catch {
+                mistakes.append(mistake(line, error.description))
+                return
+            }
+        }
+        rest = rest.drop { $0.isWhitespace }
+        guard rest.isEmpty || rest.first == "#" else {
+            mistakes.append(mistake(line, "'\(Self.shown(rest))' stands behind the option; write name=value"))
+            return
+        }
+        add(Setting(line: line, name: String(name), value: value))
+    }
+
+    /// Quoted by `"` or `'`, counted as `%5%value`, or plain to a comment or the line's end.
+    private static func value(of text: Substring) throws(ValueError) -> (String, Substring) {
+        switch text.first {
+        case "\"", "'":
+            let inside = text.dropFirst()
+            guard let end = inside.firstIndex(of: text.first!) else {
+                throw ValueError("the quotation mark has no second one")
+            }
+            return (String(inside[..<end]), inside[inside.index(after: end)...])
+        case "%":
+            let digits = text.dropFirst().prefix { $0 != "%" }
+            let inside = text.dropFirst(digits.count + 2)
+            // Bytes are counted; half a character is a wrong count.
+            guard text.dropFirst(digits.count + 1).first == "%", let count = DecimalNumber.whole(digits),
+                count <= inside.utf8.count,
+                let value = String(validating: inside.utf8.prefix(count), as: UTF8.self)
+            else { throw ValueError("a counted value is written %5%value, with its bytes") }
+            let rest = inside[inside.utf8.index(inside.startIndex, offsetBy: count)...]
+            return (value, rest)
+        default:
+            let plain = text.prefix { $0 != "#" }
+            var value = plain
+            while value.last?.isWhitespace == true { value = value.dropLast() }
+            return (String(value), text.dropFirst(plain.count))
+        }
+    }
+
+    private mutating func begin(_ text: Substring, _ line: Int) {
+        guard let end = text.firstIndex(of: "]") else {
+            mistakes.append(mistake(line, "a profile is written [name]"))
+            return
+        }
+        let name = String(text[..<end])
+        let rest = text[text.index(after: end)...].drop { $0.isWhitespace }
+        guard !name.isEmpty, rest.isEmpty || rest.first == "#" else {
+            mistakes.append(mistake(line, "a profile is written [name], on a line of its own"))
+            return
+        }
+        // mpv's name for what stands above the first profile.
+        if name == "default" { return current = nil }
+        if let index = profiles.firstIndex(where: { $0.name == name }) { return current = index }
+        count += 1
+        profiles.append(Profile(name: name))
+        current = profiles.count - 1
+    }
+
+    private mutating func add(_ setting: Setting) {
+        count += 1
+        guard let current else {
+            settings.append(setting)
+            return
+        }
+        if setting.name == "profile-desc" {
+            profiles[current].description = setting.value ?? ""
+        } else {
+            profiles[current].settings.append(setting)
+        }
+    }
+
+    /// What is quoted in a sentence.
+    private static func shown(_ text: Substring) -> String {
+        PrintableText.truncated(PrintableText.of(String(text)), to: 40)
+    }
+}
+
+/// The lines of a file that a person wrote, without their ends (LF or CR LF) and a byte order mark.
+struct ConfigLines: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+    private var isOver = false
+
+    init(_ bytes: [UInt8]) {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        rest = bytes.starts(with: mark) ? bytes.dropFirst(3) : bytes[...]
+    }
+
+    mutating func next() -> ArraySlice<UInt8>? {
+        guard !isOver else { return nil }
+        let end = rest.firstIndex(of: 0x0A)
+        var line = rest[..<(end ?? rest.endIndex)]
+        if let end { rest = rest[(end + 1)...] } else { isOver = true }
+        if line.last == 0x0D { line.removeLast() }
+        return line
+    }
+}

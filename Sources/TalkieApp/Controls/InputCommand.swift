@@ -1,0 +1,163 @@
+internal import MediaCore
+internal import Playback
+
+/// mpv's commands (its manual, section "List of Input Commands"), as far as Talkie does what they do.
+enum InputCommand {
+    /// - Parameter words: at least one.
+    /// - Returns: nil for `ignore`.
+    /// - Throws: for a command, or a word of one, that Talkie does not have.
+    static func action(for words: [String]) throws(ValueError) -> PlayerAction? {
+        // How loudly a command tells what it did is Talkie's own affair.
+        let words = words.drop { prefixes.contains($0) }
+        guard let name = words.first else { throw ValueError("a key is followed by a command; ignore does nothing") }
+        let arguments = Array(words.dropFirst())
+        switch name {
+        case "ignore":
+            try expect(arguments, atMost: 0, "ignore")
+            return nil
+        case "seek": return try seek(arguments)
+        case "cycle": return try cycle(arguments)
+        case "cycle-values": return try cycleValues(arguments)
+        case "set": return try set(arguments)
+        case "add": return try add(arguments)
+        case "multiply":
+            guard arguments.count == 2, arguments[0] == "speed" else {
+                throw ValueError("multiply is written: multiply speed 1.1")
+            }
+            guard let factor = DecimalNumber.parse(arguments[1]), (0.01...100).contains(factor) else {
+                throw ValueError("multiply speed takes a number such as 1.1, not '\(shown(arguments[1]))'")
+            }
+            return .multiplySpeed(factor)
+        case "quit":
+            guard arguments.isEmpty || arguments == ["0"] else {
+                throw ValueError("quit has no status of your own here; write quit alone")
+            }
+            return .quit
+        case "show-text":
+            guard let text = arguments.first, arguments.count <= 3 else {
+                throw ValueError("show-text is written: show-text \"words\"")
+            }
+            guard text.utf8.count <= longestText, !text.contains("${") else {
+                throw ValueError("show-text takes up to \(longestText) bytes, without ${properties}")
+            }
+            return .showText(text)
+        case "screenshot":
+            let usual: Set<String> = ["subtitles", "video", "window"]
+            guard arguments.count <= 1, arguments.allSatisfy(usual.contains) else {
+                throw ValueError("screenshot is written: screenshot")
+            }
+            return .screenshot
+        default:
+            guard let action = plain[name] else {
+                throw ValueError("there is no command '\(shown(name))' in Talkie")
+            }
+            // "playlist-next weak" and "force" differ at the ends of the list, where Talkie has one way.
+            let isStep = action == .next || action == .previous
+            if !(isStep && arguments.count == 1) { try expect(arguments, atMost: 0, name) }
+            return action
+        }
+    }
+
+    private static let longestText = 500
+    private static let prefixes: Set<String> = [
+        "no-osd", "osd-auto", "osd-bar", "osd-msg", "osd-msg-bar", "raw", "expand-properties", "repeatable", "async",
+        "sync",
+    ]
+
+    /// Commands of one word.
+    private static let plain: [String: PlayerAction] = [
+        "frame-step": .stepForward, "frame-back-step": .stepBackward, "playlist-next": .next,
+        "playlist-prev": .previous, "stop": .quit, "show-progress": .showProgress,
+        // Talkie's own.
+        "choose-route": .chooseRoute,
+    ]
+
+    private static func expect(_ arguments: [String], atMost count: Int, _ name: String) throws(ValueError) {
+        guard arguments.count > count else { return }
+        throw ValueError("'\(shown(arguments[count]))' behind \(shown(name)) means nothing here")
+    }
+
+    private static func shown(_ text: String) -> String { PrintableText.truncated(PrintableText.of(text), to: 40) }
+
+    // MARK: Commands with words
+
+    private static func seek(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        let manners = arguments.dropFirst().flatMap { $0.split(separator: "+").map(String.init) }
+        let known: Set<String> = ["relative", "absolute", "absolute-percent", "exact", "keyframes"]
+        guard let place = arguments.first, manners.allSatisfy(known.contains) else {
+            throw ValueError(
+                "seek is written: seek 5, seek -60 exact, seek 90 absolute, seek 50 absolute-percent")
+        }
+        let wantsExact = manners.contains("exact")
+        if manners.contains("absolute-percent") {
+            return .seekTo(try position(place + "%"), exact: wantsExact)
+        }
+        let position = try position(place)
+        if manners.contains("absolute") { return .seekTo(position, exact: !manners.contains("keyframes")) }
+        switch position {
+        case .fromStart(let time): return .seek(by: time, exact: wantsExact)
+        case .fromEnd(let time): return .seek(by: .zero - time, exact: wantsExact)
+        case .fraction: throw ValueError("a share of the film is written: seek 50 absolute-percent")
+        }
+    }
+
+    private static func position(_ text: String) throws(ValueError) -> FilmPosition { try FilmPosition(parsing: text) }
+
+    private static func cycle(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        guard arguments.count == 1, let action = cycled[arguments[0]] else {
+            throw ValueError(
+                "cycle takes one of \(cycled.keys.sorted().joined(separator: ", ")), not '\(shown(arguments.joined(separator: " ")))'"
+            )
+        }
+        return action
+    }
+
+    private static let cycled: [String: PlayerAction] = [
+        "pause": .togglePause, "mute": .toggleMute, "fullscreen": .toggleFullScreen, "audio": .cycleAudioTrack,
+        "aid": .cycleAudioTrack, "loop-file": .toggleLoop, "loop": .toggleLoop,
+    ]
+
+    private static func cycleValues(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        guard arguments.count == 3, ["loop-file", "loop"].contains(arguments[0]),
+            Set(arguments.dropFirst()) == ["inf", "no"]
+        else { throw ValueError("cycle-values is written: cycle-values loop-file inf no") }
+        return .toggleLoop
+    }
+
+    private static func set(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        guard arguments.count == 2 else { throw ValueError("set is written: set volume 50") }
+        let (name, value) = (arguments[0], arguments[1])
+        switch name {
+        case "pause": return .setPaused(try answer(value, name))
+        case "mute": return .setMuted(try answer(value, name))
+        case "fullscreen": return try answer(value, name) ? .enterFullScreen : .leaveFullScreen
+        case "speed":
+            let speed = try PlayerOptions.speed(parsing: value)
+            return speed == 1 ? .resetSpeed : .setSpeed(speed)
+        case "volume": return .setVolume(try PlayerOptions.volume(parsing: value))
+        default: throw ValueError("set takes pause, mute, fullscreen, speed or volume, not '\(shown(name))'")
+        }
+    }
+
+    private static func answer(_ text: String, _ name: String) throws(ValueError) -> Bool {
+        guard text == "yes" || text == "no" else { throw ValueError("\(name) is set to yes or no") }
+        return text == "yes"
+    }
+
+    private static func add(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        guard (1...2).contains(arguments.count),
+            let billionths = DecimalNumber.signedBillionths(arguments.count == 2 ? arguments[1] : "1")
+        else { throw ValueError("add is written: add volume -2") }
+        let count = Double(billionths) / 1e9
+        switch arguments[0] {
+        case "volume": return .addVolume(count)
+        case "audio-delay": return .addAudioDelay(.nanoseconds(billionths))
+        case "chapter":
+            guard count == count.rounded(), count.magnitude <= 1000, count != 0 else {
+                throw ValueError("chapters are whole numbers")
+            }
+            return .seekChapters(Int(count))
+        default: throw ValueError("add takes volume, audio-delay or chapter, not '\(shown(arguments[0]))'")
+        }
+    }
+}

@@ -1,0 +1,19 @@
+internal import ArgumentParser
+
+/// Options about the files that hold options. They count on the command line only.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Take the settings of these profiles of talkie.conf, too; help lists them.", valueName: "NAME,…"))
+    var profile: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Read talkie.conf and input.conf here, not in ~/.config/talkie.", valueName: "FOLDER"))
+    var configDir: String?
+
+    @Flag(help: "Read neither talkie.conf nor input.conf.")
+    var noConfig = false
+
+    /// Each name that was given.
+    var profiles: [String] { profile.flatMap { $0.split(separator: ",").map(String.init) } }
+}
