@@ -4,7 +4,7 @@ internal import SyncRendering
 /// How an item begins by itself: it is opened, laid out, and started when everything is there.
 extension PlaybackEngine {
     /// Replaces the list by one film, and plays it.
-    func open(_ address: String) {
+    func open(_ address: String, at position: MediaTime? = nil) {
         // What was opened for later is taken when it is just this film.
         let item = ahead.item.flatMap { $0.item.address == address ? $0.item : nil } ?? QueueItem(address)
         shared.update { list in
@@ -12,7 +12,7 @@ extension PlaybackEngine {
             _ = list.apply(.append([item]))
         }
         (hasBegun, returning, ahead.loopAgain, ahead.failures) = (false, nil, nil, [:])
-        begin(with: PlaybackList.Turn(item: item))
+        begin(with: PlaybackList.Turn(item: item), at: position)
     }
 
     /// Begins with an item as soon as it is open.
@@ -56,7 +56,8 @@ extension PlaybackEngine {
             return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
         }
         describeCurrent()
-        begin(at: arrivalPosition ?? entry.start, exact: true)
+        let place = arrivalPosition.flatMap { place in state.duration.map { place < $0 } ?? true ? place : nil }
+        begin(at: place ?? entry.start, exact: true)
     }
 
     /// The item that was to begin cannot be played: the one behind it is next. Where there is none the list is over, and a player of

@@ -73,9 +73,11 @@ public final class Player: Sendable {
     public var state: PlayerState { board.state }
 
     /// Replaces the list by one film. Play begins unless the options, or `pause`, say otherwise.
-    public func open(_ address: String) {
+    ///
+    /// - Parameter position: film time; nil is where films begin, and so is what lies behind the film's end.
+    public func open(_ address: String, at position: MediaTime? = nil) {
         mailbox.cancelOpening()
-        mailbox.post { $0.open(address) }
+        mailbox.post { $0.open(address, at: position) }
     }
 
     // MARK: The list

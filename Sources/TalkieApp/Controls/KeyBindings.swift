@@ -42,6 +42,7 @@ package enum KeyBindings {
         "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
         "L": .toggleLoop,
         "o": .showProgress, "P": .showProgress,
-        "q": .quit, "Q": .quit, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit, "Ctrl+c": .quit,
+        "q": .quit, "Q": .quitKeepingPlace, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit,
+        "Ctrl+c": .quit,
     ]
 }

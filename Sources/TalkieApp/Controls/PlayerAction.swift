@@ -33,6 +33,8 @@ package enum PlayerAction: Sendable, Hashable {
     case toggleLoop
     case showProgress
     case quit
+    /// The film goes on from here the next time.
+    case quitKeepingPlace
     // What a person's own `input.conf` can ask for beside these.
     case seekTo(FilmPosition, exact: Bool)
     case setSpeed(Double)

@@ -33,11 +33,15 @@ struct FilmsToCome {
 
     /// Thinks out what follows, as far as it is not known.
     ///
-    /// - Parameter queue: the list with the film that plays.
-    mutating func fill(behind queue: PlayQueue) {
+    /// - Parameters:
+    ///   - queue: the list with the film that plays.
+    ///   - beginsLater: whether a film begins in its middle, and therefore by itself.
+    mutating func fill(behind queue: PlayQueue, beginsLater: (PlayQueue.Item) -> Bool = { _ in false }) {
         while entries.count < Self.count {
             // Behind a pass of which nothing could be played there is a pause, and no film follows another without a seam.
-            guard let next = (entries.last?.base ?? base(queue)).next, next.pause == .zero else { return }
+            guard let next = (entries.last?.base ?? base(queue)).next, next.pause == .zero,
+                !beginsLater(next.current)
+            else { return }
             entries.append(Entry(item: QueueItem(next.current.address, title: next.current.title), queue: next))
         }
     }

@@ -34,6 +34,10 @@ package struct PlayArguments: Sendable {
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning
+    /// Whether a film goes on where it was stopped.
+    package var resumesPlayback = true
+    /// Whether every end keeps the film's place, not only `Q`.
+    package var keepsPlaces = false
     /// Which key asks for what.
     package var keys = KeyMap()
     /// What a person should know of the files that this was read from.

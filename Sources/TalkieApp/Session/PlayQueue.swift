@@ -27,6 +27,7 @@ struct PlayQueue {
 
     var current: Item { items[index] }
     var count: Int { items.count }
+    func item(_ index: Int) -> Item { items[index] }
     /// 1 for the first.
     var number: Int { index + 1 }
 

@@ -15,7 +15,8 @@ extension SessionDirector {
     func perform(_ action: PlayerAction) {
         let player = stage.player
         switch action {
-        case .quit: end(ExitStatus.done)
+        case .quit: quit(keepingPlace: arguments.keepsPlaces)
+        case .quitKeepingPlace: quit(keepingPlace: true)
         case .togglePause: setPaused(player.state.phase == .playing || player.state.phase == .buffering)
         case .setPaused(let isPaused): setPaused(isPaused)
         case .seek(let distance, let exact):

@@ -41,13 +41,14 @@ extension SessionDirector {
 
     /// Tells the player what follows the film that plays.
     func announceFilms() {
-        toCome.fill(behind: queue)
+        toCome.fill(behind: queue) { place(of: $0) != nil }
         stage.player.setNext(toCome.items)
     }
 
     /// A film has taken the place of the one before, without a seam or with one.
     func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
         guard let queue = toCome.began(item) else { return }
+        forgetPlace()
         self.queue = queue
         noteFilmPlays()
         let name = queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)
@@ -61,6 +62,7 @@ extension SessionDirector {
     func prepareFilm() {
         queue.noteOpened()
         tellOfFilm()
+        tellOfPlace()
         announceFilms()
     }
 

@@ -37,6 +37,8 @@ final class SessionDirector: @unchecked Sendable {
     var queue: PlayQueue
     var toCome = FilmsToCome()
     var settings: SessionSettings
+    /// Where films go on that were stopped on other evenings.
+    var places: [FilmKey: MediaTime] = [:]
     /// Commands to open a film whose beginning the player has not reported yet; what it reports until then is about
     /// the film before.
     private var opensUnderWay = 0
@@ -116,6 +118,7 @@ final class SessionDirector: @unchecked Sendable {
     private func run() {
         if settings.audioDelay != .zero { stage.distributor.note(.audioDelay(settings.audioDelay)) }
         recalibrate()
+        recallPlaces()
         openCurrent()
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {
@@ -152,7 +155,9 @@ final class SessionDirector: @unchecked Sendable {
             if pressInRoutePicker(key) { return }
             press(key)
         case .route(let news): take(news)
-        case .request(.end(let status)): end(status)
+        case .request(.end(let status)):
+            if arguments.keepsPlaces { keepPlace() }
+            end(status)
         case .request(.halt):
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()
@@ -175,7 +180,7 @@ final class SessionDirector: @unchecked Sendable {
         nextAttempt = nil
         toCome.removeAll()
         stage.distributor.note(.film(queue.current.title ?? PrintableText.withoutCredentials(queue.current.address)))
-        stage.player.open(queue.current.address)
+        stage.player.open(queue.current.address, at: place(of: queue.current))
     }
 
     /// Another film because a person wants it.
@@ -223,7 +228,9 @@ final class SessionDirector: @unchecked Sendable {
         case .playing:
             noteFilmPlays()
             noteScreen()
-        case .ended: goOn()
+        case .ended:
+            forgetPlace()
+            goOn()
         case .failed:
             let state = stage.player.state
             // The player was about to begin a film that is not to come any more.

@@ -35,6 +35,12 @@ struct FilmOptions: ParsableArguments {
         transform: { try PlayerOptions.Loop(parsing: $0) })
     var loopPlaylist: PlayerOptions.Loop = .times(0)
 
+    @Flag(inversion: .prefixedNo, help: "Go on where a film was stopped with Q.")
+    var resumePlayback = true
+
+    @Flag(inversion: .prefixedNo, help: "Stop with every key as with Q.")
+    var savePositionOnQuit = false
+
     @Flag(help: "Sound only, no window.")
     var noVideo = false
 
@@ -63,6 +69,8 @@ struct FilmOptions: ParsableArguments {
         arguments.options.startsPaused = pause
         arguments.options.loopFile = loopFile
         arguments.loopPlaylist = loopPlaylist
+        arguments.resumesPlayback = resumePlayback
+        arguments.keepsPlaces = savePositionOnQuit
         arguments.options.playsVideo = !noVideo
         arguments.options.playsAudio = !noAudio
         arguments.options.audioTrack = aid

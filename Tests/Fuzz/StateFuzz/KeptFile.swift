@@ -23,7 +23,7 @@ struct KeptFile: Sendable {
     /// What was read, or where there was nothing something, is written.
     var write: @Sendable (StateFolder) -> Void
 
-    static let all = [identity, pairing, route, profile, history, receiver]
+    static let all = [identity, pairing, route, profile, history, receiver, places]
 
     private static let speaker = SpeakerID("A1B2C3D4E5F6")!
     private static let own = loadIdentity()
@@ -105,6 +105,18 @@ struct KeptFile: Sendable {
     } write: { state in
         let entry = RouteHistory.Entry(folder: 7, hour: 20, minutes: 90, routes: ["card"])
         _ = try? RouteHistory(state).append(entry)
+    }
+
+    private static let places = KeptFile(file: "film-places", kind: "film-places") { state in
+        let (entries, note) = FilmPlaces(state).read()
+        precondition(entries.count <= FilmPlaces.mostFilms && entries.allSatisfy { $0.place > .zero })
+        return Found(isUsed: !entries.isEmpty, text: entries.last.map { "\($0)" } ?? "", note: note)
+    } write: { state in
+        guard let film = FilmPlaces(state).read().entries.last?.film ?? FilmKey(kept: "00000000000000AA") else {
+            return
+        }
+        let place = FilmPlaces(state).read().entries.last?.place ?? MediaTime(value: 1, timescale: 1)
+        try? FilmPlaces(state).keep(place, of: film)
     }
 
     private static let receiver = KeptFile(file: "receivers/41", kind: "receiver") { state in

@@ -156,6 +156,14 @@ import Testing
         }
     }
 
+    @Test func filmsGoOnWhereTheyWereStoppedUnlessThatIsNotWanted() throws {
+        #expect(try arguments("a").resumesPlayback && !arguments("a").keepsPlaces)
+        #expect(try !arguments("a", "--no-resume-playback").resumesPlayback)
+        #expect(try arguments("a", "--save-position-on-quit").keepsPlaces)
+        #expect(FlagWords.settled(["--resume-playback=no"]) == ["--no-resume-playback"])
+        #expect(FlagWords.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
+    }
+
     @Test(arguments: ["101", "130", "1000"]) func moreThanFullVolumeIsRefusedWithTheRange(volume: String) throws {
         #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 100"))
     }

@@ -30,14 +30,15 @@ import Testing
         let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
         private let distributor: EventDistributor
         /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
-        let folder = TemporaryFolder()
+        let folder: TemporaryFolder
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
             _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
             routes: [OutputPlace] = [],
-            showsStatus: Bool = false, timeline: String? = nil
+            showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder()
         ) {
+            self.folder = folder
             var arguments = arguments
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
@@ -53,7 +54,8 @@ import Testing
                         if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
                             throw MediaError(.cannotOpen, "there is no '\(address)'")
                         }
-                        let length = address.hasPrefix("long") ? 60_000 : 200
+                        let name = address.split(separator: "/").last ?? ""
+                        let length = name.hasPrefix("long") ? 60_000 : 200
                         return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
                     },
                     codecs: SyntheticCodecs(),
@@ -398,5 +400,88 @@ import Testing
         var arguments = PlayArguments(files: [])
         arguments.screen = .number(7)
         #expect(Rig("long", arguments: arguments).run(.screen(.lost(gone))) == 69)
+    }
+
+    // MARK: Places
+
+    /// Leaves a film by a key, in its middle.
+    private func leave(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
+        var arguments = PlayArguments(files: [])
+        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        arguments.keepsPlaces = keeps
+        let rig = Rig(more: films, arguments: arguments, folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        #expect(rig.end(.terminalKey(key)) == 0)
+    }
+
+    /// Which film is played first, and from where.
+    private func beginning(
+        _ films: String..., in folder: TemporaryFolder, by key: String = "q",
+        change: (inout PlayArguments) -> Void = { _ in }
+    ) async -> (film: String?, seconds: Double) {
+        var arguments = PlayArguments(files: [])
+        change(&arguments)
+        let rig = Rig(more: films, arguments: arguments, folder: folder)
+        try! rig.director.start()
+        var place = 0.0
+        for await state in rig.player.states where state.phase == .playing {
+            place = state.position.seconds
+            break
+        }
+        #expect(rig.end(.terminalKey(key)) == 0)
+        return (rig.played.first.map { String($0.split(separator: "/").last ?? "") }, place)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmGoesOnWhereItWasLeftWithQAndBeginsAnewBehindAQuit() async {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long")
+        await leave(film, by: "Q", in: folder)
+        #expect(await beginning(film, in: folder, by: "Q").seconds >= 30)
+        #expect(await beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
+        #expect(
+            await beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
+            "whoever says where to begin is taken at his word")
+        #expect(await beginning(film, in: folder).seconds >= 30)
+        #expect(await beginning(film, in: folder).seconds < 10, "q has forgotten it")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func everyEndKeepsThePlaceWhereThatIsWanted() async {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long")
+        await leave(film, by: "q", in: folder, keeps: true)
+        #expect(await beginning(film, in: folder).seconds >= 30)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
+        await leave(films[1], by: "Q", in: folder)
+        let begun = await beginning(films[0], films[1], films[2], in: folder)
+        #expect(begun.film == "long 2" && begun.seconds >= 30)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatWasSeenToItsEndIsForgottenAndOneThatComesLaterGoesOnByItself()
+        async throws
+    {
+        let folder = TemporaryFolder()
+        let short = folder.write("film", to: "short")
+        let long = folder.write("film", to: "long")
+        let store = FilmPlaces(StateFolder(path: folder.path))
+        let place = MediaTime(value: 30, timescale: 1)
+        try store.keep(place, of: #require(FilmKey(long)))
+        try store.keep(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))
+        let rig = Rig(more: [short, long], folder: folder)
+        try rig.director.start()
+        var seen = 0.0
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == long {
+            seen = state.position.seconds
+            break
+        }
+        #expect(rig.end(.terminalKey("Q")) == 0)
+        #expect(seen >= 30)
+        #expect(store.read().entries.map(\.film) == [try #require(FilmKey(long))])
     }
 }

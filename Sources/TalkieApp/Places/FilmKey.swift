@@ -1,0 +1,42 @@
+internal import Glibc
+internal import MediaCore
+internal import Storage
+
+/// Names a film for what is remembered of it: a number made of its path, its size and the time of its last change, or of an address
+/// on a network. Tells whether two are the same, and neither a name nor a folder (FNV-1a, RFC 9923).
+struct FilmKey: Hashable, Sendable {
+    /// Sixteen hexadecimal digits.
+    let text: String
+
+    /// Nil for what has no name of its own: standard input, a pipe, a file that is gone; and for an address with a name or a
+    /// password in it.
+    init?(_ address: String) {
+        if address == "-" { return nil }
+        if InputCheck.isAddress(address) {
+            guard PrintableText.withoutCredentials(address) == address else { return nil }
+            text = Self.hash(Array(address.utf8))
+            return
+        }
+        var status = stat()
+        guard stat(address, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let path = realpath(address, nil)
+        else { return nil }
+        defer { free(path) }
+        let parts = "\(status.st_size) \(status.st_mtim.tv_sec) \(status.st_mtim.tv_nsec)"
+        text = Self.hash(
+            Array(UnsafeBufferPointer(start: path, count: strlen(path))).map(UInt8.init(bitPattern:)) + [0]
+                + Array(parts.utf8))
+    }
+
+    /// As it was kept.
+    init?(kept text: String) {
+        guard text.utf8.count == 16, Hexadecimal.bytes(text) != nil else { return nil }
+        self.text = text
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Hexadecimal.text(withUnsafeBytes(of: hash.bigEndian) { Array($0) })
+    }
+}
