@@ -32,7 +32,7 @@ enum CommandWords {
     /// is such a file.
     private static func looksLikeAFilm(_ word: String) -> Bool {
         word.contains("/") || word.contains(".") || InputCheck.isAddress(word)
-            || (!word.isEmpty && InputCheck.objection(to: word) == nil)
+            || (!word.isEmpty && (InputCheck.objection(to: word) == nil || PlaylistLoader.isFolder(word)))
     }
 
     /// Whether a word belongs to the option before it, be it understood or not.

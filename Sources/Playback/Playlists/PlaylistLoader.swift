@@ -37,6 +37,13 @@ package struct PlaylistLoader {
     package init(_ words: [String]) throws(TalkieError) {
         for word in words {
             let path = Self.localPath(of: word)
+            if let path, MediaFolder.isFolder(path) {
+                if let objection = addFolder(path) {
+                    if words.count == 1 { throw objection }
+                    failures.append(objection)
+                }
+                continue
+            }
             if let objection = InputCheck.objection(to: path ?? word) {
                 // One bad name among several costs only itself.
                 if words.count == 1 { throw objection }
@@ -51,6 +58,26 @@ package struct PlaylistLoader {
             warnings.count == 1
                 ? warnings[0]
                 : words.count == 1 ? "'\(words[0])' names no film" : "nothing of what was named can be played")
+    }
+
+    /// Whether a word names a folder, which is played as the list of what lies in it.
+    package static func isFolder(_ word: String) -> Bool { localPath(of: word).map(MediaFolder.isFolder) ?? false }
+
+    /// The next episode of a film: the file beside it whose name has a higher number.
+    package static func episode(after item: Item) -> Item? {
+        guard !InputCheck.isAddress(item.address), item.address != "-" else { return nil }
+        return MediaFolder.next(after: item.address).map { Item(address: $0) }
+    }
+
+    /// Adds what lies in a folder; why that is nothing, otherwise.
+    private mutating func addFolder(_ path: String) -> TalkieError? {
+        let folder = MediaFolder(path, most: Self.mostItems - items.count)
+        warnings += folder.warnings.prefix(Self.mostTold)
+        // "./" keeps a folder named "-" from leading to standard input.
+        for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
+        guard folder.files.isEmpty else { return nil }
+        return Self.failure(
+            "the folder '\(path)' holds neither films nor recordings; name a file to play it whatever its name")
     }
 
     /// The path that a word names, when it names a file.

@@ -4,7 +4,7 @@ internal import Playback
 struct PlayQueue {
     typealias Item = PlaylistLoader.Item
 
-    private let items: [Item]
+    private var items: [Item]
     private var index = 0
     private var passesLeft: PlayerOptions.Loop
     /// Whether anything of this pass could be played, and of any: a list of nothing but failures is not repeated.
@@ -77,6 +77,9 @@ struct PlayQueue {
         var next = self
         return next.advance() ? next : nil
     }
+
+    /// More films at the end of the list.
+    mutating func append(_ item: Item) { items.append(item) }
 
     /// Goes to the next or the one before because a person wants it; false at the ends of the list.
     mutating func step(by distance: Int) -> Bool {

@@ -63,6 +63,7 @@ extension SessionDirector {
         queue.noteOpened()
         tellOfFilm()
         tellOfPlace()
+        lookForNext()
         announceFilms()
     }
 

@@ -37,6 +37,10 @@ final class SessionDirector: @unchecked Sendable {
     var queue: PlayQueue
     var toCome = FilmsToCome()
     var settings: SessionSettings
+    /// One film was named, and nothing else: what follows it is offered.
+    let offersNext: Bool
+    /// The next episode, and whether people were told of it.
+    var offered: (item: PlaylistLoader.Item, isTold: Bool)?
     /// Where films go on that were stopped on other evenings.
     var places: [FilmKey: MediaTime] = [:]
     /// Commands to open a film whose beginning the player has not reported yet; what it reports until then is about
@@ -86,6 +90,7 @@ final class SessionDirector: @unchecked Sendable {
         self.arguments = arguments
         self.mailbox = mailbox
         queue = PlayQueue(items, loop: arguments.loopPlaylist)
+        offersNext = items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         settings = SessionSettings(arguments.options)
         desk = stage.player.outputs.map { group in
             RouteController(
@@ -127,6 +132,7 @@ final class SessionDirector: @unchecked Sendable {
             }
             haltIfReady()
             openIfDue()
+            offerIfDue()
             refreshRoutePicker()
             showStatus()
         }
@@ -140,7 +146,7 @@ final class SessionDirector: @unchecked Sendable {
         if let nextAttempt { return nextAttempt }
         if desk?.isOpen == true { return .now.advanced(by: Self.statusInterval) }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
-            return .now.advanced(by: .seconds(3600))
+            return offerDue ?? .now.advanced(by: .seconds(3600))
         }
         return .now.advanced(by: Self.statusInterval)
     }
@@ -185,7 +191,7 @@ final class SessionDirector: @unchecked Sendable {
 
     /// Another film because a person wants it.
     func step(by distance: Int) {
-        guard queue.step(by: distance) else {
+        guard queue.step(by: distance) || (distance == 1 && takeOffer() && queue.step(by: distance)) else {
             return show(distance > 0 ? "This is the last film" : "This is the first film")
         }
         isWaitingForFilms = false

@@ -78,7 +78,8 @@ import Testing
         #expect(loader.failures.map(\.exitStatus) == [66])
         #expect(refusal(folder.path("missing")).contains("there is no file"))
         #expect(refusal(folder.path("m1"), folder.path("m2")).contains("nothing"))
-        #expect(refusal(folder.path).contains("is a folder"))
+        #expect(mkdir(folder.path("none"), 0o700) == 0)
+        #expect(refusal(folder.path("none")).contains("holds neither films nor recordings"))
         #expect(refusal(folder.write("#EXTM3U\n", to: "empty.m3u")).contains("names no film"))
     }
 

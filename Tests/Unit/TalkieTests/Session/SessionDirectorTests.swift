@@ -484,4 +484,32 @@ import Testing
         #expect(seen >= 30)
         #expect(store.read().entries.map(\.film) == [try #require(FilmKey(long))])
     }
+
+    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
+        var arguments = PlayArguments(files: [])
+        arguments.logLevel = .info
+        arguments.keys.bind("x", to: [.seekTo(.fromEnd(MediaTime(value: 3, timescale: 1)), exact: true)])
+        let rig = Rig(films[0], arguments: arguments, folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 57 { break }
+        rig.mailbox.post(.terminalKey(">"))
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == films[1] {
+            break
+        }
+        #expect(rig.end(.terminalKey("q")) == 0)
+        #expect(rig.person.output().contains("> plays 'long 2.mkv' next"))
+        #expect(rig.played == [films[0], films[1]])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
+        let folder = TemporaryFolder()
+        let films = ["short 1.mkv", "short 2.mkv"].map { folder.write("film", to: $0) }
+        let rig = Rig(films[0], folder: folder)
+        #expect(rig.run() == 0)
+        #expect(rig.played == [films[0]])
+    }
 }
