@@ -6,7 +6,7 @@ public struct FilmVideoCodecs: VideoCodecs {
     public init() {}
 
     public func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
-        try VideoDecoder(format: format)
+        try FilmPictureDecoder(format: format)
     }
 }
 

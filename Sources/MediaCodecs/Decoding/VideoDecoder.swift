@@ -14,7 +14,7 @@ public final class VideoDecoder: PictureDecoder {
     /// May be changed between any two calls.
     public var effort = DecodingEffort.full
 
-    private var format: VideoFormat
+    private(set) var format: VideoFormat
     private let threads: Int?
     private var context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>

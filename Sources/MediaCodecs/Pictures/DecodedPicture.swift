@@ -38,6 +38,42 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     /// libavutil's number of the pixel format.
     var libavFormat: AVPixelFormat { AVPixelFormat(frame.pointee.format) }
 
+    /// cd/m² of the brightest white, as the bitstream states it here; nil where it does not.
+    var peakLuminance: Double? {
+        // The brightest that was measured (CTA-861.3, MaxCLL) comes before the brightest that the film could have had.
+        if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)?.pointee,
+            let bytes = data.data, data.size >= MemoryLayout<AVContentLightMetadata>.size
+        {
+            let most = UnsafeMutableRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
+            if most > 0 { return Double(most) }
+        }
+        guard let data = av_frame_get_side_data(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA)?.pointee,
+            let bytes = data.data, data.size >= MemoryLayout<AVMasteringDisplayMetadata>.size
+        else { return nil }
+        let display = UnsafeMutableRawPointer(bytes).load(as: AVMasteringDisplayMetadata.self)
+        guard display.has_luminance != 0, display.max_luminance.den > 0 else { return nil }
+        return Double(display.max_luminance.num) / Double(display.max_luminance.den)
+    }
+
+    /// Makes room for a picture of another's shape; memory of the right size is kept. `describe` must follow.
+    func prepare(_ format: AVPixelFormat, as other: DecodedPicture) -> Bool {
+        let shape = other.frame.pointee
+        let present = frame.pointee
+        let hasRoom =
+            present.buf.0 != nil && present.format == format.rawValue && present.width == shape.width
+            && present.height == shape.height && av_frame_is_writable(frame) != 0
+        if !hasRoom {
+            av_frame_unref(frame)
+            frame.pointee.format = format.rawValue
+            (frame.pointee.width, frame.pointee.height) = (shape.width, shape.height)
+            if av_frame_get_buffer(frame, 0) < 0 { return false }
+        }
+        frame.pointee.sample_aspect_ratio = shape.sample_aspect_ratio
+        size = other.size
+        bitDepth = av_pix_fmt_desc_get(format).map { Int($0.pointee.comp.0.depth) } ?? 8
+        return true
+    }
+
     /// Reads the description of what the decoder has just put into `frame`; what the bitstream does not say is taken
     /// from the container.
     func describe(_ format: VideoFormat) {

@@ -140,8 +140,12 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     private static func libavFormat(of picture: any Picture) -> AVPixelFormat? {
         guard let decoded = picture as? DecodedPicture else { return libavFormat(of: picture.pixelFormat) }
-        // The J formats say with their name what `isFullRange` says already.
-        switch decoded.libavFormat {
+        return plainName(of: decoded.libavFormat)
+    }
+
+    /// The J formats say with their name what `isFullRange` says already.
+    static func plainName(of format: AVPixelFormat) -> AVPixelFormat {
+        switch format {
         case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P
         case AV_PIX_FMT_YUVJ422P: return AV_PIX_FMT_YUV422P
         case AV_PIX_FMT_YUVJ444P: return AV_PIX_FMT_YUV444P

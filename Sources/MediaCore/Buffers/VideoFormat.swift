@@ -65,10 +65,12 @@ public final class VideoFormat: Sendable, Equatable {
     public let color: ColorDescription
     /// The container's nominal frame rate, when it states one. Frames carry their own times; this is a hint.
     public let frameRate: Ratio?
+    /// cd/m² of the brightest white of an HDR film, when its container states it; the pictures may say more.
+    public let peakLuminance: Double?
 
     public init(
         parameters: CodecParameters, size: PixelSize, pixelAspect: Ratio = .one, rotation: Int = 0,
-        color: ColorDescription = ColorDescription(), frameRate: Ratio? = nil
+        color: ColorDescription = ColorDescription(), frameRate: Ratio? = nil, peakLuminance: Double? = nil
     ) {
         self.parameters = parameters
         self.size = size
@@ -76,12 +78,14 @@ public final class VideoFormat: Sendable, Equatable {
         self.rotation = rotation
         self.color = color
         self.frameRate = frameRate
+        self.peakLuminance = peakLuminance
     }
 
     public static func == (left: VideoFormat, right: VideoFormat) -> Bool {
         left === right
             || (left.parameters == right.parameters && left.size == right.size
                 && left.pixelAspect == right.pixelAspect && left.rotation == right.rotation
-                && left.color == right.color && left.frameRate == right.frameRate)
+                && left.color == right.color && left.frameRate == right.frameRate
+                && left.peakLuminance == right.peakLuminance)
     }
 }

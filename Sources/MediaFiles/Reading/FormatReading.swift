@@ -44,7 +44,8 @@ enum FormatReading {
         return VideoFormat(
             parameters: parameters(of: source), size: PixelSize(width: Int(from.width), height: Int(from.height)),
             pixelAspect: aspect.num > 0 && aspect.den > 0 ? Ratio(Int(aspect.num), Int(aspect.den)) : .one,
-            rotation: rotation(of: stream), color: color(of: from), frameRate: frameRate)
+            rotation: rotation(of: stream), color: color(of: from), frameRate: frameRate,
+            peakLuminance: peakLuminance(of: stream))
     }
 
     /// - Parameter picture: size of the film's picture, for bitmaps that are made for it and do not say so.
@@ -66,6 +67,23 @@ enum FormatReading {
             primaries: UInt8(clamping: from.color_primaries.rawValue),
             transfer: UInt8(clamping: from.color_trc.rawValue), matrix: UInt8(clamping: from.color_space.rawValue),
             isFullRange: from.color_range == AVCOL_RANGE_JPEG)
+    }
+
+    /// The brightest white that was measured (CTA-861.3, MaxCLL), else the brightest that the film could have had.
+    private static func peakLuminance(of stream: UnsafeMutablePointer<AVStream>) -> Double? {
+        var size = 0
+        if let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size),
+            size >= MemoryLayout<AVContentLightMetadata>.size
+        {
+            let most = UnsafeRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
+            if most > 0 { return Double(most) }
+        }
+        guard let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size),
+            size >= MemoryLayout<AVMasteringDisplayMetadata>.size
+        else { return nil }
+        let display = UnsafeRawPointer(bytes).load(as: AVMasteringDisplayMetadata.self)
+        guard display.has_luminance != 0, display.max_luminance.den > 0 else { return nil }
+        return Double(display.max_luminance.num) / Double(display.max_luminance.den)
     }
 
     /// The display matrix (ISO 14496-12, 8.3.2) as a clockwise turn; anything but quarter turns is rounded to one.

@@ -16,7 +16,7 @@ extension Player.Parts {
                 return try MediaFile.open(address, options: options, cancellation: reading)
             },
             codecs: FilmAudioCodecs(),
-            makeDecoder: { (format) throws(MediaError) in try VideoDecoder(format: format) },
+            makeDecoder: { (format) throws(MediaError) in try FilmPictureDecoder(format: format) },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }))
     }

@@ -1,0 +1,98 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Brings pictures of HDR films (PQ, HLG) to 8 bits of BT.709, as every screen shows them. Owned and called by one thread.
+final class ToneMapper {
+    private var table: ToneTable?
+    /// What the film said last of its brightest white, in cd/m²; pictures need not repeat it.
+    private var peak: Double?
+    private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
+    /// For pixel formats that the table's loop does not read.
+    private let scaler = ScalerPass(threads: 1)
+    private var plain: DecodedPicture?
+
+    /// - Parameters:
+    ///   - picture: as it was decoded.
+    ///   - format: of its track.
+    /// - Returns: the same picture in other numbers; nil where it cannot be made.
+    func map(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
+        peak = picture.peakLuminance ?? peak
+        guard let source = readable(picture) else { return nil }
+        let depth = source.bitDepth
+        guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: peak ?? format.peakLuminance) else {
+            return nil
+        }
+        let table: ToneTable
+        if let present = self.table, present.mapping == mapping { table = present } else { table = ToneTable(mapping) }
+        self.table = table
+        let target = pool.acquire()
+        guard target.prepare(AV_PIX_FMT_YUV420P, as: picture) else { return nil }
+        target.frame.pointee.color_primaries = AVCOL_PRI_BT709
+        target.frame.pointee.color_trc = AVCOL_TRC_BT709
+        target.frame.pointee.colorspace = AVCOL_SPC_BT709
+        target.frame.pointee.color_range = AVCOL_RANGE_MPEG
+        target.describe(format)
+        switch source.libavFormat {
+        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: run(UInt8.self, table, source, target, up: 2, down: 0)
+        case AV_PIX_FMT_P010LE: run(UInt16.self, table, source, target, up: 0, down: 6)
+        default: run(UInt16.self, table, source, target, up: 0, down: depth - 10)
+        }
+        return target
+    }
+
+    /// The picture itself, or its numbers in a format that is read here.
+    private func readable(_ picture: DecodedPicture) -> DecodedPicture? {
+        switch picture.libavFormat {
+        case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV420P12LE,
+            AV_PIX_FMT_P010LE:
+            return picture
+        default: break
+        }
+        let plain = self.plain ?? DecodedPicture()
+        self.plain = plain
+        let setup = ScalerPass.Setup(
+            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
+            target: AV_PIX_FMT_YUV420P10LE, targetSize: picture.size,
+            matrix: ToneMapping.matrix(of: picture.color), isFullRange: picture.color.isFullRange)
+        guard plain.prepare(AV_PIX_FMT_YUV420P10LE, as: picture), scaler.prepare(setup) else { return nil }
+        let (from, to) = (picture.frame.pointee, plain.frame.pointee)
+        let isDone = scaler.run(
+            (
+                (
+                    UnsafePointer(from.data.0), UnsafePointer(from.data.1), UnsafePointer(from.data.2),
+                    UnsafePointer(from.data.3)
+                ), (from.linesize.0, from.linesize.1, from.linesize.2, from.linesize.3)
+            ),
+            to: (
+                (to.data.0, to.data.1, to.data.2, nil), (to.linesize.0, to.linesize.1, to.linesize.2, 0)
+            ))
+        return isDone ? plain : nil
+    }
+
+    private func run<Sample: FixedWidthInteger & UnsignedInteger>(
+        _: Sample.Type, _ table: ToneTable, _ source: DecodedPicture, _ target: DecodedPicture, up: Int, down: Int
+    ) {
+        let (from, to) = (source.frame.pointee, target.frame.pointee)
+        // P010 keeps both colour differences in one plane.
+        let isTogether = source.libavFormat == AV_PIX_FMT_P010LE
+        let bytes = MemoryLayout<Sample>.stride
+        guard let luma = from.data.0, let first = from.data.1, let y = to.data.0, let b = to.data.1, let r = to.data.2
+        else {
+            return
+        }
+        func samples(_ plane: UnsafeMutablePointer<UInt8>) -> UnsafePointer<Sample> {
+            UnsafePointer(UnsafeMutableRawPointer(plane).assumingMemoryBound(to: Sample.self))
+        }
+        guard let last = isTogether ? first + bytes : from.data.2 else { return }
+        TonePass<Sample>.run(
+            table,
+            from: TonePass<Sample>.Source(
+                luma: samples(luma), blue: samples(first), red: samples(last),
+                lumaStride: Int(from.linesize.0) / bytes, blueStride: Int(from.linesize.1) / bytes,
+                redStride: Int(isTogether ? from.linesize.1 : from.linesize.2) / bytes,
+                chromaStep: isTogether ? 2 : 1, up: up, down: down),
+            to: TonePass<Sample>.Target(
+                luma: y, blue: b, red: r, lumaStride: Int(to.linesize.0), blueStride: Int(to.linesize.1),
+                redStride: Int(to.linesize.2)), width: target.size.width, height: target.size.height)
+    }
+}

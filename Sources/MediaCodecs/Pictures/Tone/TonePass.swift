@@ -1,0 +1,88 @@
+/// Planes of 4:2:0 through a `ToneTable` into planes of 8 bits.
+struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
+    /// Where the planes of a film's picture lie.
+    struct Source {
+        var luma: UnsafePointer<Sample>
+        var blue: UnsafePointer<Sample>
+        var red: UnsafePointer<Sample>
+        /// Samples from one row to the next.
+        var lumaStride: Int
+        var blueStride: Int
+        var redStride: Int
+        /// Samples from one colour difference to the next.
+        var chromaStep: Int
+        /// What brings a sample to 10 bits: up, then down.
+        var up: Int
+        var down: Int
+    }
+
+    struct Target {
+        var luma: UnsafeMutablePointer<UInt8>
+        var blue: UnsafeMutablePointer<UInt8>
+        var red: UnsafeMutablePointer<UInt8>
+        var lumaStride: Int
+        var blueStride: Int
+        var redStride: Int
+    }
+
+    /// Every pixel of four by its own luma and the colour differences that it shares with its neighbours; those by the
+    /// middle of the four lumas.
+    ///
+    /// What is left of a number below one is spread over the neighbours, or the sky of a film of 10 bits would show stripes.
+    static func run(_ table: ToneTable, from source: Source, to target: Target, width: Int, height: Int) {
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: 64) { pattern in
+            for index in 0..<64 { pattern[index] = Dither.threshold(index & 7, index >> 3) }
+            for row in 0..<(height + 1) / 2 {
+                let (top, bottom) = (2 * row, min(2 * row + 1, height - 1))
+                pair(
+                    table, pattern.baseAddress!, source, target, rows: (top, bottom), chroma: row, width: width)
+            }
+        }
+    }
+
+    private static func pair(
+        _ table: ToneTable, _ pattern: UnsafePointer<Float>, _ source: Source, _ target: Target,
+        rows: (Int, Int), chroma row: Int, width: Int
+    ) {
+        let (upper, lower) = (source.luma + rows.0 * source.lumaStride, source.luma + rows.1 * source.lumaStride)
+        let (blues, reds) = (source.blue + row * source.blueStride, source.red + row * source.redStride)
+        let (above, below) = (target.luma + rows.0 * target.lumaStride, target.luma + rows.1 * target.lumaStride)
+        let (blueOut, redOut) = (target.blue + row * target.blueStride, target.red + row * target.redStride)
+        let (up, down, step) = (source.up, source.down, source.chromaStep)
+        let (first, second) = (pattern + (rows.0 & 7) * 8, pattern + (rows.1 & 7) * 8)
+        let thirds = pattern + (row & 7) * 8
+        @inline(__always) func number(_ sample: Sample) -> Int { ((Int(sample) &<< up) &>> down) & 1023 }
+        @inline(__always) func byte(_ value: Float) -> UInt8 { UInt8(truncatingIfNeeded: Int32(value)) }
+        for column in 0..<(width + 1) / 2 {
+            let (left, right) = (2 * column, min(2 * column + 1, width - 1))
+            let place = table.place(blue: number(blues[column * step]), red: number(reds[column * step]))
+            let (a, b, c, d) = (
+                number(upper[left]), number(upper[right]), number(lower[left]), number(lower[right])
+            )
+            let here = left & 7
+            let there = right & 7
+            above[left] = byte(table.luma(a, at: place) + first[here])
+            above[right] = byte(table.luma(b, at: place) + first[there])
+            below[left] = byte(table.luma(c, at: place) + second[here])
+            below[right] = byte(table.luma(d, at: place) + second[there])
+            let shared = table.chroma((a + b + c + d + 2) >> 2, at: place)
+            let threshold = thirds[column & 7]
+            blueOut[column] = byte(shared.blue + threshold)
+            redOut[column] = byte(shared.red + (1 - threshold))
+        }
+    }
+}
+
+/// An ordered pattern that decides which of two numbers a value between them becomes.
+enum Dither {
+    /// B. Bayer, "An optimum method for two-level rendition of continuous-tone pictures", 1973: 8 by 8 thresholds between 0
+    /// and 1.
+    static func threshold(_ x: Int, _ y: Int) -> Float {
+        var order = 0
+        for bit in 0..<3 {
+            let (across, along) = ((x >> bit) & 1, ((x ^ y) >> bit) & 1)
+            order = order << 2 | along << 1 | across
+        }
+        return (Float(order) + 0.5) / 64
+    }
+}

@@ -1,0 +1,137 @@
+import MediaCore
+import MediaFiles
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import MediaCodecs
+
+/// HDR films from their file to the picture that a screen is handed.
+@Suite struct ToneMappedFilmTests {
+    private static let colors: [[Double]] = [
+        [0, 0, 0], [0.3, 0.3, 0.3], [0.58, 0.58, 0.58], [0.75, 0.75, 0.75], [0.5, 0.2, 0.2], [0.2, 0.5, 0.2],
+        [0.2, 0.2, 0.5], [0.45, 0.4, 0.3],
+    ]
+    private static let patch = 16
+    private static let height = 33
+
+    /// Patches beside each other, coded here; ffmpeg wraps them and computes nothing.
+    private func film(_ format: String, hlg: Bool, shift: Int, columns: Int = 2, rows: Int = 2) throws -> String {
+        // An odd width, so that the last column has its colours to itself.
+        let width = Self.colors.count * Self.patch - 1
+        let codes = Self.colors.map(ToneReference.codes)
+        var bytes: [UInt8] = []
+        func add(_ value: Int) {
+            let value = shift >= 0 ? value << shift : value >> -shift
+            bytes.append(UInt8(truncatingIfNeeded: value))
+            if shift >= 0 { bytes.append(UInt8(truncatingIfNeeded: value >> 8)) }
+        }
+        for _ in 0..<Self.height { for x in 0..<width { add(codes[x / Self.patch].luma) } }
+        for plane in [codes.map(\.blue), codes.map(\.red)] {
+            for _ in 0..<(Self.height + rows - 1) / rows {
+                for x in 0..<(width + columns - 1) / columns { add(plane[x * columns / Self.patch]) }
+            }
+        }
+        let raw = "\(TestClips.folder)/tones-\(format)-\(UInt64.random(in: 0 ... .max)).raw"
+        try TestClips.write(bytes, to: raw)
+        let output = "\(TestClips.folder)/tones-\(format)-\(UInt64.random(in: 0 ... .max)).mkv"
+        let tags = "-color_primaries bt2020 -colorspace bt2020nc -color_range tv -color_trc "
+        try TestClips.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(Self.height)", "-i",
+                raw,
+            ]
+                + TestClips.words("-c:v ffv1 \(tags)\(hlg ? "arib-std-b67" : "smpte2084")") + [output])
+        return output
+    }
+
+    private func pictures(_ path: String) throws -> [SampleBuffer] {
+        let film = try MediaFile.open(path)
+        let source = try film.reader(for: try #require(film.summary.track(.video)))
+        let decoder = try FilmPictureDecoder(format: try #require(source.track.videoFormat))
+        var all: [SampleBuffer] = []
+        while let buffer = try source.read() {
+            try decoder.send(buffer)
+            while let picture = decoder.receive() { all.append(picture) }
+        }
+        decoder.finish()
+        while let picture = decoder.receive() { all.append(picture) }
+        return all
+    }
+
+    /// The middle of each patch and the last column of the last row: luma and both colour differences.
+    private func numbers(_ picture: any Picture, x: Int, y: Int) -> [Double] {
+        picture.withPlanes { planes in
+            [
+                Double(planes.bases.0![y * planes.strides.0 + x]),
+                Double(planes.bases.1![y / 2 * planes.strides.1 + x / 2]),
+                Double(planes.bases.2![y / 2 * planes.strides.2 + x / 2]),
+            ]
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("yuv420p10le", 0, 2, 2), ("yuv420p12le", 2, 2, 2), ("yuv420p", -2, 2, 2), ("yuv422p10le", 0, 2, 1),
+            ("yuv444p10le", 0, 1, 1),
+        ], [false, true])
+    func anHDRFilmIsShownInTheColoursOfTheScreen(
+        _ kind: (format: String, shift: Int, columns: Int, rows: Int), hlg: Bool
+    ) throws {
+        let path = try film(kind.format, hlg: hlg, shift: kind.shift, columns: kind.columns, rows: kind.rows)
+        let picture = try #require(try pictures(path).first?.picture)
+        #expect(picture.pixelFormat == .yuv420p)
+        #expect(picture.color == ColorDescription(primaries: 1, transfer: 1, matrix: 1))
+        #expect(picture.size == PixelSize(width: Self.colors.count * Self.patch - 1, height: Self.height))
+        for (index, color) in Self.colors.enumerated() {
+            var code = ToneReference.codes(color)
+            if kind.shift < 0 { code = (code.luma & ~3, code.blue & ~3, code.red & ~3) }
+            let wanted = ToneReference(isHLG: hlg).shown(luma: code.luma, blue: code.blue, red: code.red)
+            let last = index == Self.colors.count - 1
+            for (x, y) in [(index * Self.patch + 8, 16)] + (last ? [(picture.size.width - 1, 32)] : []) {
+                let found = numbers(picture, x: x, y: y)
+                // One step of the dither, one of the table.
+                for (one, other) in zip(found, wanted) { #expect(abs(one - other) < 2, "\(color) at \(x),\(y)") }
+            }
+        }
+    }
+
+    @Test func aFilmThatIsNotHDRIsHandedOnAsItWasDecoded() throws {
+        let path = try TestClips.make(
+            "deep.mkv",
+            TestClips.words("-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p10le -color_trc bt709"))
+        for buffer in try pictures(path) {
+            #expect(buffer.picture?.pixelFormat == .other)
+            #expect(buffer.picture?.bitDepth == 10)
+        }
+    }
+
+    @Test func timesAndLengthsStay() throws {
+        let arguments = TestClips.words(
+            "-f lavfi -i testsrc2=s=64x36:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv420p10le -color_trc smpte2084")
+        let found = try pictures(try TestClips.make("moments.mkv", arguments))
+        #expect(found.count == 10)
+        for (index, buffer) in found.enumerated() {
+            #expect(abs(try #require(buffer.presentationTime).seconds - Double(index) / 25) < 0.001)
+            #expect(abs(buffer.duration.seconds - 0.04) < 0.001)
+        }
+    }
+
+    /// A film that was made for a display of 600 cd/m² loses less of its brightness than one for 4000.
+    @Test func theBrightestWhiteThatAFilmStatesIsTheScreensWhite() throws {
+        func brightness(_ most: Int) throws -> Double {
+            let path = try TestClips.make(
+                "peak.mkv",
+                TestClips.words("-f lavfi -i color=c=0x808080:s=64x64:r=25:d=0.2 -pix_fmt yuv420p10le -c:v libx265")
+                    + [
+                        "-x265-params",
+                        "log-level=none:hdr10=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited"
+                            + ":max-cll=\(most),400",
+                    ])
+            return numbers(try #require(try pictures(path).first?.picture), x: 32, y: 32)[0]
+        }
+        let (dim, bright) = (try brightness(4000), try brightness(300))
+        #expect(bright > dim + 5)
+    }
+}
