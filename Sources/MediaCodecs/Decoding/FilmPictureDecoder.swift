@@ -1,19 +1,33 @@
 public import MediaCore
 public import SyncRendering
 
-/// Decodes pictures, and makes of them what a screen can show: HDR (PQ, HLG) becomes BT.709. Owned and called by one thread,
-/// which does all of it, so that a screen's thread only shows.
+/// Decodes pictures, and makes of them what a screen can show: two fields become two pictures, HDR (PQ, HLG) becomes BT.709.
+/// Owned and called by one thread, which does all of it, so that a screen's thread only shows.
 ///
 /// Pictures of other films are handed on as they come.
 public final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
+    private let deinterlacing: DeinterlacingSwitch
+    /// Nil until a picture has two fields.
+    private var fields: Deinterlacer?
     /// Nil until a picture is HDR.
     private var tones: ToneMapper?
+    /// Pictures that came out together with others.
+    private var ready: [SampleBuffer] = []
+    /// No more are to come: what is inside comes out.
+    private var isFinishing = false
+    /// What is over by then is not shown.
+    private var showFrom: MediaTime?
 
-    /// - Parameter threads: how many threads to decode with; nil chooses by picture size and machine.
+    /// - Parameters:
+    ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
+    ///   - deinterlacing: asked before each picture.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
-    public init(format: VideoFormat, threads: Int? = nil) throws(MediaError) {
+    public init(
+        format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch()
+    ) throws(MediaError) {
         decoder = try VideoDecoder(format: format, threads: threads)
+        self.deinterlacing = deinterlacing
     }
 
     public var effort: DecodingEffort {
@@ -23,17 +37,75 @@ public final class FilmPictureDecoder: PictureDecoder {
 
     public var damagedPackets: Int { decoder.damagedPackets }
 
-    public func send(_ buffer: SampleBuffer) throws(MediaError) { try decoder.send(buffer) }
+    /// Whether a filter for fields was ever made, for tests.
+    var hasDeinterlaced: Bool { fields != nil }
 
-    public func finish() { decoder.finish() }
+    public func send(_ buffer: SampleBuffer) throws(MediaError) {
+        isFinishing = false
+        try decoder.send(buffer)
+    }
 
-    public func flush() { decoder.flush() }
+    public func finish() {
+        isFinishing = true
+        decoder.finish()
+    }
 
-    public func discardPictures(before time: MediaTime) { decoder.discardPictures(before: time) }
+    public func flush() {
+        ready.removeAll(keepingCapacity: true)
+        (isFinishing, showFrom) = (false, nil)
+        fields?.flush()
+        decoder.flush()
+    }
+
+    public func discardPictures(before time: MediaTime) {
+        showFrom = time
+        decoder.discardPictures(before: time)
+    }
 
     public func receive() -> SampleBuffer? {
-        guard let buffer = decoder.receive() else { return nil }
-        return shown(buffer)
+        while true {
+            if !ready.isEmpty {
+                let next = ready.removeFirst()
+                if isOver(next) { continue }
+                return shown(next)
+            }
+            guard let buffer = decoder.receive() else {
+                guard isFinishing, let fields, fields.isInUse else { return nil }
+                fields.finish(decoder.format, to: &ready)
+                if ready.isEmpty { return nil }
+                continue
+            }
+            guard let picture = buffer.picture as? DecodedPicture, takes(picture) else {
+                // One at a time: what is inside comes before it.
+                guard let fields, fields.isInUse else { return shown(buffer) }
+                fields.finish(decoder.format, to: &ready)
+                ready.append(buffer)
+                continue
+            }
+            let fields = self.fields ?? Deinterlacer()
+            self.fields = fields
+            if buffer.flags.contains(.discontinuity) { fields.finish(decoder.format, to: &ready) }
+            let isTaken = fields.push(
+                buffer, picture, takesAll: deinterlacing.mode == .yes, of: decoder.format, to: &ready)
+            if !isTaken { ready.append(buffer) }
+        }
+    }
+
+    /// Whether a picture goes through the filter: one with two fields, and what comes among such.
+    private func takes(_ picture: DecodedPicture) -> Bool {
+        switch deinterlacing.mode {
+        case .no: false
+        case .yes: true
+        case .auto: picture.isInterlaced || fields?.isInUse == true
+        }
+    }
+
+    /// The first half of the picture in which a jump ends may lie before that place; its second half follows.
+    private func isOver(_ buffer: SampleBuffer) -> Bool {
+        guard let showFrom else { return false }
+        if !ready.isEmpty, let end = buffer.end, end <= showFrom { return true }
+        self.showFrom = nil
+        return false
     }
 
     /// The same moment as a screen can show it.
@@ -42,8 +114,8 @@ public final class FilmPictureDecoder: PictureDecoder {
         let tones = self.tones ?? ToneMapper()
         self.tones = tones
         guard let mapped = tones.map(picture, of: decoder.format) else { return buffer }
-        return SampleBuffer(
-            payload: .picture(mapped), presentationTime: buffer.presentationTime, duration: buffer.duration,
-            flags: buffer.flags)
+        var shown = buffer
+        shown.payload = .picture(mapped)
+        return shown
     }
 }

@@ -38,6 +38,9 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     /// libavutil's number of the pixel format.
     var libavFormat: AVPixelFormat { AVPixelFormat(frame.pointee.format) }
 
+    /// It says that it is made of two fields, taken one after the other.
+    var isInterlaced: Bool { frame.pointee.interlaced_frame != 0 }
+
     /// cd/m² of the brightest white, as the bitstream states it here; nil where it does not.
     var peakLuminance: Double? {
         // The brightest that was measured (CTA-861.3, MaxCLL) comes before the brightest that the film could have had.

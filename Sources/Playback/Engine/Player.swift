@@ -28,6 +28,7 @@ public final class Player: Sendable {
     package let outputs: OutputGroup?
     /// What moves them by what was calibrated; nil where that is not wanted.
     package let calibration: RouteCalibration?
+    private let deinterlacing: DeinterlacingSwitch
     /// Counts further sounds.
     let addedSounds = Lock(0)
     private let thread = Lock<WorkerThread?>(nil)
@@ -48,6 +49,8 @@ public final class Player: Sendable {
         let board = PlayerBoard(timebase: synchronizer.timebase, outputs: outputs)
         self.outputs = outputs
         calibration = parts.calibration
+        deinterlacing = parts.deinterlacing
+        deinterlacing.mode = options.deinterlacing
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
@@ -165,6 +168,8 @@ public final class Player: Sendable {
     public func setScreen(_ name: String?, refreshRate: Int?, isFullScreen: Bool) {
         mailbox.post { $0.setScreen(name, refreshRate: refreshRate, isFullScreen: isFullScreen) }
     }
+    /// Which pictures are shown as two, field by field; from the next picture that is decoded on.
+    public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
 

@@ -31,6 +31,8 @@ extension Player {
         public var subtitles: SubtitleParts?
         /// What a person who sees a film should know of it; told once when it begins.
         public var remark: @Sendable (any MediaSource) -> String?
+        /// What its decoders ask; the player sets it.
+        package var deinterlacing = DeinterlacingSwitch()
         /// Moves the outputs by what was calibrated; nil moves none.
         package var calibration: RouteCalibration?
 

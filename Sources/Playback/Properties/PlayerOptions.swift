@@ -1,5 +1,6 @@
 public import MediaCore
 public import MediaFiles
+public import SyncRendering
 
 /// What a player is told before it opens a film. Every value has the meaning of mpv's option of the same name.
 public struct PlayerOptions: Sendable {
@@ -32,6 +33,8 @@ public struct PlayerOptions: Sendable {
     /// Positive: subtitles later than the film says.
     public var subtitleDelay: Duration = .zero
     public var showsSubtitles = true
+    /// Which pictures are shown as two, field by field.
+    public var deinterlacing: Deinterlacing = .auto
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
     /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place

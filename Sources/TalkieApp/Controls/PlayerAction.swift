@@ -23,6 +23,7 @@ package enum PlayerAction: Sendable, Hashable {
     case toggleSubtitles
     /// Positive: subtitles later than the film says.
     case addSubtitleDelay(Duration)
+    case cycleDeinterlacing
     /// Opens and closes the list of places that sound can go to.
     case chooseRoute
     case toggleFullScreen

@@ -56,6 +56,10 @@ extension SessionDirector {
             settings.addSubtitleDelay(step)
             player.setSubtitleDelay(settings.subtitleDelay)
             show(StatusText.subtitleDelay(settings.subtitleDelay))
+        case .cycleDeinterlacing:
+            settings.cycleDeinterlacing()
+            player.setDeinterlacing(settings.deinterlacing)
+            show("Deinterlace: \(settings.deinterlacing.rawValue)")
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)
         case .leaveFullScreen: stage.screen?.setFullScreen(false)
         case .chooseRoute: toggleRoutePicker()

@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import Playback
+internal import SyncRendering
 
 /// What a person has set so far. The player knows it a moment later; two quick presses of a key must add up.
 struct SessionSettings {
@@ -11,6 +12,7 @@ struct SessionSettings {
     var subtitleDelay: Duration
     var showsSubtitles: Bool
     var loop: PlayerOptions.Loop
+    var deinterlacing: Deinterlacing
 
     init(_ options: PlayerOptions) {
         volume = options.volume
@@ -20,6 +22,7 @@ struct SessionSettings {
         subtitleDelay = options.subtitleDelay
         showsSubtitles = options.showsSubtitles
         loop = options.loopFile
+        deinterlacing = options.deinterlacing
     }
 
     mutating func multiplySpeed(by factor: Double) {
@@ -40,6 +43,15 @@ struct SessionSettings {
     mutating func addSubtitleDelay(_ step: Duration) {
         let limit = PlayerOptions.longestAudioDelay
         subtitleDelay = max(.zero - limit, min(limit, subtitleDelay + step))
+    }
+
+    /// From those that say so to all, to none.
+    mutating func cycleDeinterlacing() {
+        switch deinterlacing {
+        case .auto: deinterlacing = .yes
+        case .yes: deinterlacing = .no
+        case .no: deinterlacing = .auto
+        }
     }
 
     mutating func toggleLoop() { loop = loop == .forever ? .times(0) : .forever }

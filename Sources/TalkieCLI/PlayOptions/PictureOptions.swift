@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import Playback
+internal import SyncRendering
 internal import TalkieApp
 
 /// Options that choose the window.
@@ -18,9 +20,17 @@ struct PictureOptions: ParsableArguments {
         transform: { try WindowSize(parsing: $0) })
     var size: WindowSize?
 
+    @Option(
+        help: ArgumentHelp(
+            "Show two pictures for each that consists of two fields: those that say so, all, or none.",
+            valueName: "auto|yes|no"),
+        transform: wordChoice("--deinterlace takes auto, yes or no"))
+    var deinterlace: Deinterlacing = .auto
+
     func apply(to arguments: inout PlayArguments) {
         arguments.isFullScreen = isFullScreen
         arguments.screen = screen
         arguments.windowSize = size
+        arguments.options.deinterlacing = deinterlace
     }
 }

@@ -20,6 +20,7 @@ import Testing
         #expect(KeyBindings.action(for: "m") == .toggleMute)
         #expect(KeyBindings.action(for: "Ctrl++") == .addAudioDelay(.milliseconds(100)))
         #expect(KeyBindings.action(for: "MBTN_LEFT_DBL") == .toggleFullScreen)
+        #expect(KeyBindings.action(for: "d") == .cycleDeinterlacing)
         #expect(KeyBindings.action(for: "q") == .quit)
         #expect(KeyBindings.action(for: "S") == .screenshot)
         #expect(KeyBindings.action(for: "s") == .chooseRoute, "the one that is Talkie's own")
@@ -31,7 +32,7 @@ import Testing
         for (key, action) in KeyBindings.all {
             switch action {
             case .togglePause, .toggleMute, .toggleFullScreen, .quit, .next, .previous, .screenshot, .toggleLoop,
-                .cycleAudioTrack:
+                .cycleAudioTrack, .cycleDeinterlacing:
                 #expect(!action.repeats, "\(key)")
             case .seek, .addVolume: #expect(action.repeats, "\(key)")
             default: break
