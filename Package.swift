@@ -170,8 +170,7 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             [
                 "TalkieCLI", "TalkieApp", "Routing", "Playback", "Telemetry", "VirtualSpeaker", "AirPlayWire", "PTP",
-                "Sockets",
-                "Storage", "MediaCore",
+                "Sockets", "Storage", "SyncRendering", "MediaCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Snapshots"]),

@@ -1,7 +1,8 @@
+internal import Glibc
 internal import MediaCore
 internal import SyncRendering
 
-/// Where a picture lies in a window: centred, and as large as its gravity says; it may reach over the edges.
+/// Where a picture lies in a window: centred, and as large as its gravity and a person's view say; it may reach over the edges.
 struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// The window or surface, in pixels.
     var area: PixelSize
@@ -16,31 +17,43 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     }
 
     init(
-        size: PixelSize, pixelAspect: Ratio, rotation: Int, gravity: VideoGravity = .resizeAspect, in area: PixelSize
+        size: PixelSize, pixelAspect: Ratio, rotation: Int, gravity: VideoGravity = .resizeAspect,
+        view: PictureView = PictureView(), in area: PixelSize
     ) {
         self.area = area
-        self.rotation = Self.normalized(rotation)
-        let shape = Self.displaySize(of: size, pixelAspect: pixelAspect, rotation: rotation)
+        self.rotation = Self.normalized(view.rotation(stated: rotation))
+        let shape = Self.displaySize(of: size, pixelAspect: pixelAspect, rotation: rotation, view: view)
         let fitted =
             switch gravity {
             case .resizeAspect: Self.fitted(shape, into: area)
             case .resizeAspectFill: Self.filling(shape, area)
             case .resize: area
             }
+        let shown = Self.zoomed(fitted, shape, by: view, in: area)
         rect = PixelRect(
-            x: (area.width - fitted.width) / 2, y: (area.height - fitted.height) / 2, width: fitted.width,
-            height: fitted.height)
+            x: (area.width - shown.width) / 2 + Self.moved(shown.width, by: view.panX),
+            y: (area.height - shown.height) / 2 + Self.moved(shown.height, by: view.panY), width: shown.width,
+            height: shown.height)
+    }
+
+    /// The picture that a film shows, where a person has not changed how it lies.
+    init(of picture: any Picture, gravity: VideoGravity, view: PictureView, in area: PixelSize) {
+        self.init(
+            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
+            view: view, in: area)
     }
 
     /// Size in square pixels, turned; the shorter pixel side is stretched, so that no detail is lost.
     ///
     /// Sizes and ratios come from files, so the result is kept within 1…65535.
-    static func displaySize(of size: PixelSize, pixelAspect: Ratio, rotation: Int) -> PixelSize {
-        let aspect = pixelAspect.value
+    static func displaySize(
+        of size: PixelSize, pixelAspect: Ratio, rotation: Int, view: PictureView = PictureView()
+    ) -> PixelSize {
+        let aspect = view.pixelAspect(of: size, stated: pixelAspect)
         let wide = aspect >= 1 ? Double(size.width) * aspect : Double(size.width)
         let high = aspect >= 1 ? Double(size.height) : Double(size.height) / aspect
         let upright = PixelSize(width: clamped(wide), height: clamped(high))
-        return normalized(rotation) % 180 == 0
+        return normalized(view.rotation(stated: rotation)) % 180 == 0
             ? upright : PixelSize(width: upright.height, height: upright.width)
     }
 
@@ -62,6 +75,95 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         return PixelSize(
             width: max(area.width, clamped(Double(shape.width) * scale)),
             height: max(area.height, clamped(Double(shape.height) * scale)))
+    }
+
+    // MARK: A person's view
+
+    /// From the size that shows all towards the one that fills, then larger or smaller.
+    private static func zoomed(
+        _ fitted: PixelSize, _ shape: PixelSize, by view: PictureView, in area: PixelSize
+    ) -> PixelSize {
+        guard view.zoom != 0 || view.panscan != 0 else { return fitted }
+        let panscan = sane(view.panscan, in: PictureView.panscanRange)
+        let whole = filling(shape, area)
+        let factor = exp2(sane(view.zoom, in: PictureView.zoomRange))
+        func side(_ from: Int, _ to: Int) -> Double {
+            (Double(from) + Double(max(0, to - from)) * panscan) * factor
+        }
+        let (width, height) = (side(fitted.width, whole.width), side(fitted.height, whole.height))
+        // Beyond that nobody sees more, and its shape stays.
+        let limit = min(1, largest / max(width, height))
+        return PixelSize(width: clamped(width * limit), height: clamped(height * limit))
+    }
+
+    private static func moved(_ side: Int, by pan: Double) -> Int {
+        pan == 0 ? 0 : Int((Double(side) * sane(pan, in: PictureView.panRange)).rounded())
+    }
+
+    private static func sane(_ value: Double, in range: ClosedRange<Double>) -> Double {
+        value.isFinite ? min(range.upperBound, max(range.lowerBound, value)) : 0
+    }
+
+    /// Pixels of a side.
+    private static let largest = 16384.0
+
+    // MARK: The part that is seen
+
+    /// A part of a picture, and the place that it takes.
+    struct Part: Equatable {
+        /// In pixels of the picture as it lies in the film.
+        var source: PixelRect
+        /// In the window; it may reach over its edges by a few pixels of the film.
+        var target: PixelRect
+    }
+
+    /// The part of a picture of that size that lies in the window; nil when nothing does.
+    ///
+    /// - Parameter step: the part begins and ends at multiples of it, as pixels that share a colour demand.
+    func visiblePart(of size: PixelSize, step: Int) -> Part? {
+        let seen = rect.intersection(PixelRect(x: 0, y: 0, width: area.width, height: area.height))
+        guard !seen.isEmpty, size.width > 0, size.height > 0 else { return nil }
+        // Edges in parts of the turned picture, from its left and top.
+        let left = Double(seen.x - rect.x) / Double(rect.width)
+        let right = Double(seen.x + seen.width - rect.x) / Double(rect.width)
+        let top = Double(seen.y - rect.y) / Double(rect.height)
+        let bottom = Double(seen.y + seen.height - rect.y) / Double(rect.height)
+        let (across, along) =
+            switch rotation {
+            case 90: ((top, bottom), (1 - right, 1 - left))
+            case 180: ((1 - right, 1 - left), (1 - bottom, 1 - top))
+            case 270: ((1 - bottom, 1 - top), (left, right))
+            default: ((left, right), (top, bottom))
+            }
+        let (x, width) = Self.steps(across, of: size.width, step)
+        let (y, height) = Self.steps(along, of: size.height, step)
+        // Back again: where exactly those pixels lie.
+        let begin = (x: Double(x) / Double(size.width), y: Double(y) / Double(size.height))
+        let end = (x: Double(x + width) / Double(size.width), y: Double(y + height) / Double(size.height))
+        let (horizontal, vertical) =
+            switch rotation {
+            case 90: ((1 - end.y, 1 - begin.y), (begin.x, end.x))
+            case 180: ((1 - end.x, 1 - begin.x), (1 - end.y, 1 - begin.y))
+            case 270: ((begin.y, end.y), (1 - end.x, 1 - begin.x))
+            default: ((begin.x, end.x), (begin.y, end.y))
+            }
+        func edges(_ parts: (Double, Double), _ start: Int, _ length: Int) -> (Int, Int) {
+            let from = start + Int((parts.0 * Double(length)).rounded())
+            return (from, max(1, start + Int((parts.1 * Double(length)).rounded()) - from))
+        }
+        let (targetX, targetWidth) = edges(horizontal, rect.x, rect.width)
+        let (targetY, targetHeight) = edges(vertical, rect.y, rect.height)
+        return Part(
+            source: PixelRect(x: x, y: y, width: width, height: height),
+            target: PixelRect(x: targetX, y: targetY, width: targetWidth, height: targetHeight))
+    }
+
+    /// Whole steps that cover a stretch, and one more at each end, because a scaler looks at neighbours.
+    private static func steps(_ stretch: (Double, Double), of length: Int, _ step: Int) -> (start: Int, count: Int) {
+        let size = Double(length)
+        let first = max(0, Int((stretch.0 * size).rounded(.down)) / step - 1) * step
+        let last = min(length, (Int((stretch.1 * size).rounded(.up)) / step + 2) * step)
+        return (first, max(1, last - first))
     }
 
     /// Quarter turns only; anything else is shown upright.

@@ -9,6 +9,8 @@ protocol PicturePresenter: AnyObject {
     var area: PixelSize { get }
     /// How pictures lie in it, from the next `prepare` on.
     var gravity: VideoGravity { get set }
+    /// What a person changed of that, from the next `prepare` on.
+    var view: PictureView { get set }
     /// Brings a picture and what lies over it, from the bottom up, as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool

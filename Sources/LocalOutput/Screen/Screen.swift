@@ -36,6 +36,8 @@ public final class Screen: VideoOutput {
     private var overlays: [OverlayImage] = []
     /// How pictures lie in the window, from the next `prepare` on.
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
+    /// What a person changed of that, from the next `prepare` on.
+    var view = PictureView() { didSet { if view != oldValue { needsPaint = true } } }
     /// What is on screen is not what should be; drawing anything mends it.
     var needsPaint = false
     /// The way to the window system; nil without a window.
@@ -207,12 +209,13 @@ public final class Screen: VideoOutput {
         if window == nil, failure == nil {
             try? open(
                 for: PicturePlacement.displaySize(
-                    of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation))
+                    of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
         }
         for news in noted.news(of: picture) { onNews?(news) }
         isPrepared = false
         guard isVisible, let presenter else { return }
         presenter.gravity = gravity
+        presenter.view = view
         isPrepared = presenter.prepare(picture, overlays: overlays)
         if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
         needsPaint = false
@@ -220,9 +223,7 @@ public final class Screen: VideoOutput {
 
     public func canvas(for picture: any Picture) -> SubtitleCanvas? {
         guard isVisible, let presenter else { return nil }
-        let placement = PicturePlacement(
-            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
-            in: presenter.area)
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: presenter.area)
         let isTurned = placement.rotation % 180 != 0
         let storage = isTurned ? PixelSize(width: picture.size.height, height: picture.size.width) : picture.size
         return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)

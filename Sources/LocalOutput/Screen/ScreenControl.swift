@@ -10,6 +10,7 @@ public final class ScreenControl: Sendable {
         case detach
         case open(PixelSize)
         case fullScreen(Bool?)
+        case view(PictureView)
         case title(String)
         case message(ScreenMessage?)
         case mark(String?)
@@ -44,6 +45,7 @@ public final class ScreenControl: Sendable {
     let signal: PollableSignal?
     let refusal: ExhaustionError?
     private let commands = Lock<[Command]>([])
+    private let currentView = Lock(PictureView())
     let state = Lock(Status())
 
     init() {
@@ -91,7 +93,17 @@ public final class ScreenControl: Sendable {
     public func open(for format: VideoFormat) {
         open(
             for: PicturePlacement.displaySize(
-                of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation))
+                of: format.size, pixelAspect: format.pixelAspect, rotation: format.rotation, view: view))
+    }
+
+    /// How pictures lie in the window, beside what the film and the layer's `videoGravity` say: shape, size, place, turn. Screenshots are not
+    /// changed by it.
+    public var view: PictureView {
+        get { currentView.withLock { $0 } }
+        set {
+            currentView.withLock { $0 = newValue }
+            send(.view(newValue))
+        }
     }
 
     /// Fills the display, or goes back to a window; nil changes from one to the other.

@@ -34,6 +34,9 @@ extension ScreenLoop {
             guard let screen else { return }
             screen.setFullScreen(wanted ?? !screen.isFullScreen)
             fullScreenMayHaveChanged()
+        case .view(let view):
+            screen?.view = view
+            presenter?.invalidate()
         case .title(let title): screen?.setTitle(title)
         case .message(let message): showMessage(message)
         case .mark(let mark):

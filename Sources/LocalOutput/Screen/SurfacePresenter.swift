@@ -11,6 +11,7 @@ final class SurfacePresenter: PicturePresenter {
     let description = "window memory"
     let refresh = RefreshEvidence.immediate
     var gravity = VideoGravity.resizeAspect
+    var view = PictureView()
     private let window: OpaquePointer
     private let converter: any PictureConverter
     private var surface: UnsafeMutablePointer<SDL_Surface>?
@@ -50,8 +51,7 @@ final class SurfacePresenter: PicturePresenter {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         let wanted = picture.map {
-            PicturePlacement(
-                size: $0.size, pixelAspect: $0.pixelAspect, rotation: $0.rotation, gravity: gravity, in: whole.size)
+            PicturePlacement(of: $0, gravity: gravity, view: view, in: whole.size)
         }
         let isAnew = isStale || wanted == nil || wanted != placement
         var changed = isAnew ? whole : wanted?.rect.intersection(whole) ?? whole
@@ -98,6 +98,9 @@ final class SurfacePresenter: PicturePresenter {
 
     // MARK: Drawing
 
+    /// Pixels of the film: a multiple of what shares a colour in any format, and of what vector code loads.
+    private static let partStep = 16
+
     private func draw(
         _ picture: any Picture, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
@@ -107,22 +110,32 @@ final class SurfacePresenter: PicturePresenter {
         if placement.rotation == 0, isDirect, isWhole {
             return converter.convert(picture, to: Self.target(surface, placement.rect))
         }
-        let upright = placement.unrotatedSize
-        guard let staging = Self.fit(&staging, to: placement.rotation == 0 ? placement.rect.size : upright) else {
-            return false
-        }
-        let all = PixelRect(x: 0, y: 0, width: Int(staging.pointee.w), height: Int(staging.pointee.h))
-        guard converter.convert(picture, to: Self.target(staging, all)) else { return false }
+        // What lies outside the window costs nothing, however large the picture is shown.
+        let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
+        let seen =
+            isWhole
+            ? PicturePlacement.Part(source: all, target: placement.rect)
+            : placement.visiblePart(of: picture.size, step: Self.partStep)
+        guard let seen else { return true }
+        let place = seen.target
+        let upright =
+            placement.rotation % 180 == 0 ? place.size : PixelSize(width: place.height, height: place.width)
+        guard let staging = Self.fit(&staging, to: upright) else { return false }
+        let room = Self.target(staging, PixelRect(x: 0, y: 0, width: upright.width, height: upright.height))
+        let isDrawn =
+            seen.source == all
+            ? converter.convert(picture, to: room) : converter.convert(picture, part: seen.source, to: room)
+        guard isDrawn else { return false }
         // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
-        guard placement.rotation != 0, isDirect else { return Self.copy(staging, to: placement.rect, of: surface) }
+        guard placement.rotation != 0, isDirect else { return Self.copy(staging, to: place, of: surface) }
         if isWhole {
-            Self.turn(staging, placement.rotation, to: Self.target(surface, placement.rect))
+            Self.turn(staging, placement.rotation, to: Self.target(surface, place))
             return true
         }
-        guard let turned = Self.fit(&turned, to: placement.rect.size) else { return false }
-        let target = PixelRect(x: 0, y: 0, width: placement.rect.width, height: placement.rect.height)
+        guard let turned = Self.fit(&turned, to: place.size) else { return false }
+        let target = PixelRect(x: 0, y: 0, width: place.width, height: place.height)
         Self.turn(staging, placement.rotation, to: Self.target(turned, target))
-        return Self.copy(turned, to: placement.rect, of: surface)
+        return Self.copy(turned, to: place, of: surface)
     }
 
     private static func turn(

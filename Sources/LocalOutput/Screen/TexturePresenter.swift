@@ -9,6 +9,7 @@ final class TexturePresenter: PicturePresenter {
     /// Whether "graphics processor" turned out to be this processor.
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
+    var view = PictureView()
     private let window: OpaquePointer
     private let renderer: OpaquePointer
     private let converter: any PictureConverter
@@ -107,9 +108,7 @@ final class TexturePresenter: PicturePresenter {
     // MARK: Drawing
 
     private func draw(_ picture: any Picture) -> Bool {
-        let placement = PicturePlacement(
-            size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity, in: area
-        )
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: area)
         guard upload(picture, placement), let texture else { return false }
         let rect = placement.rect
         let upright = placement.unrotatedSize

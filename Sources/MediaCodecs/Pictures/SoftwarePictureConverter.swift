@@ -24,21 +24,32 @@ public final class SoftwarePictureConverter: PictureConverter {
     deinit { scratch?.deallocate() }
 
     public func convert(_ picture: any Picture, to target: PixelTarget) -> Bool {
+        convert(picture, PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height), target)
+    }
+
+    public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
+        let whole = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
+        guard part.isInside(whole), part.x % 16 == 0, part.y % 16 == 0 else { return false }
+        return convert(picture, part, target)
+    }
+
+    private func convert(_ picture: any Picture, _ part: PixelRect, _ target: PixelTarget) -> Bool {
         guard let source = Self.libavFormat(of: picture), let output = Self.libavFormat(of: target.format),
-            target.size.width > 0, target.size.height > 0, picture.size.width > 0, picture.size.height > 0,
+            target.size.width > 0, target.size.height > 0, part.width > 0, part.height > 0,
             target.size.width <= 1 << 15, target.size.height <= 1 << 15
         else { return false }
         let setup = ScalerPass.Setup(
-            source: source, sourceSize: picture.size, target: output, targetSize: target.size,
+            source: source, sourceSize: part.size, target: output, targetSize: target.size,
             matrix: picture.color.matrix(forHeight: picture.size.height), isFullRange: picture.color.isFullRange)
         return picture.withPlanes { planes in
-            let from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
+            var from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
                 planes.bases,
                 (
                     Int32(clamping: planes.strides.0), Int32(clamping: planes.strides.1),
                     Int32(clamping: planes.strides.2), Int32(clamping: planes.strides.3)
                 )
             )
+            if part.x > 0 || part.y > 0 { Self.move(&from, to: part, in: source) }
             if target.format == .bgra, target.size.width % Self.block != 0 {
                 return setup.sourceSize == setup.targetSize && Self.canBeCut(source)
                     ? convertInTwoParts(from, setup, target) : convertAside(from, setup, target)
@@ -109,6 +120,24 @@ public final class SoftwarePictureConverter: PictureConverter {
     }
 
     // MARK: Formats and planes
+
+    /// Planes that begin at the corner of a part.
+    private static func move(
+        _ planes: inout ScalerPass.Planes<UnsafePointer<UInt8>>, to part: PixelRect, in format: AVPixelFormat
+    ) {
+        guard let description = av_pix_fmt_desc_get(format)?.pointee else { return }
+        let hasPalette = description.flags & UInt64(AV_PIX_FMT_FLAG_PAL) != 0
+        func offset(_ plane: Int32, _ stride: Int32) -> Int {
+            if hasPalette && plane > 0 { return 0 }
+            let isColor = plane == 1 || plane == 2
+            let row = isColor ? part.y >> Int(description.log2_chroma_h) : part.y
+            return row * Int(stride) + Int(av_image_get_linesize(format, Int32(clamping: part.x), plane))
+        }
+        planes.bases.0 = planes.bases.0.map { $0 + offset(0, planes.strides.0) }
+        planes.bases.1 = planes.bases.1.map { $0 + offset(1, planes.strides.1) }
+        planes.bases.2 = planes.bases.2.map { $0 + offset(2, planes.strides.2) }
+        planes.bases.3 = planes.bases.3.map { $0 + offset(3, planes.strides.3) }
+    }
 
     private static func planes(of target: PixelTarget) -> ScalerPass.Planes<UnsafeMutablePointer<UInt8>> {
         (

@@ -40,4 +40,39 @@ public protocol PictureConverter: AnyObject {
     ///
     /// Allocates only when sizes or formats differ from the call before.
     func convert(_ picture: any Picture, to target: PixelTarget) -> Bool
+
+    /// The same with a part of the picture, in its own pixels.
+    ///
+    /// By default the whole picture is converted, in its size there, and the part copied: `.bgra` only, and nothing beyond
+    /// 64 million pixels.
+    ///
+    /// - Parameter part: lies in the picture; its left and top edges are multiples of 16.
+    func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool
+}
+
+extension PictureConverter {
+    public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
+        guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
+        else { return false }
+        // Of the whole picture in the part's size.
+        func scaled(_ length: Int, _ shown: Int, _ part: Int) -> Int { (length * shown + part / 2) / part }
+        let width = scaled(picture.size.width, target.size.width, part.width)
+        let height = scaled(picture.size.height, target.size.height, part.height)
+        guard width > 0, height > 0, width <= 1 << 15, height <= 1 << 15, width * height <= 1 << 26 else {
+            return false
+        }
+        let (left, top) = (
+            min(width - 1, scaled(part.x, target.size.width, part.width)),
+            min(height - 1, scaled(part.y, target.size.height, part.height))
+        )
+        let pixels = UnsafeMutableRawPointer.allocate(byteCount: width * height * 4 + 64, alignment: 64)
+        defer { pixels.deallocate() }
+        let whole = PixelTarget(base: pixels, stride: width * 4, size: PixelSize(width: width, height: height))
+        guard convert(picture, to: whole) else { return false }
+        for row in 0..<min(target.size.height, height - top) {
+            (target.base + row * target.stride).copyMemory(
+                from: pixels + ((top + row) * width + left) * 4, byteCount: min(target.size.width, width - left) * 4)
+        }
+        return true
+    }
 }

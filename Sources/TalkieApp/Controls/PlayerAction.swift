@@ -24,6 +24,8 @@ package enum PlayerAction: Sendable, Hashable {
     /// Positive: subtitles later than the film says.
     case addSubtitleDelay(Duration)
     case cycleDeinterlacing
+    /// Shape, size and place of the picture in the window.
+    case changeView(PictureViewChange)
     /// Opens and closes the list of places that sound can go to.
     case chooseRoute
     case toggleFullScreen
@@ -49,6 +51,7 @@ package enum PlayerAction: Sendable, Hashable {
     package var repeats: Bool {
         switch self {
         case .seek, .stepForward, .stepBackward, .multiplySpeed, .addVolume, .addAudioDelay, .addSubtitleDelay: true
+        case .changeView(let change): change != .nextAspect && change != .reset
         default: false
         }
     }

@@ -2,6 +2,7 @@ internal import AirPlay
 package import MediaCore
 package import Playback
 internal import Routing
+package import SyncRendering
 
 /// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
 package struct PlayArguments: Sendable {
@@ -22,6 +23,8 @@ package struct PlayArguments: Sendable {
     package var screen: ScreenChoice?
     /// Nil is the film's own size, as far as the screen allows.
     package var windowSize: WindowSize?
+    /// How pictures lie in the window.
+    package var view = PictureView()
     /// How often the whole list is played again.
     package var loopPlaylist: PlayerOptions.Loop = .times(0)
     /// Whether https servers must prove who they are.

@@ -89,6 +89,7 @@ package enum PlaySession {
             throw failure
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
+        loop?.control.view = arguments.view
         loop?.control.onInput { mailbox.post(.screen($0)) }
         let director = SessionDirector(
             stage: SessionDirector.Stage(

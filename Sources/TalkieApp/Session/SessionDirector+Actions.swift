@@ -60,6 +60,10 @@ extension SessionDirector {
             settings.cycleDeinterlacing()
             player.setDeinterlacing(settings.deinterlacing)
             show("Deinterlace: \(settings.deinterlacing.rawValue)")
+        case .changeView(let change):
+            let words = settings.view.apply(change)
+            stage.screen?.view = settings.view
+            show(words)
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)
         case .leaveFullScreen: stage.screen?.setFullScreen(false)
         case .chooseRoute: toggleRoutePicker()

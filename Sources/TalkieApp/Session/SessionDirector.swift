@@ -92,6 +92,7 @@ final class SessionDirector: @unchecked Sendable {
         queue = PlayQueue(items, loop: arguments.loopPlaylist)
         offersNext = items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         settings = SessionSettings(arguments.options)
+        settings.view = arguments.view
         desk = stage.player.outputs.map { group in
             RouteController(
                 player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home

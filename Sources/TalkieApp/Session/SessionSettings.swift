@@ -13,6 +13,7 @@ struct SessionSettings {
     var showsSubtitles: Bool
     var loop: PlayerOptions.Loop
     var deinterlacing: Deinterlacing
+    var view = PictureView()
 
     init(_ options: PlayerOptions) {
         volume = options.volume

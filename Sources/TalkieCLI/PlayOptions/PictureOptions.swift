@@ -27,10 +27,53 @@ struct PictureOptions: ParsableArguments {
         transform: wordChoice("--deinterlace takes auto, yes or no"))
     var deinterlace: Deinterlacing = .auto
 
+    // Unconditional: "-1" is a shape, not an option.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Shape of the picture: 16:9, 2.35, -1 for the film's own, no for square pixels.", valueName: "W:H"),
+        transform: { try PictureView.Aspect(parsing: $0) })
+    var videoAspectOverride: PictureView.Aspect?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Twice as large with 1, half as large with -1.", valueName: "N"),
+        transform: { try PictureView.zoom(parsing: $0) })
+    var videoZoom: Double = 0
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Move the picture to the right by this part of its width.", valueName: "N"),
+        transform: { try PictureView.pan(parsing: $0) })
+    var videoPanX: Double = 0
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Move the picture down by this part of its height.", valueName: "N"),
+        transform: { try PictureView.pan(parsing: $0) })
+    var videoPanY: Double = 0
+
+    @Option(
+        help: ArgumentHelp("Cut edges off to fill the window: 0 not at all, 1 wholly.", valueName: "0-1"),
+        transform: { try PictureView.panscan(parsing: $0) })
+    var panscan: Double = 0
+
+    @Option(
+        help: ArgumentHelp(
+            "Turn the picture clockwise, beside what the film says; no leaves it as it is stored.",
+            valueName: "0|90|180|270|no"),
+        transform: { try PictureView.rotation(parsing: $0) })
+    var videoRotate: Int = 0
+
     func apply(to arguments: inout PlayArguments) {
         arguments.isFullScreen = isFullScreen
         arguments.screen = screen
         arguments.windowSize = size
         arguments.options.deinterlacing = deinterlace
+        var view = PictureView()
+        view.aspect = videoAspectOverride ?? .film
+        (view.zoom, view.panX, view.panY, view.panscan) = (videoZoom, videoPanX, videoPanY, panscan)
+        view.rotation = videoRotate < 0 ? nil : videoRotate
+        arguments.view = view
     }
 }

@@ -1,6 +1,8 @@
 import MediaCodecs
 import MediaCore
+import MediaFiles
 import SyncRendering
+import TalkieTestKit
 import Testing
 
 /// A picture of one colour in memory of its own.
@@ -140,6 +142,66 @@ private final class FlatPicture: Picture {
             #expect(done)
             #expect(luma.allSatisfy { $0 == 200 })
             #expect(chroma[0] == 90 && chroma[1] == 140)
+        }
+    }
+
+    /// A converter that knows no parts.
+    private final class WholesOnly: PictureConverter {
+        let converter = SoftwarePictureConverter()
+        func convert(_ picture: any Picture, to target: PixelTarget) -> Bool { converter.convert(picture, to: target) }
+    }
+
+    /// A part in its own size has the pixels that it has in the whole, in formats of every kind.
+    @Test(arguments: ["yuv420p", "yuv422p10le", "yuv444p", "nv12", "gbrp", "rgb24", "gray", "pal8"])
+    func aPartHasThePixelsThatItHasInTheWhole(format: String) throws {
+        let path = try TestClips.make(
+            "part.\(format).nut",
+            TestClips.words("-f lavfi -i testsrc2=s=208x112:r=25:d=0.04 -c:v rawvideo -pix_fmt \(format)"))
+        let film = try MediaFile.open(path)
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        let decoder = try VideoDecoder(format: try #require(reader.track.videoFormat))
+        try decoder.send(try #require(try reader.read()))
+        decoder.finish()
+        let picture = try #require(decoder.receive()?.picture)
+        let part = PixelRect(x: 48, y: 32, width: 96, height: 64)
+        for converter: any PictureConverter in [SoftwarePictureConverter(), WholesOnly()] {
+            func pixels(_ size: PixelSize, _ draw: (PixelTarget) -> Bool) -> [UInt8] {
+                var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
+                let isDone = pixels.withUnsafeMutableBytes {
+                    draw(PixelTarget(base: $0.baseAddress!, stride: size.width * 4, size: size))
+                }
+                #expect(isDone)
+                return pixels
+            }
+            let whole = pixels(picture.size) { converter.convert(picture, to: $0) }
+            let cut = pixels(part.size) { converter.convert(picture, part: part, to: $0) }
+            var worst = 0
+            // Not its edges, where a scaler of colours looks for neighbours.
+            for y in 2..<part.height - 2 {
+                for byte in 8..<(part.width - 2) * 4 {
+                    let (one, other) = (
+                        cut[y * part.width * 4 + byte], whole[((part.y + y) * 208 + part.x) * 4 + byte]
+                    )
+                    worst = max(worst, abs(Int(one) - Int(other)))
+                }
+            }
+            #expect(worst <= 2)
+        }
+    }
+
+    @Test func aPartThatDoesNotLieInThePictureIsRefused() {
+        let picture = FlatPicture(81, 90, 240, size: PixelSize(width: 64, height: 32), color: ColorDescription())
+        var pixels = [UInt8](repeating: 0, count: 64 * 32 * 4)
+        for part in [
+            PixelRect(x: 48, y: 0, width: 32, height: 16), PixelRect(x: 8, y: 0, width: 16, height: 16),
+            PixelRect(x: -16, y: 0, width: 16, height: 16), PixelRect(x: 0, y: 0, width: 0, height: 0),
+        ] {
+            let isDone = pixels.withUnsafeMutableBytes {
+                SoftwarePictureConverter().convert(
+                    picture, part: part,
+                    to: PixelTarget(base: $0.baseAddress!, stride: 64, size: PixelSize(width: 16, height: 16)))
+            }
+            #expect(!isDone)
         }
     }
 }

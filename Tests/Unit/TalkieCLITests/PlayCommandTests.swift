@@ -3,6 +3,7 @@ import Foundation
 import MediaCore
 import Playback
 import Routing
+import SyncRendering
 import Testing
 
 @testable import TalkieApp
@@ -38,6 +39,7 @@ import Testing
         #expect(options.volume == nil && !options.isMuted && options.speed == 1 && !options.startsPaused)
         #expect(options.playsVideo && options.playsAudio && options.loopFile == .times(0))
         #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
+        #expect(options.deinterlacing == .auto && arguments.view == PictureView())
         #expect(options.audioDelay == .zero && options.startPolicy == .wait && options.audioDevice == nil)
     }
 
@@ -45,7 +47,10 @@ import Testing
         let arguments = try arguments(
             "a.mkv", "--speaker", "local", "--speaker", "airplay://10.0.0.2:7000", "--audio-device", "hw:1", "--volume",
             "62.5", "--mute", "--start", "-10", "--end", "50%", "--speed", "1.25", "--pause", "--loop-file", "inf",
-            "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--aid", "2", "--vid", "1",
+            "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--deinterlace", "yes",
+            "--video-aspect-override", "2.35:1", "--video-zoom", "-0.5", "--video-pan-x", "0.1", "--video-pan-y",
+            "-0.2",
+            "--panscan", "0.25", "--video-rotate", "90", "--aid", "2", "--vid", "1",
             "--alang",
             "de,en", "--audio-delay", "-0.08", "--start-policy", "picture", "--timeline", "t.jsonl", "--really-quiet",
             "--log-level", "debug", "b.mkv")
@@ -54,6 +59,9 @@ import Testing
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(arguments.options.end == .fraction(0.5))
         #expect(arguments.loopPlaylist == .times(3))
+        #expect(arguments.options.deinterlacing == .yes)
+        #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
+        #expect(arguments.view.panX == 0.1 && arguments.view.panY == -0.2 && arguments.view.rotation == 90)
         #expect(arguments.isFullScreen)
         #expect(arguments.screen == .number(1))
         #expect(arguments.windowSize == WindowSize(width: 1280, height: 720))

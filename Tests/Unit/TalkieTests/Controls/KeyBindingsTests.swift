@@ -21,6 +21,14 @@ import Testing
         #expect(KeyBindings.action(for: "Ctrl++") == .addAudioDelay(.milliseconds(100)))
         #expect(KeyBindings.action(for: "MBTN_LEFT_DBL") == .toggleFullScreen)
         #expect(KeyBindings.action(for: "d") == .cycleDeinterlacing)
+        #expect(KeyBindings.action(for: "w") == .changeView(.panscan(-0.1)))
+        #expect(KeyBindings.action(for: "W") == .changeView(.panscan(0.1)))
+        #expect(KeyBindings.action(for: "A") == .changeView(.nextAspect))
+        #expect(KeyBindings.action(for: "Alt+LEFT") == .changeView(.panX(0.1)))
+        #expect(KeyBindings.action(for: "Alt+DOWN") == .changeView(.panY(-0.1)))
+        #expect(KeyBindings.action(for: "Alt++") == .changeView(.zoom(0.1)))
+        #expect(KeyBindings.action(for: "Alt+-") == .changeView(.zoom(-0.1)))
+        #expect(KeyBindings.action(for: "Alt+BS") == .changeView(.reset))
         #expect(KeyBindings.action(for: "q") == .quit)
         #expect(KeyBindings.action(for: "S") == .screenshot)
         #expect(KeyBindings.action(for: "s") == .chooseRoute, "the one that is Talkie's own")
@@ -32,7 +40,7 @@ import Testing
         for (key, action) in KeyBindings.all {
             switch action {
             case .togglePause, .toggleMute, .toggleFullScreen, .quit, .next, .previous, .screenshot, .toggleLoop,
-                .cycleAudioTrack, .cycleDeinterlacing:
+                .cycleAudioTrack, .cycleDeinterlacing, .changeView(.nextAspect), .changeView(.reset):
                 #expect(!action.repeats, "\(key)")
             case .seek, .addVolume: #expect(action.repeats, "\(key)")
             default: break

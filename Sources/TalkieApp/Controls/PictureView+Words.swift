@@ -1,0 +1,117 @@
+package import MediaCore
+package import SyncRendering
+
+extension PictureView.Aspect {
+    /// mpv's words: `16:9`, `2.35`, `-1` for the film's own shape, `0` or `no` for square pixels.
+    package init(parsing text: String) throws(ValueError) {
+        switch text {
+        case "-1": self = .film
+        case "0", "no": self = .squarePixels
+        default:
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false).map {
+                DecimalNumber.parse(String($0))
+            }
+            guard let first = parts[0], parts.count <= 2, let second = parts.count == 2 ? parts[1] : 1, second > 0,
+                PictureView.ratioRange.contains(first / second)
+            else { throw ValueError("an aspect is a ratio such as 16:9 or 2.35, or -1 for the film's own, or no") }
+            self = .ratio(first / second)
+        }
+    }
+
+    /// For people.
+    var words: String {
+        switch self {
+        case .film: "the film's own"
+        case .squarePixels: "square pixels"
+        case .ratio(let ratio): Self.steps.first { $0.aspect == self }?.name ?? Decimals.text(ratio, 3)
+        }
+    }
+
+    /// What mpv's key goes through.
+    private static let steps: [(name: String, aspect: PictureView.Aspect)] = [
+        ("16:9", .ratio(16.0 / 9)), ("4:3", .ratio(4.0 / 3)), ("2.35:1", .ratio(2.35)), ("", .film),
+    ]
+
+    /// The one behind this one; the first behind one that is not among them.
+    var next: PictureView.Aspect {
+        guard let index = Self.steps.firstIndex(where: { $0.aspect == self }) else { return Self.steps[0].aspect }
+        return Self.steps[(index + 1) % Self.steps.count].aspect
+    }
+}
+
+extension PictureView {
+    package static func zoom(parsing text: String) throws(ValueError) -> Double {
+        try number(text, in: zoomRange, "a zoom is a number from -20 to 20, 1 twice as large")
+    }
+
+    package static func pan(parsing text: String) throws(ValueError) -> Double {
+        try number(text, in: panRange, "a pan is a number from -3 to 3, 1 a whole picture")
+    }
+
+    package static func panscan(parsing text: String) throws(ValueError) -> Double {
+        try number(text, in: panscanRange, "panscan is a number from 0 to 1")
+    }
+
+    /// Degrees clockwise, or `no`; -1 stands for `no` in options, which have no nil beside their default.
+    package static func rotation(parsing text: String) throws(ValueError) -> Int {
+        if text == "no" { return -1 }
+        guard let turn = DecimalNumber.whole(text), [0, 90, 180, 270].contains(turn) else {
+            throw ValueError("pictures are turned by 0, 90, 180 or 270 degrees, or no")
+        }
+        return turn
+    }
+
+    private static func number(
+        _ text: String, in range: ClosedRange<Double>, _ sentence: String
+    ) throws(ValueError) -> Double {
+        guard let billionths = DecimalNumber.signedBillionths(text), range.contains(Double(billionths) / 1e9) else {
+            throw ValueError(sentence)
+        }
+        return Double(billionths) / 1e9
+    }
+}
+
+/// What keys change of a `PictureView`.
+package enum PictureViewChange: Sendable, Hashable {
+    case zoom(Double)
+    case panX(Double)
+    case panY(Double)
+    case panscan(Double)
+    case nextAspect
+    /// Zoom and pan to nothing.
+    case reset
+}
+
+extension PictureView {
+    /// Carries a change out.
+    ///
+    /// - Returns: what has become of it, for people.
+    mutating func apply(_ change: PictureViewChange) -> String {
+        switch change {
+        case .zoom(let step):
+            zoom = Self.step(zoom, by: step, in: Self.zoomRange)
+            return "Zoom: \(Decimals.text(zoom, 2))"
+        case .panX(let step):
+            panX = Self.step(panX, by: step, in: Self.panRange)
+            return "Pan X: \(Decimals.text(panX, 2))"
+        case .panY(let step):
+            panY = Self.step(panY, by: step, in: Self.panRange)
+            return "Pan Y: \(Decimals.text(panY, 2))"
+        case .panscan(let step):
+            panscan = Self.step(panscan, by: step, in: Self.panscanRange)
+            return "Panscan: \(Decimals.text(panscan, 2))"
+        case .nextAspect:
+            aspect = aspect.next
+            return "Aspect: \(aspect.words)"
+        case .reset:
+            (zoom, panX, panY) = (0, 0, 0)
+            return "Zoom and pan: none"
+        }
+    }
+
+    /// Ten steps up and ten down lead back to exactly where they began.
+    private static func step(_ value: Double, by step: Double, in range: ClosedRange<Double>) -> Double {
+        let next = ((value + step) * 1000).rounded() / 1000
+        return min(range.upperBound, max(range.lowerBound, next == 0 ? 0 : next))
+    }
+}
