@@ -61,7 +61,7 @@ struct CalibrateCommand: ParsableCommand, UsageLine {
 
     @Option(
         help: ArgumentHelp("Volume during the run; absent, a speaker keeps its own.", valueName: "0-100"),
-        transform: { try PlayerOptions.volume(parsing: $0) })
+        transform: { try PlayerOptions.volume(parsing: $0, atMost: 100) })
     var volume: Double?
 
     @Option(help: ArgumentHelp("The card that 'local' stands for.", valueName: "ALSA"))

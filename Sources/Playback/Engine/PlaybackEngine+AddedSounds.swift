@@ -39,7 +39,7 @@ extension PlaybackEngine {
     }
 
     func setVolume(_ volume: Double, ofSound number: Int) {
-        addedSounds.first { $0.number == number }?.volume = min(100, max(0, volume))
+        addedSounds.first { $0.number == number }?.volume = min(VolumeCurve.most, max(0, volume))
         applyGain()
     }
 

@@ -81,7 +81,7 @@ extension PlaybackEngine {
     // MARK: Loudness
 
     func setVolume(_ volume: Double) {
-        state.volume = min(100, max(0, volume))
+        state.volume = min(VolumeCurve.most, max(0, volume))
         isVolumeChosen = true
         applyGain()
     }

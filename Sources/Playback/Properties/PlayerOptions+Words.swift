@@ -1,4 +1,5 @@
 public import MediaCore
+public import SyncRendering
 
 extension PlayerOptions.Loop {
     /// `3` plays three times more, `inf` or `yes` until told to stop, `no` once.
@@ -29,10 +30,11 @@ extension PlayerOptions {
         return speed
     }
 
-    /// 0 to 100.
-    public static func volume(parsing text: String) throws(ValueError) -> Double {
-        guard let volume = DecimalNumber.parse(text), volume <= 100 else {
-            throw ValueError("volume is a number from 0 to 100")
+    /// 0 to 130, or to another volume that is the most.
+    public static func volume(parsing text: String, atMost most: Double = VolumeCurve.most) throws(ValueError) -> Double
+    {
+        guard let volume = DecimalNumber.parse(text), volume <= most else {
+            throw ValueError("volume is a number from 0 to \(Int(most))")
         }
         return volume
     }

@@ -43,7 +43,7 @@ public struct PlayerOptions: Sendable {
     /// Whether each output is moved by what `talkie calibrate` has found for it and the screen, as far as it is known: see `Player()`
     /// of the module Talkie.
     public var appliesCalibrations = true
-    /// 0…100 on the perceptual curve, 100 is 0 dB. Nil leaves an output as its owner left it.
+    /// 0…130 on the perceptual curve, 100 is 0 dB (`VolumeCurve`). Nil leaves an output as its owner left it.
     public var volume: Double?
     public var isMuted = false
     public var startPolicy: StartPolicy = .wait

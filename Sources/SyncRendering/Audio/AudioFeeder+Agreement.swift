@@ -37,7 +37,7 @@ extension AudioFeeder {
 
     /// How sound of this format is handed over; nil while that has to wait until what the output holds has been heard.
     func wantedDelivery(for format: AudioFormat, output: any AudioOutput) -> AudioDelivery? {
-        let mustDecode = speed != 1 || !renderer.allowsPassThrough
+        let mustDecode = speed != 1 || renderer.mustDecode
         guard let delivery else { return output.delivery(for: format, mustDecode: mustDecode) }
         // The device keeps its format; the film is brought to it, so that joints have no gap.
         if case .pcm = delivery, case .pcm = output.delivery(for: format, mustDecode: mustDecode) { return delivery }
@@ -78,7 +78,8 @@ extension AudioFeeder {
         case .passThrough, .sampleBuffers, nil: return false
         }
         do {
-            converter = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
+            let natural = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
+            converter = TreatedConverter(natural, format: pcm, treatment: treatment)
             if case .encoded(let target, _) = delivery, encoder == nil {
                 encoder = try renderer.codecs.encoder(from: pcm, to: target)
             }

@@ -12,6 +12,9 @@ extension AudioFeeder {
             partialFlush = nil
             switch result {
             case .refused, .overtaken: answer(request, result)
+            case .flushed where request.feedsAgain:
+                feedAgain(from: request.time, severed: flushing.severedPacket)
+                answer(request, result)
             case .flushed:
                 cutEverythingHere(
                     at: request.time, keptUntil: flushing.acceptedUntil, severed: flushing.severedPacket)
@@ -42,18 +45,20 @@ extension AudioFeeder {
         steps &+= 1
         renderer.state.withLock { $0.isCutting = false }
         request.completion(result)
+        if request.feedsAgain { hear(result, of: request) }
         renderer.tell(.progress)
     }
 
     private mutating func begin(_ request: PartialFlushRequest) {
         let time = request.time
         guard let output, delivery != nil else {
+            if request.feedsAgain { return answer(request, .overtaken) }
             cutQueue(at: time, isLast: false)
             return answer(request, .flushed(from: time))
         }
         let takesBuffers = if case .sampleBuffers? = delivery { true } else { false }
         if !takesBuffers, output.acceptedUntil.map({ $0 <= time }) ?? true {
-            cutInside(at: time)
+            if request.feedsAgain { feedAgain(from: time, severed: nil) } else { cutInside(at: time) }
             return answer(request, .flushed(from: time))
         }
         guard let flushing = output as? any PartialFlushing, speed == 1 || !isEncoding else {
@@ -72,7 +77,7 @@ extension AudioFeeder {
         if flushing.partialFlushResult != nil { servePartialFlush() }
     }
 
-    private var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
+    var isEncoding: Bool { if case .encoded? = delivery { true } else { false } }
 
     // MARK: Sound that the output has not seen
 
@@ -196,7 +201,7 @@ extension AudioFeeder {
     }
 
     /// Decodes a packet and gives the encoder what of it is to be heard.
-    private mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
+    mutating func putBack(_ packets: PacketBatch, until time: MediaTime) {
         guard let encoder, case .encoded(let format, let pcm)? = delivery, let first = packets.packets.first,
             let start = first.presentationTime,
             let decoder = try? renderer.codecs.converter(from: format, to: pcm, speed: 1)

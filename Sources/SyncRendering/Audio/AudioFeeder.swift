@@ -18,7 +18,7 @@ struct AudioFeeder {
     var context: AudioOutputContext?
     var delivery: AudioDelivery?
     var format: AudioFormat?
-    var converter: (any PCMConverter)?
+    var converter: TreatedConverter?
     var encoder: (any PCMEncoder)?
     var block: PCMBlock?
     var batch = PacketBatch()
@@ -34,6 +34,11 @@ struct AudioFeeder {
     /// Nothing is under way: how sound is handed over may change without a gap.
     var agreesAnew = true
     var speed: Double = 1
+    /// What is done to decoded sound, and the change of it that is under way.
+    var treatment = SoundTreatment.none
+    var treatmentChange: TreatmentChange?
+    /// It has changed, and the output holds sound as it was.
+    var isTreatmentNew = false
     var damagedBefore = 0
     /// Film time up to which the encoder was given sound, and whether `block` waits until it has begun anew.
     var encodedUntil: MediaTime?
@@ -92,6 +97,7 @@ struct AudioFeeder {
         repeat {
             repeat {
                 applyCommands()
+                serveTreatment()
                 servePartialFlush()
                 count += 1
             } while count <= limit && progress()
@@ -102,7 +108,8 @@ struct AudioFeeder {
             announceReadinessToStart()
             attention = renderer.attend()
         } while takesOn
-        return HostInstant.first(HostInstant.first(attention, renderer.nextNeed), takerDue)
+        return HostInstant.first(
+            HostInstant.first(attention, renderer.nextNeed), HostInstant.first(takerDue, treatmentDue))
     }
 
     private mutating func retire() {
@@ -122,7 +129,7 @@ struct AudioFeeder {
             guard state.life == life else {
                 return (
                     changed: false, output: state.output, id: state.outputID, flush: true, speed: state.speed,
-                    gain: state.gain, resume: MediaTime?.none
+                    gain: state.gain, treatment: state.effectiveTreatment, resume: MediaTime?.none
                 )
             }
             defer {
@@ -132,10 +139,14 @@ struct AudioFeeder {
             }
             return (
                 changed: state.outputChanged, output: state.output, id: state.outputID, flush: state.flushRequested,
-                speed: state.speed, gain: state.gain, resume: state.resumesFrom
+                speed: state.speed, gain: state.gain, treatment: state.effectiveTreatment, resume: state.resumesFrom
             )
         }
-        if command.flush || command.changed { overtakePartialFlush() }
+        if command.flush || command.changed {
+            overtakePartialFlush()
+            settleTreatment()
+        }
+        note(command.treatment)
         if command.flush {
             forget()
             output?.flush()
@@ -165,6 +176,7 @@ struct AudioFeeder {
             context = renderer.outputContext(command.id)
             output?.setSpeed(speed)
             if let gain = command.gain { output?.setGain(gain) }
+            output?.setTreatment(treatment)
             if let lostFrom { renderer.state.withLock({ $0.onAutomaticFlush })?.call(lostFrom) }
         }
         if command.flush || command.changed { resumesFrom = command.resume }
@@ -172,7 +184,7 @@ struct AudioFeeder {
 
     /// Drops what is under way, for a jump.
     mutating func forget() {
-        converter?.reset()
+        converter?.reset(to: treatment)
         encoder?.reset()
         pending = .nothing
         nextFormat = nil
@@ -231,7 +243,7 @@ struct AudioFeeder {
             }
             limit = nil
         }
-        if buffer.flags.contains(.joint), case .passThrough? = delivery, !renderer.allowsPassThrough {
+        if buffer.flags.contains(.joint), case .passThrough? = delivery, renderer.mustDecode {
             // Packets cannot be cut: from this joint on, sound is decoded.
             format = nil
         }

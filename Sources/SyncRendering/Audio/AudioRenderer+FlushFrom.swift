@@ -3,10 +3,13 @@ public import MediaCore
 /// A flush from a film time on, on its way to the feeder.
 final class PartialFlushRequest: Sendable {
     let time: MediaTime
+    /// What is taken back is handed over anew, from what the renderer has kept.
+    let feedsAgain: Bool
     let completion: @Sendable (PartialFlushResult) -> Void
 
-    init(time: MediaTime, completion: @escaping @Sendable (PartialFlushResult) -> Void) {
+    init(time: MediaTime, feedsAgain: Bool = false, completion: @escaping @Sendable (PartialFlushResult) -> Void) {
         self.time = time
+        self.feedsAgain = feedsAgain
         self.completion = completion
     }
 }

@@ -3,6 +3,9 @@ internal import MediaCore
 extension AudioRenderer {
     /// Loudness of the sound, as a factor of its samples: 1 is unchanged, 0 silent. Any thread.
     ///
+    /// Up to 1 the output is turned. It stays at 1 beyond that, and the samples are made larger before they are encoded or handed
+    /// over, under a limiter (`treatment`).
+    ///
     /// Until it is set an output is as loud as its owner left it; then it reads 1.
     public var volume: Float {
         get { state.withLock { $0.volume ?? 1 } }
@@ -23,10 +26,15 @@ extension AudioRenderer {
 
     /// As `volume`; nil is as loud as the output's owner left it.
     package func setGain(_ gain: Float?) {
-        state.withLock {
-            $0.volume = gain
-            applyGain($0)
+        let hasChanged = state.withLock { state -> Bool in
+            let before = state.effectiveTreatment
+            state.volume = gain
+            applyGain(state)
+            guard state.effectiveTreatment != before else { return false }
+            state.output?.setTreatment(state.effectiveTreatment)
+            return true
         }
+        if hasChanged { wake.raise() }
     }
 
     private func applyGain(_ state: State) {

@@ -7,7 +7,7 @@ extension AudioRenderer {
     private static let speedTolerance = 0.001
     /// So much before the place where the sound begins anew is decoded, too: what codecs need to settle (an AAC frame
     /// overlaps the next, Opus asks for 80 ms: RFC 7845, 4.6).
-    private static let settling: Duration = .milliseconds(150)
+    static let settling: Duration = .milliseconds(150)
     /// What was heard this long ago is forgotten.
     private static let memory: Duration = .seconds(1)
 
@@ -44,14 +44,7 @@ extension AudioRenderer {
         state.status.isDrained = false
         state.status.hasFailed = false
         state.failure = nil
-        let needed = moment.advanced(by: .zero - Self.settling)
-        let old = state.kept.prefix { buffer in buffer.soundEnd.map { $0 <= needed } ?? true }.count
-        guard old < state.kept.count else { return state.kept.removeAll(keepingCapacity: true) }
-        state.resumesFrom = moment
-        state.kept.removeFirst(old)
-        state.kept[0].flags.insert(.discontinuity)
-        state.queue.insert(contentsOf: state.kept, at: 0)
-        state.kept.removeAll(keepingCapacity: true)
+        if putBackKept(&state, from: moment) { state.resumesFrom = moment }
     }
 
     /// Takes the next buffer out of the queue and remembers it until it has been heard.

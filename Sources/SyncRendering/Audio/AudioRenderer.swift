@@ -70,8 +70,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// Nil leaves the output as its owner left it.
         var volume: Float?
         var isMuted = false
-        /// What the output is told.
-        var gain: Float? { isMuted ? 0 : volume }
+        /// As asked for; see `effectiveTreatment`.
+        var treatment = SoundTreatment.none
         /// Why nothing is heard; nil while all is well.
         var failure: (any Error)?
         var status = Progress(

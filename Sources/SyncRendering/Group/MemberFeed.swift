@@ -170,7 +170,7 @@ final class MemberFeed: Sendable {
         closing.wait(until: .now.advanced(by: pause))
         while !isClosing.load(ordering: .acquiring), let format = format.withLock({ $0 }) {
             do throws(OutputError) {
-                let delivery = member.delivery(for: format, mustDecode: !renderer.allowsPassThrough)
+                let delivery = member.delivery(for: format, mustDecode: renderer.mustDecode)
                 try member.prepare(delivery, context: renderer.outputContext(id))
                 return enter()
             } catch {

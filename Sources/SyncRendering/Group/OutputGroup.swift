@@ -46,6 +46,7 @@ public final class OutputGroup: AudioOutput {
         var delays: [Duration]
         var speed = 1.0
         var allowsPassThrough = true
+        var treatment = SoundTreatment.none
         var fedUntil: MediaTime?
         /// The flush from a film time on that was asked for last.
         var partialFlush: GroupFlush?
@@ -173,6 +174,7 @@ public final class OutputGroup: AudioOutput {
             member: member, id: OutputID(context.id.index + number), role: role, context: context, codecs: codecs,
             work: work, scope: scope, changes: changes, delay: state.delays[number])
         feed.renderer.allowsPassThrough = state.allowsPassThrough
+        feed.renderer.treatment = state.treatment
         if let gain = Self.gain(of: member, state.gain, state.shares[number]) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         return feed
@@ -231,6 +233,14 @@ public final class OutputGroup: AudioOutput {
     public func setSpeed(_ speed: Double) {
         state.withLock { $0.speed = speed }
         for feed in feeds { feed.renderer.setSpeed(speed) }
+    }
+
+    public func setTreatment(_ treatment: SoundTreatment) {
+        let feeds = state.withLock { state in
+            state.treatment = treatment
+            return state.feeds
+        }
+        for feed in feeds { feed.renderer.treatment = treatment }
     }
 
     /// Loudness of the whole group; each member's own is kept in proportion.

@@ -117,6 +117,9 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// The timeline changed: a start, a stop, a jump. Must return at once; heavy work goes to the output's own thread.
     func timebaseDidChange(_ snapshot: TimebaseSnapshot)
 
+    /// What is done to decoded sound, for outputs that convert by themselves. Any thread.
+    func setTreatment(_ treatment: SoundTreatment)
+
     /// Loudness of this output: 0 is silent, 1 is unchanged (0 dB). Applied smoothly. Any thread.
     func setGain(_ gain: Float)
 
@@ -171,6 +174,7 @@ extension AudioOutput {
     public func open() {}
     public func accept(_ buffer: SampleBuffer) -> Bool { false }
     public func setSpeed(_ speed: Double) {}
+    public func setTreatment(_ treatment: SoundTreatment) {}
     public var isDrained: Bool { true }
     public var isReadyToStart: Bool { true }
     public var earliestStart: HostInstant? { nil }

@@ -12,7 +12,7 @@ package enum PlayerAction: Sendable, Hashable {
     case stepBackward
     case multiplySpeed(Double)
     case resetSpeed
-    /// Steps of the 0…100 scale.
+    /// Steps of the 0…130 scale.
     case addVolume(Double)
     case toggleMute
     /// Positive: sound later than picture.

@@ -34,7 +34,9 @@ struct SessionSettings {
     }
 
     /// - Parameter own: the volume that the outputs have by themselves.
-    mutating func addVolume(_ steps: Double, own: Double) { volume = max(0, min(100, (volume ?? own) + steps)) }
+    mutating func addVolume(_ steps: Double, own: Double) {
+        volume = max(0, min(VolumeCurve.most, (volume ?? own) + steps))
+    }
 
     mutating func addAudioDelay(_ step: Duration) {
         let limit = PlayerOptions.longestAudioDelay

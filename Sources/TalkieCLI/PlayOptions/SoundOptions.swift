@@ -18,7 +18,9 @@ struct SoundOptions: ParsableArguments {
     var audioDevice: String?
 
     @Option(
-        help: ArgumentHelp("Volume of every output, 100 is 0 dB; absent, a speaker keeps its own.", valueName: "0-100"),
+        help: ArgumentHelp(
+            "Volume of every output, 100 is 0 dB, and what goes beyond makes the film itself louder; absent, a speaker keeps its own.",
+            valueName: "0-130"),
         transform: { try PlayerOptions.volume(parsing: $0) })
     var volume: Double?
 

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--speed", "0.4"], ["--speed", "2.01"], ["--speed", "nan"], ["--volume", "101"], ["--volume", "-1"],
+        ["--speed", "0.4"], ["--speed", "2.01"], ["--speed", "nan"], ["--volume", "131"], ["--volume", "-1"],
         ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
         ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],
         ["--loop-playlist", "many"], ["--start", "noon"], ["--end", "1:2:3:4"], ["--start-policy", "hurry"],
@@ -172,8 +172,8 @@ import Testing
         #expect(FlagWords.settled(["--save-position-on-quit=yes"]) == ["--save-position-on-quit"])
     }
 
-    @Test(arguments: ["101", "130", "1000"]) func moreThanFullVolumeIsRefusedWithTheRange(volume: String) throws {
-        #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 100"))
+    @Test(arguments: ["131", "200", "1000"]) func moreThanTheMostVolumeIsRefusedWithTheRange(volume: String) throws {
+        #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 130"))
     }
 
     @Test func aCommandThatDoesNotExistIsAUsageError() {

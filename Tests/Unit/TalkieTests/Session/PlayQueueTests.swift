@@ -59,8 +59,8 @@ import Testing
         #expect(settings.speed == 2)
         for _ in 0..<100 { settings.multiplySpeed(by: 0.5) }
         #expect(settings.speed == 0.5)
-        settings.addVolume(2, own: 100)
-        #expect(settings.volume == 100)
+        for _ in 0..<20 { settings.addVolume(2, own: 100) }
+        #expect(settings.volume == 130)
         for _ in 0..<100 { settings.addVolume(-2, own: 100) }
         #expect(settings.volume == 0)
     }

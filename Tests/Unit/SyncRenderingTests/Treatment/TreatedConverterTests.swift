@@ -1,0 +1,128 @@
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+
+/// Gives blocks as they were put in.
+private final class Blocks: PCMConverter {
+    var waiting: [(start: MediaTime, samples: [Float])] = []
+    let damagedPackets = 0
+    func send(_ buffer: SampleBuffer) {}
+    func finish() {}
+    func reset() { waiting.removeAll() }
+    func receive(into block: PCMBlock) -> Bool {
+        guard !waiting.isEmpty else { return false }
+        let (start, samples) = waiting.removeFirst()
+        (block.start, block.frames) = (start, samples.count)
+        for (index, sample) in samples.enumerated() {
+            (block.samples[2 * index], block.samples[2 * index + 1]) = (sample, sample)
+        }
+        return true
+    }
+}
+
+@Suite struct TreatedConverterTests {
+    private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
+    private let blocks = Blocks()
+
+    private func time(_ frame: Int64) -> MediaTime { MediaTime(value: frame, timescale: 48_000) }
+
+    /// Silence with an impulse at some frames.
+    private func put(_ range: Range<Int64>, impulses: Set<Int64>) {
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: 1000) {
+            let end = min(start + 1000, range.upperBound)
+            blocks.waiting.append((time(start), (start..<end).map { impulses.contains($0) ? 0.1 : 0 }))
+        }
+    }
+
+    /// What comes out by frame of the film; traps where frames are missing or double inside a block.
+    private func take(_ converter: TreatedConverter, into film: inout [Int64: Float]) throws {
+        let block = PCMBlock(format: format, capacity: 1024)
+        while try converter.receive(into: block) {
+            let first = block.start.rescaled(to: 48_000)
+            #expect(block.start == time(first))
+            for index in 0..<block.frames {
+                let isNew = film.updateValue(block.samples[2 * index], forKey: first + Int64(index)) == nil
+                #expect(isNew)
+            }
+        }
+    }
+
+    private func louder(_ gain: Float) -> SoundTreatment {
+        var treatment = SoundTreatment.none
+        treatment.gain = gain
+        return treatment
+    }
+
+    @Test(arguments: [1, 1.5, 2.197] as [Float]) func impulsesStayWhereTheyAreToTheSample(gain: Float) throws {
+        let places: Set<Int64> = [0, 999, 1000, 4321, 9998]
+        put(0..<10_000, impulses: places)
+        let converter = TreatedConverter(blocks, format: format, treatment: louder(gain))
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 10_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == places)
+        for place in places { #expect(abs((film[place] ?? 0) - 0.1 * gain) < 1e-6) }
+    }
+
+    @Test func switchedOnAndOffInMidStreamEveryFrameIsThereOnceAndInPlace() throws {
+        let places: Set<Int64> = Set(stride(from: 17, to: 40_000, by: 331))
+        put(0..<10_000, impulses: places)
+        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        #expect(film.count == 10_000)
+        converter.treat(louder(2), from: time(12_345))
+        put(10_000..<25_000, impulses: places)
+        try take(converter, into: &film)
+        converter.treat(.none, from: nil)
+        put(25_000..<40_000, impulses: places)
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 40_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == places)
+        // As it was up to the moment, on its way for a fiftieth of a second, and then twice as loud.
+        #expect(film.filter { $0.key < 12_345 && $0.value != 0 }.allSatisfy { $0.value == 0.1 })
+        let loud = film.filter { (13_400..<24_000).contains($0.key) && $0.value != 0 }
+        #expect(loud.allSatisfy { abs($0.value - 0.2) < 1e-6 })
+        #expect(film.filter { $0.key > 27_000 && $0.value != 0 }.allSatisfy { $0.value == 0.1 })
+    }
+
+    @Test func aHoleInTheFilmStaysAHoleAndWhatIsHeldComesBeforeIt() throws {
+        put(0..<5_000, impulses: [4_999])
+        put(96_000..<99_000, impulses: [96_000])
+        let converter = TreatedConverter(blocks, format: format, treatment: louder(2))
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 8_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == [4_999, 96_000])
+    }
+
+    @Test func whatIsHeldIsForgottenInAJump() throws {
+        put(0..<3_000, impulses: [2_999])
+        let converter = TreatedConverter(blocks, format: format, treatment: louder(2))
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        converter.reset()
+        film.removeAll()
+        put(50_000..<52_000, impulses: [50_001])
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.keys.min() == 50_000 && film.count == 2_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == [50_001])
+    }
+
+    @Test func untreatedNothingIsHeldAndNothingIsTouched() throws {
+        put(0..<3_000, impulses: [2_999])
+        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        #expect(film.count == 3_000 && film[2_999] == 0.1)
+    }
+}
