@@ -34,6 +34,8 @@ public struct SampleBuffer: Sendable {
     /// Film time from which the samples inside are no longer to be heard; nil plays them all. Set by a flush that cuts a
     /// buffer which waits in a queue.
     package var heardUntil: MediaTime?
+    /// What the samples are multiplied with when they have been decoded: how loud their maker found them. 1 leaves them.
+    package var gain: Float = 1
 
     public init(payload: Payload, presentationTime: MediaTime?, duration: MediaTime = .zero, flags: Flags = []) {
         self.payload = payload

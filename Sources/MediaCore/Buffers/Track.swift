@@ -28,6 +28,8 @@ public struct Track: Sendable, Hashable {
     public var isForHearingImpaired: Bool
     /// It lies in a file of its own beside the film.
     public var isExternal: Bool
+    /// How loud its maker found it; nil when not said.
+    public var replayGain: ReplayGain?
     /// Film time of its first sample; nil when not known before reading.
     public var start: MediaTime?
     /// How long it lasts; nil when the film does not say.

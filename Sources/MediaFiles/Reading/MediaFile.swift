@@ -64,7 +64,7 @@ public final class MediaFile: MediaSource {
             })
 
         let sharesReader = address.kind == .pipe || context.managesOwnInputs || !context.hasRandomAccess
-        let tracks = inspection.tracks(starts: starts)
+        let tracks = inspection.tracks(starts: starts, of: context)
         let duration = inspection.duration(of: context, tracks: tracks)
         // A server without ranges that says how long the film is sends it again.
         let canReopen =

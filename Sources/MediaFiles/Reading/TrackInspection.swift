@@ -89,7 +89,7 @@ struct TrackInspection {
     }
 
     /// Sound and pictures in the container's order, then subtitles.
-    func tracks(starts: Starts) -> [Track] {
+    func tracks(starts: Starts, of context: DemuxContext) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
         let purposes = [
             (AV_DISPOSITION_COMMENT, "commentary"), (AV_DISPOSITION_VISUAL_IMPAIRED, "for the blind"),
@@ -108,7 +108,7 @@ struct TrackInspection {
             let duration = stream.pointee.duration
             let purpose = purposes.first { stream.pointee.disposition & $0.0 != 0 }?.1
             let language = DemuxContext.value(of: "language", in: stream.pointee.metadata)
-            return Track(
+            var track = Track(
                 id: Int(stream.pointee.index), number: numbers[kind]!, format: format,
                 language: language == "und" ? nil : language,
                 title: DemuxContext.value(of: "title", in: stream.pointee.metadata) ?? purpose,
@@ -117,6 +117,12 @@ struct TrackInspection {
                 isCoverArt: !isAudio && isCoverArt(stream),
                 start: starts.byStream[stream.pointee.index].map { $0 - starts.origin },
                 duration: duration != cff_nopts_value && duration > 0 ? clock.length(duration) : nil)
+            if isAudio {
+                track.replayGain = ReplayGainReading.read { key in
+                    DemuxContext.value(of: key, in: stream.pointee.metadata) ?? context.metadata(key)
+                }
+            }
+            return track
         }
         let picture = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
         return films + subtitles.tracks(picture: picture)

@@ -8,6 +8,9 @@ final class AudioStage: TrackStage {
     private let walker: SharedPlaybackList.Walker
     private let renderer: AudioRenderer
     private var shaper: SoundShaper?
+    private let replayGain: ReplayGainOptions
+    /// What the samples of the track that is read are multiplied with.
+    private var gain: Float
     /// The track of an entry that is played.
     private let choose: @Sendable (PlaybackList.Entry) -> Track?
     /// The entry that is read; nil before the first jump.
@@ -32,23 +35,28 @@ final class AudioStage: TrackStage {
     /// - Parameter entry: the one that `source` belongs to.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        shaper: SoundShaper? = nil, entry: PlaybackList.Entry, source: any SampleSource
+        shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
+        source: any SampleSource
     ) {
         choose = { $0.audioTrack }
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.source = Lock((source, false))
         (film, track) = (entry.film, entry.audioTrack)
+        self.replayGain = replayGain
+        gain = replayGain.gain(for: entry.audioTrack?.replayGain)
     }
 
     /// A stage that begins with what follows an entry without sound.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        shaper: SoundShaper? = nil, choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
-        behind entry: PlaybackList.Entry
+        shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(),
+        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack }, behind entry: PlaybackList.Entry
     ) {
         self.choose = choose
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.entry = entry
+        self.replayGain = replayGain
+        gain = 1
         source = Lock((nil, false))
         isAtEnd = true
         list.enter(entry.serial, walker)
@@ -102,6 +110,7 @@ final class AudioStage: TrackStage {
         }
         if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
         (film, self.track) = (entry.film, track)
+        gain = replayGain.gain(for: track.replayGain)
     }
 
     // MARK: Steps
@@ -158,12 +167,13 @@ final class AudioStage: TrackStage {
             buffer.flags.insert(.joint)
             isJoint = false
         }
+        buffer.gain = gain
         guard shaper != nil else {
             renderer.enqueue(buffer)
             return .moved
         }
         do throws(MediaError) {
-            try shaper?.send(buffer) { [renderer] in renderer.enqueue($0) }
+            try shaper?.send(buffer, enqueue)
             return .moved
         } catch {
             // This track cannot be decoded: the film goes on without it.
@@ -171,9 +181,15 @@ final class AudioStage: TrackStage {
         }
     }
 
+    private func enqueue(_ stretch: SampleBuffer) {
+        var stretch = stretch
+        stretch.gain = gain
+        renderer.enqueue(stretch)
+    }
+
     private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
         isAtEnd = true
-        shaper?.finish { [renderer] in renderer.enqueue($0) }
+        shaper?.finish(enqueue)
         list.note(.at(readUntil), walker, of: entry.serial)
         return .moved
     }

@@ -73,7 +73,8 @@ extension PlaybackEngine {
         let choice = sound.choice
         let stage = AudioStage(
             list: shared, walker: sound.walker, renderer: sound.renderer,
-            shaper: SoundShaper(options, codecs: parts.codecs), choose: { AddedSound.track(choice, of: $0) },
+            shaper: SoundShaper(options, codecs: parts.codecs), replayGain: options.replayGain,
+            choose: { AddedSound.track(choice, of: $0) },
             behind: entry)
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
         sound.pipeline = pipeline

@@ -237,11 +237,12 @@ extension PlaybackEngine {
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
         let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
         let joinsExactly = isLoop || (!hasPictures && (options.expectsMore || next != nil))
-        renderer?.allowsPassThrough = !joinsExactly
-        parts.audioOutput?.allowPassThrough(!joinsExactly)
+        let mayPass = !joinsExactly && !options.replayGain.isActive
+        renderer?.allowsPassThrough = mayPass
+        parts.audioOutput?.allowPassThrough(mayPass)
         for sound in addedSounds {
-            sound.renderer.allowsPassThrough = !joinsExactly
-            sound.output.allowPassThrough(!joinsExactly)
+            sound.renderer.allowsPassThrough = mayPass
+            sound.output.allowPassThrough(mayPass)
         }
     }
 }

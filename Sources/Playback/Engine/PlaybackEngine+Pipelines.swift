@@ -95,12 +95,16 @@ extension PlaybackEngine {
         let pipeline: TrackPipeline
         if let before {
             pipeline = TrackPipeline(
-                stage: AudioStage(list: shared, renderer: renderer, shaper: shaper, behind: before), onNews: wake)
+                stage: AudioStage(
+                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before),
+                onNews: wake)
         } else {
             do throws(MediaError) {
                 let source = try entry.media.source(for: track)
                 pipeline = TrackPipeline(
-                    stage: AudioStage(list: shared, renderer: renderer, shaper: shaper, entry: entry, source: source),
+                    stage: AudioStage(
+                        list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, entry: entry,
+                        source: source),
                     onNews: wake)
             } catch {
                 shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }

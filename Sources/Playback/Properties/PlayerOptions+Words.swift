@@ -39,6 +39,14 @@ extension PlayerOptions {
         return volume
     }
 
+    /// Decibels, positive or negative, at most 60 of them.
+    public static func decibels(parsing text: String) throws(ValueError) -> Double {
+        guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), abs(value) <= 60 else {
+            throw ValueError("a gain is a number of decibels from -60 to 60")
+        }
+        return value
+    }
+
     /// Seconds, positive or negative.
     public static func audioDelay(parsing text: String) throws(ValueError) -> Duration {
         guard let nanoseconds = DecimalNumber.signedBillionths(text) else {

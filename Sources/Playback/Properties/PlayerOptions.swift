@@ -46,6 +46,8 @@ public struct PlayerOptions: Sendable {
     /// 0…130 on the perceptual curve, 100 is 0 dB (`VolumeCurve`). Nil leaves an output as its owner left it.
     public var volume: Double?
     public var isMuted = false
+    /// Whether each piece is made as loud as its tags say.
+    public var replayGain = ReplayGainOptions()
     public var startPolicy: StartPolicy = .wait
     /// ALSA device name; nil is the system's default.
     public var audioDevice: String?

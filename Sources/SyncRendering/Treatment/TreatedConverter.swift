@@ -10,6 +10,9 @@ final class TreatedConverter: PCMConverter {
     /// What is in force, and what comes into force at a film time.
     private(set) var treatment: SoundTreatment
     private var coming: (treatment: SoundTreatment, from: MediaTime)?
+    /// What the samples of the pieces are multiplied with, from when on: the first is in force, and there is one more for each joint
+    /// that is still inside.
+    private var gains: [(gain: Float, from: MediaTime)] = [(1, .zero)]
     private var chain: TreatmentChain?
     /// Everything passes the chain, since the sound was last unbroken.
     private var isEngaged = false
@@ -43,7 +46,7 @@ final class TreatedConverter: PCMConverter {
             coming = (wanted, time)
         } else {
             (treatment, coming) = (wanted, nil)
-            chain?.treat(wanted)
+            chain?.treat(wanted, gain: gains[0].gain)
         }
     }
 
@@ -51,7 +54,7 @@ final class TreatedConverter: PCMConverter {
         guard !isEngaged else { return }
         isEngaged = true
         if chain == nil { chain = TreatmentChain(format: format) }
-        chain?.begin(with: treatment)
+        chain?.begin(with: treatment, gain: gains[0].gain)
     }
 
     // MARK: PCMConverter
@@ -60,6 +63,10 @@ final class TreatedConverter: PCMConverter {
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
+        if buffer.gain != gains[gains.count - 1].gain {
+            gains.append((buffer.gain, buffer.presentationTime ?? end ?? .zero))
+            engage()
+        }
         try inner.send(buffer)
     }
 
@@ -77,7 +84,8 @@ final class TreatedConverter: PCMConverter {
         inner.reset()
         (treatment, coming) = (wanted, nil)
         (held, end, isWaiting, isFinished, isEngaged) = (0, nil, false, false, false)
-        if wanted != .none { engage() }
+        gains = [(gains[gains.count - 1].gain, .zero)]
+        if wanted != .none || gains[0].gain != 1 { engage() }
     }
 
     func receive(into block: PCMBlock) throws(MediaError) -> Bool {
@@ -109,6 +117,7 @@ final class TreatedConverter: PCMConverter {
             heldStart = block.start
             chain.breakOff()
             speed = block.speed
+            beginGain(at: block, chain)
         }
         let blockEnd = block.end
         treatSamples(of: block, chain)
@@ -125,17 +134,31 @@ final class TreatedConverter: PCMConverter {
         return block.frames > 0
     }
 
+    /// What begins with the first sound needs no way there.
+    private func beginGain(at block: PCMBlock, _ chain: TreatmentChain) {
+        guard gains.count > 1, block.frames(before: gains[1].from) == 0 else { return }
+        gains.removeFirst()
+        chain.begin(with: treatment, gain: gains[0].gain)
+    }
+
     private func treatSamples(of block: PCMBlock, _ chain: TreatmentChain) {
         var first = 0
-        if let (wanted, from) = coming {
-            first = block.frames(before: from)
-            chain.process(block.samples, frames: first)
-            if first < block.frames {
-                (treatment, coming) = (wanted, nil)
-                chain.treat(wanted)
-            }
+        func process(upTo frame: Int) {
+            chain.process(block.samples + first * format.channels, frames: max(0, frame - first))
+            first = max(first, frame)
         }
-        chain.process(block.samples + first * format.channels, frames: block.frames - first)
+        while true {
+            let change = coming.map { block.frames(before: $0.from) } ?? block.frames
+            let joint = gains.count > 1 ? block.frames(before: gains[1].from) : block.frames
+            process(upTo: min(change, joint))
+            guard first < block.frames else { return }
+            if joint <= change {
+                gains.removeFirst()
+            } else if let coming {
+                (treatment, self.coming) = (coming.treatment, nil)
+            }
+            chain.treat(treatment, gain: gains[0].gain)
+        }
     }
 
     /// Gives out what the chain holds; false when it holds nothing.

@@ -5,7 +5,9 @@ final class TreatmentChain {
     private let channels: Int
     private let limiter: PeakLimiter
     private var ramp: GainRamp
-    private var treatment = SoundTreatment.none
+    /// What the samples are multiplied with, and whether anything is asked for.
+    private var gain: Float = 1
+    private var isTreating = false
     /// Frames that a change of gain takes: two hundredths of a second, below which it is heard as a click.
     private let rampLength: Int
 
@@ -22,20 +24,25 @@ final class TreatmentChain {
     /// What went in before is forgotten; what follows goes on with the treatment in force.
     func breakOff() { limiter.reset() }
 
-    /// Begins anew with a treatment, without a way there.
-    func begin(with treatment: SoundTreatment) {
-        self.treatment = treatment
+    /// Begins anew, without a way there.
+    ///
+    /// - Parameter own: what the piece's samples are multiplied with in any case.
+    func begin(with treatment: SoundTreatment, gain own: Float) {
+        treat(treatment, gain: own)
         limiter.reset()
-        ramp = GainRamp(gain: treatment.gain, length: rampLength)
+        ramp = GainRamp(gain: gain, length: rampLength)
     }
 
     /// The same sound goes on and is treated otherwise, smoothly.
-    func treat(_ treatment: SoundTreatment) { self.treatment = treatment }
+    func treat(_ treatment: SoundTreatment, gain own: Float) {
+        gain = treatment.gain * own
+        isTreating = treatment != .none || own != 1
+    }
 
     /// Changes frames in place; what comes out went in `delay` frames before.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int) {
         guard frames > 0 else { return }
-        ramp.apply(treatment.gain, to: samples, frames: frames, channels: channels)
-        limiter.process(samples, frames: frames, isLimiting: treatment != .none)
+        ramp.apply(gain, to: samples, frames: frames, channels: channels)
+        limiter.process(samples, frames: frames, isLimiting: isTreating)
     }
 }

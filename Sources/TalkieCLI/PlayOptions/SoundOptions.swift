@@ -27,6 +27,8 @@ struct SoundOptions: ParsableArguments {
     @Flag(help: "Begin with the sound muted.")
     var mute = false
 
+    @OptionGroup var replayGain: ReplayGainWords
+
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
@@ -61,6 +63,7 @@ struct SoundOptions: ParsableArguments {
         arguments.options.audioDevice = audioDevice
         arguments.options.volume = volume
         arguments.options.isMuted = mute
+        arguments.options.replayGain = replayGain.options
         arguments.options.audioDelay = audioDelay ?? .zero
         arguments.isAudioDelayChosen = audioDelay != nil
         arguments.options.startPolicy = startPolicy

@@ -118,6 +118,29 @@ private final class Blocks: PCMConverter {
         #expect(Set(film.filter { $0.value != 0 }.keys) == [50_001])
     }
 
+    @Test func aPiecesOwnGainBeginsWithItsFirstFrameAndMovesNothing() throws {
+        let places: Set<Int64> = Set(stride(from: 0, to: 20_000, by: 125))
+        let converter = TreatedConverter(blocks, format: format, treatment: .none)
+        var film: [Int64: Float] = [:]
+        func send(_ range: Range<Int64>, gain: Float) throws {
+            put(range, impulses: places)
+            var buffer = SampleBuffer(
+                payload: .pcm(PCMBlock(format: format, capacity: 1)), presentationTime: time(range.lowerBound))
+            buffer.gain = gain
+            try converter.send(buffer)
+            try take(converter, into: &film)
+        }
+        try send(0..<5_500, gain: 0.5)
+        try send(5_500..<20_000, gain: 2)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 20_000)
+        let heard = film.filter { $0.value != 0 }
+        #expect(Set(heard.keys) == places)
+        #expect(heard.filter { $0.key < 5_500 }.allSatisfy { $0.value == 0.05 })
+        #expect(heard.filter { $0.key > 6_500 }.allSatisfy { abs($0.value - 0.2) < 1e-6 })
+    }
+
     @Test func untreatedNothingIsHeldAndNothingIsTouched() throws {
         put(0..<3_000, impulses: [2_999])
         let converter = TreatedConverter(blocks, format: format, treatment: .none)

@@ -1,0 +1,46 @@
+internal import MediaCore
+
+/// What the tags of a track, or of its container, say of its loudness. Numbers that make no sense count as not said.
+enum ReplayGainReading {
+    /// More than any recording needs; a damaged tag says anything.
+    private static let mostDecibels = 60.0
+    private static let highestPeak = 100.0
+    /// Opus aims at −23 LUFS (RFC 7845, 5.2.1, by EBU R 128), ReplayGain 2.0 at −18.
+    private static let fromR128 = 5.0
+    /// Longer is no number.
+    private static let longestText = 32
+
+    /// - Parameter tag: the value of a tag, whatever the case of its name; nil when it is not there.
+    static func read(_ tag: (String) -> String?) -> ReplayGain? {
+        func level(_ kind: String) -> ReplayGain.Level? {
+            if let gain = tag("R128_\(kind)_GAIN").flatMap(q78) { return ReplayGain.Level(gain: gain + fromR128) }
+            guard let gain = tag("REPLAYGAIN_\(kind)_GAIN").flatMap(decibels) else { return nil }
+            return ReplayGain.Level(gain: gain, peak: tag("REPLAYGAIN_\(kind)_PEAK").flatMap(peak))
+        }
+        let (track, album) = (level("TRACK"), level("ALBUM"))
+        return track == nil && album == nil ? nil : ReplayGain(track: track, album: album)
+    }
+
+    /// `-6.48 dB`, `+2 dB`, `3.1`.
+    private static func decibels(_ text: String) -> Double? {
+        guard text.utf8.count <= longestText else { return nil }
+        var words = text.split(separator: " ")
+        if let unit = words.last, unit.lowercased() == "db" { words.removeLast() }
+        var number = words.count == 1 ? String(words[0]) : ""
+        if number.lowercased().hasSuffix("db") { number.removeLast(2) }
+        guard let value = DecimalNumber.signedBillionths(number).map({ Double($0) / 1e9 }), abs(value) <= mostDecibels
+        else { return nil }
+        return value
+    }
+
+    private static func peak(_ text: String) -> Double? {
+        guard text.utf8.count <= longestText, let value = DecimalNumber.parse(text), value > 0, value <= highestPeak
+        else {
+            return nil
+        }
+        return value
+    }
+
+    /// A whole number of 256ths of a decibel that fits 16 bits.
+    private static func q78(_ text: String) -> Double? { Int16(text).map { Double($0) / 256 } }
+}
