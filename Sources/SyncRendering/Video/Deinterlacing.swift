@@ -1,4 +1,4 @@
-public import MediaCore
+internal import MediaCore
 
 /// Which pictures are made of two fields that were taken one after the other, and are to be shown so.
 public enum Deinterlacing: String, Sendable, CaseIterable {

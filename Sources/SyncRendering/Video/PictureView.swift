@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// How a person wants pictures to lie in the window, beside what the film says of their shape. Words and meanings are mpv's.
 public struct PictureView: Hashable, Sendable, BitwiseCopyable {

@@ -151,7 +151,7 @@ import Testing
         rig.say(CountedLine(7, at: 1, for: 1), CountedLine(8, at: 6, for: 1))
         rig.synchronizer.setRate(1, time: .zero)
         rig.run(for: .milliseconds(8050))
-        let start = rig.synchronizer.timebase.snapshot.current.hostAnchor
+        let start = rig.synchronizer.timebase.snapshot.upcoming.hostAnchor
         let changes = rig.screen.shown.dropFirst().map {
             "\($0.number) \($0.lines) \(Int(($0.at - start).inMilliseconds.rounded()))"
         }
