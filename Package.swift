@@ -53,6 +53,7 @@ let package = Package(
         // C libraries
         clibrary("CFFmpeg", pkgConfig: "libavformat"),
         clibrary("CASS", pkgConfig: "libass"),
+        clibrary("CUchardet", pkgConfig: "uchardet"),
         clibrary("CSDL", pkgConfig: "sdl2"),
         clibrary("CALSA", pkgConfig: "alsa"),
         // Types only: the library is opened at run time, so pkg-config must not link it.
@@ -75,7 +76,7 @@ let package = Package(
         module("Discovery", ["Sockets", "MediaCore", "CAvahi"]),
         module("SyncRendering", ["MediaCore"]),
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
-        module("MediaFiles", ["MediaCore", "CFFmpeg"]),
+        module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
         module("Text", ["MediaCore", "CASS"]),
         module("LocalOutput", ["Text", "SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),

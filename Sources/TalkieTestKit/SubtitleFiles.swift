@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Files of subtitles that tests need.
 package enum SubtitleFiles {
     package struct Line: Sendable {
@@ -62,7 +64,10 @@ package enum SubtitleFiles {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         let path = "\(TestClips.folder)/subtitles-\(String(hash, radix: 36)).\(suffix)"
-        try TestClips.write(bytes, to: path)
+        // Written under a name of its own and then moved: two tests may ask at once.
+        let draft = "\(path)-\(UInt64.random(in: 0 ... .max))"
+        try TestClips.write(bytes, to: draft)
+        rename(draft, path)
         return path
     }
 

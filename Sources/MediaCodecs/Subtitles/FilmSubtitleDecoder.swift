@@ -127,7 +127,8 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         var subtitle = AVSubtitle()
         var isThere: Int32 = 0
         let code = avcodec_decode_subtitle2(context, &subtitle, &isThere, packet)
-        if code < 0 { damagedPackets += 1 }
+        // libavcodec's SAMI fails with −1 for the empty paragraph that takes a subtitle away; those have lengths anyway.
+        if code < 0, !(code == -1 && format.parameters.codec == "sami") { damagedPackets += 1 }
         guard code >= 0, isThere != 0 else { return }
         defer { avsubtitle_free(&subtitle) }
         let start = times.last { $0.stamp == subtitle.pts }?.time ?? time

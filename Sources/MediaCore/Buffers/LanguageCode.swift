@@ -10,6 +10,11 @@ public struct LanguageCode: Hashable, Sendable {
         code = Self.threeLetters[String(primary)] ?? String(primary)
     }
 
+    /// Whether it is one of the languages below; other words may be languages, too.
+    package var isKnown: Bool { Self.known.contains(code) }
+
+    private static let known = Set(threeLetters.values)
+
     /// ISO 639-1 and the bibliographic codes of ISO 639-2 that differ, to the terminologic codes of ISO 639-2, for
     /// the languages that films are most often in; others compare as written.
     private static let threeLetters: [String: String] = [

@@ -102,9 +102,11 @@ final class DemuxContext {
         var settings: OpaquePointer?
         // A playlist from the network must not reach local files.
         let remote = "http,https,httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
-        let allowed = address.kind == .network ? remote : "file,pipe,crypto,data,http,https,httpproxy,tcp,tls"
+        let local = "file,pipe,crypto,data,http,https,httpproxy,tcp,tls"
+        let forSubtitles = options.purpose == .subtitles
+        let allowed = forSubtitles ? "file" : address.kind == .network ? remote : local
         av_dict_set(&settings, "protocol_whitelist", allowed, 0)
-        av_dict_set(&settings, "format_whitelist", Demuxers.allowed, 0)
+        av_dict_set(&settings, "format_whitelist", forSubtitles ? Demuxers.forSubtitles : Demuxers.allowed, 0)
         if address.kind == .network {
             av_dict_set(&settings, "user_agent", options.userAgent, 0)
             av_dict_set(&settings, "reconnect", "1", 0)

@@ -8,10 +8,17 @@ struct InputAddress: Sendable, Hashable {
     /// As the user wrote it, without credentials, for messages.
     let text: String
     /// As libavformat wants it.
-    let url: String
+    private(set) var url: String
     let kind: Kind
     /// The name in the file system, where there is one.
     let path: String
+
+    /// The same, whose bytes lie in another file.
+    func read(from path: String) -> InputAddress {
+        var copy = self
+        copy.url = "file:" + path
+        return copy
+    }
 
     static let standardInput = "pipe:0"
 

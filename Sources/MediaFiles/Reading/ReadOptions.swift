@@ -13,5 +13,9 @@ public struct ReadOptions: Sendable {
     /// Whom to believe that a server is the one it says.
     public var trust = ServerTrust.system
 
+    /// What is opened: films, or subtitles alone (`SubtitleFile`).
+    enum Purpose { case film, subtitles }
+    var purpose = Purpose.film
+
     public init() {}
 }

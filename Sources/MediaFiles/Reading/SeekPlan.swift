@@ -54,7 +54,10 @@ struct SeekPlan {
         return nil
     }
 
-    /// Jumps to a place at or before the target and loses none of the packets from there on.
+    /// A track may be a little behind the one that was jumped by.
+    private static let slack = MediaTime(value: 1, timescale: 1)
+
+    /// Jumps to a place at or about a second behind the target, or before it, and loses none of the packets from there on.
     ///
     /// - Parameter moment: the film time of a packet by which the place is known; nil for any other packet.
     /// - Returns: the film time of the first such packet.
@@ -73,7 +76,7 @@ struct SeekPlan {
                 return landed != nil
             }
             if isLast { return landed }
-            if let landed, landed <= target { return landed }
+            if let landed, landed <= target + Self.slack { return landed }
             back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
         }
         return nil

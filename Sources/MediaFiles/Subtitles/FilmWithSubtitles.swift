@@ -1,0 +1,79 @@
+public import MediaCore
+
+/// A film together with files of subtitles that lie beside it.
+public final class FilmWithSubtitles: MediaSource {
+    /// The film by itself.
+    public let film: any MediaSource
+    /// The film's, with the files' tracks behind its own.
+    public let summary: MediaSummary
+    /// One sentence for each file that could not be read, and for each track in them that nothing decodes.
+    public let warnings: [String]
+
+    private struct Outside {
+        var file: SubtitleFile
+        /// The track's name inside its file.
+        var id: Int
+    }
+    private let outside: [Int: Outside]
+
+    /// Opens the files. Blocks while a disk answers.
+    ///
+    /// - Parameter cancellation: cancelling it stops the opening, and later every source of these files, but not of the film.
+    public init(
+        _ film: any MediaSource, _ found: [FoundSubtitles], options: ReadOptions = ReadOptions(),
+        cancellation: Cancellation = Cancellation()
+    ) {
+        self.film = film
+        var (summary, warnings, outside) = (film.summary, [String](), [Int: Outside]())
+        var id = (summary.tracks.map(\.id).max() ?? 0) + 1
+        var number = summary.tracks.filter { $0.kind == .subtitle }.map(\.number).max() ?? 0
+        for entry in found {
+            do throws(MediaError) {
+                let file = try SubtitleFile.open(entry.path, options: options, cancellation: cancellation)
+                warnings += file.warnings
+                for inside in file.summary.tracks {
+                    number += 1
+                    outside[id] = Outside(file: file, id: inside.id)
+                    summary.tracks.append(Self.track(inside, id: id, number: number, entry))
+                    id += 1
+                }
+            } catch {
+                warnings.append(error.message)
+            }
+        }
+        (self.summary, self.warnings, self.outside) = (summary, warnings, outside)
+    }
+
+    /// The film with what `FilmSubtitles` finds beside it and with files that somebody named; the film itself where there are none.
+    ///
+    /// - Parameters:
+    ///   - address: where the film was opened from.
+    ///   - named: paths of files to be added first.
+    public static func film(
+        _ film: any MediaSource, at address: String, _ search: SubtitleSearch,
+        folders: [String] = FilmSubtitles.usualFolders, named: [String] = [], options: ReadOptions = ReadOptions(),
+        cancellation: Cancellation = Cancellation()
+    ) -> any MediaSource {
+        let found =
+            named.map(FoundSubtitles.init(naming:))
+            + FilmSubtitles.find(beside: address, search, folders: folders).filter { !named.contains($0.path) }
+        return found.isEmpty ? film : FilmWithSubtitles(film, found, options: options, cancellation: cancellation)
+    }
+
+    private static func track(_ inside: Track, id: Int, number: Int, _ entry: FoundSubtitles) -> Track {
+        var track = inside
+        (track.id, track.number, track.isExternal) = (id, number, true)
+        track.language = inside.language ?? entry.language
+        track.title = inside.title ?? entry.title
+        track.isForced = inside.isForced || entry.isForced
+        track.isForHearingImpaired = inside.isForHearingImpaired || entry.isForHearingImpaired
+        // Of several languages in a file the first is meant.
+        track.isDefault = entry.isMeant && inside.number == 1
+        return track
+    }
+
+    public func source(for track: Track) throws(MediaError) -> any SampleSource {
+        guard let entry = outside[track.id] else { return try film.source(for: track) }
+        return try entry.file.source(for: entry.id, as: track)
+    }
+}

@@ -1,0 +1,160 @@
+internal import CFFmpeg
+internal import Glibc
+public import MediaCore
+
+/// A file that holds subtitles alone, opened and looked at: SubRip, SubStation Alpha, WebVTT, MicroDVD, VobSub, PGS and what else
+/// libavformat reads, also inside Matroska or MP4.
+///
+/// Its stamps are film time; it is not moved to its first line. Each source reads through an input of its own.
+public final class SubtitleFile: MediaSource {
+    public let summary: MediaSummary
+    /// One sentence for each track that was left out because nothing decodes it.
+    public let warnings: [String]
+
+    private let address: InputAddress
+    /// What is read in its place, where its words are UTF-16.
+    private let copy: UTF8Copy?
+    private let options: ReadOptions
+    private let formatName: String
+    private let cancellation: Cancellation
+    /// The input that was looked at, until a source takes it over.
+    private let probed: Lock<DemuxContext?>
+
+    /// More words than are spoken in a hundred films.
+    static let mostBytes: Int64 = 64 << 20
+    /// VobSub keeps its pictures in a second file.
+    static let mostPictureBytes: Int64 = 512 << 20
+
+    /// Opens a file of subtitles. Blocks while a disk answers.
+    ///
+    /// - Parameters:
+    ///   - path: a path or `file:` URL of an ordinary file of at most 64 MB; of VobSub either of the two files, whose pictures
+    ///     may be 512 MB.
+    ///   - cancellation: cancelling it stops the opening, and later every source of this file.
+    /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded` or `cancelled`.
+    public static func open(
+        _ path: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
+    ) throws(MediaError) -> SubtitleFile {
+        LibrarySettings.once
+        var address = try InputAddress(path)
+        guard address.kind == .file else {
+            throw MediaError(
+                .unsupported,
+                "subtitles are read from files of this computer, which \"\(address.text)\" is not; save it first")
+        }
+        if let pair = VobSubPair(either: address.path) {
+            address = try InputAddress(pair.index)
+            try check(pair.pictures, most: mostPictureBytes)
+        }
+        try check(address.path, most: mostBytes)
+        let copy = UTF8Copy(of: address.path)
+        if let copy { address = address.read(from: copy.path) }
+        var options = options
+        options.purpose = .subtitles
+        let context: DemuxContext
+        do throws(MediaError) {
+            context = try DemuxContext(address, options: options, cancellations: [cancellation])
+        } catch {
+            throw error.code == .notMedia ? unknown(address) : error
+        }
+        return try SubtitleFile(context, address: address, copy, options: options, cancellation: cancellation)
+    }
+
+    private init(
+        _ context: DemuxContext, address: InputAddress, _ copy: UTF8Copy?, options: ReadOptions,
+        cancellation: Cancellation
+    ) throws(MediaError) {
+        self.copy = copy
+        self.address = address
+        self.options = options
+        self.cancellation = cancellation
+        formatName = context.formatName
+        // The container inside VobSub is no file of subtitles by itself.
+        if formatName == "mpeg" { throw Self.unknown(address) }
+        let inspection = SubtitleInspection(context)
+        guard !inspection.streams.isEmpty else {
+            throw inspection.problems.first.map {
+                MediaError(.unsupported, "cannot show \"\(address.text)\": \($0)")
+            } ?? MediaError(.notMedia, "\"\(address.text)\" holds no subtitles; try another file")
+        }
+        warnings = inspection.problems
+        let hasWords = inspection.streams.contains { stream in
+            let descriptor = avcodec_descriptor_get(stream.pointee.codecpar.pointee.codec_id)
+            return descriptor.map { $0.pointee.props & AV_CODEC_PROP_TEXT_SUB != 0 } ?? false
+        }
+        // Matroska and MP4 are UTF-8 by definition.
+        let isText = hasWords && !formatName.hasPrefix("matroska") && !formatName.hasPrefix("mov")
+        let tracks = inspection.tracks(charset: isText ? TextCharset.guess(address.path) : nil)
+        summary = MediaSummary(container: formatName.split(separator: ",").first.map(String.init) ?? "", tracks: tracks)
+        probed = Lock(context)
+    }
+
+    public func source(for track: Track) throws(MediaError) -> any SampleSource { try source(for: track.id, as: track) }
+
+    /// - Parameter track: what the source says it reads.
+    func source(for id: Int, as track: Track) throws(MediaError) -> any SampleSource {
+        let own = Cancellation()
+        let context: DemuxContext
+        if let first = probed.withLock({ $0.take() }) {
+            first.waiting.add(own)
+            context = first
+        } else {
+            context = try DemuxContext(
+                address, options: options, cancellations: [cancellation, own],
+                format: formatName.split(separator: ",").first.map(String.init))
+        }
+        guard let stream = context.streams.first(where: { Int($0.pointee.index) == id }),
+            stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
+        else {
+            throw MediaError(.readFailed, "\"\(address.text)\" changed while it was being read; open it again")
+        }
+        return SubtitleReader(
+            track: track, context: context, stream: stream, companions: [], origin: .zero, jumps: StampJumps(),
+            cancellation: own, options: options)
+    }
+
+    /// Stops opening and reading on every source of this file. Any thread; returns at once.
+    public func cancel() { cancellation.cancel() }
+
+    private static func unknown(_ address: InputAddress) -> MediaError {
+        MediaError(
+            .notMedia, "\"\(address.text)\" is no file of subtitles that Talkie knows, or it is damaged; try another")
+    }
+
+    private static func check(_ path: String, most: Int64) throws(MediaError) {
+        let name = PrintableText.withoutCredentials(path)
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw MediaError(.cannotOpen, "there is no file \"\(name)\", which belongs to the subtitles; copy it, too")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw MediaError(.unsupported, "\"\(name)\" is no ordinary file; subtitles are read from such only")
+        }
+        if status.st_size > most {
+            throw MediaError(.limitExceeded, "\"\(name)\" is larger than \(most >> 20) MB, too large for subtitles")
+        }
+    }
+}
+
+/// The two files of VobSub: a text that says when, and a stream of pictures.
+private struct VobSubPair {
+    var index: String
+    var pictures: String
+
+    /// Nil where the path names neither of such two files.
+    init?(either path: String) {
+        guard path.utf8.count > 4 else { return nil }
+        let (stem, ending) = (String(path.dropLast(4)), path.suffix(4))
+        switch ending {
+        case ".idx", ".IDX": self.init(index: path, pictures: stem + (ending == ".idx" ? ".sub" : ".SUB"))
+        case ".sub", ".SUB":
+            // Without an index it is MicroDVD.
+            let index = stem + (ending == ".sub" ? ".idx" : ".IDX")
+            guard access(index, F_OK) == 0 else { return nil }
+            self.init(index: index, pictures: path)
+        default: return nil
+        }
+    }
+
+    private init(index: String, pictures: String) { (self.index, self.pictures) = (index, pictures) }
+}

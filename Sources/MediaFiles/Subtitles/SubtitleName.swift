@@ -1,0 +1,70 @@
+internal import MediaCore
+
+/// What the name of a file says about the subtitles in it: `en`, `forced`, `sdh`, `English`, and whatever else.
+struct SubtitleName {
+    var language: String?
+    var title: String?
+    var isForced = false
+    var isForHearingImpaired = false
+    /// Nothing of the name was left that says something else.
+    var isPlain = true
+
+    /// - Parameter text: the name without its ending, and without the film's name where it begins with that.
+    init(_ text: some StringProtocol) {
+        var others: [String] = []
+        var meansEither = false
+        let separators: Set<Character> = [".", " ", "_", "(", ")", "[", "]", ","]
+        for word in text.split(whereSeparator: separators.contains).flatMap({ Self.parts(String($0)) }) {
+            switch word.lowercased() {
+            case "forced", "foreign": isForced = true
+            case "sdh", "cc", "hearing": isForHearingImpaired = true
+            // Hindi, or the hearing impaired.
+            case "hi": meansEither = true
+            case "subs", "sub", "subtitles", "impaired", "full": break
+            case let lower where language == nil && Self.language(lower) != nil:
+                language = lower.contains("-") ? word : Self.language(lower)
+            case let lower where lower.allSatisfy(\.isNumber): break
+            default:
+                others.append(word)
+                isPlain = false
+            }
+        }
+        if meansEither {
+            if language == nil { language = "hi" } else { isForHearingImpaired = true }
+        }
+        title = others.isEmpty ? nil : others.joined(separator: " ")
+    }
+
+    /// `pt-BR` is one word, `forced-en` two.
+    private static func parts(_ word: String) -> [String] {
+        let parts = word.split(separator: "-").map(String.init)
+        if parts.count == 2, (2...3).contains(parts[0].count), language(parts[0].lowercased()) != nil,
+            (2...4).contains(parts[1].count), parts[1].allSatisfy({ $0.isLetter || $0.isNumber }),
+            language(parts[1].lowercased()) == nil || parts[1].allSatisfy({ $0.isUppercase })
+        {
+            return [word]
+        }
+        return parts
+    }
+
+    private static func language(_ word: String) -> String? {
+        if let code = names[word] { return code }
+        let primary = word.prefix { $0 != "-" }
+        guard (2...3).contains(primary.count) else { return nil }
+        return LanguageCode(String(primary)).isKnown ? word : nil
+    }
+
+    /// English names, and languages' own where they are written in Latin letters, to ISO 639-1.
+    private static let names: [String: String] = [
+        "arabic": "ar", "bulgarian": "bg", "catalan": "ca", "chinese": "zh", "croatian": "hr", "czech": "cs",
+        "danish": "da", "dansk": "da", "dutch": "nl", "nederlands": "nl", "english": "en", "estonian": "et",
+        "finnish": "fi", "suomi": "fi", "french": "fr", "francais": "fr", "français": "fr", "german": "de",
+        "deutsch": "de", "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "magyar": "hu",
+        "icelandic": "is", "indonesian": "id", "italian": "it", "italiano": "it", "japanese": "ja", "korean": "ko",
+        "latvian": "lv", "lithuanian": "lt", "malay": "ms", "norwegian": "no", "norsk": "no", "persian": "fa",
+        "farsi": "fa", "polish": "pl", "polski": "pl", "portuguese": "pt", "portugues": "pt", "português": "pt",
+        "romanian": "ro", "russian": "ru", "serbian": "sr", "slovak": "sk", "slovenian": "sl", "spanish": "es",
+        "espanol": "es", "español": "es", "castellano": "es", "swedish": "sv", "svenska": "sv", "thai": "th",
+        "turkish": "tr", "ukrainian": "uk", "vietnamese": "vi",
+    ]
+}

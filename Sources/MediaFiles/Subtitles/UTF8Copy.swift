@@ -1,0 +1,44 @@
+internal import CFFmpeg
+internal import Glibc
+
+/// A file in UTF-16 that says so by its first two bytes, as UTF-8 in memory. libavformat 5.1 turns such by itself, and loses
+/// the second byte of the characters that it looks at in advance, which lines begin with (ff_text_peek_r8).
+final class UTF8Copy: Sendable {
+    /// Names the copy as long as this object lives.
+    let path: String
+    private let descriptor: Int32
+
+    /// Nil where the file is something else.
+    init?(of original: String) {
+        guard let bytes = Self.utf8(of: original) else { return nil }
+        descriptor = cff_memory_file()
+        guard descriptor >= 0 else { return nil }
+        path = "/proc/self/fd/\(descriptor)"
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + sent, bytes.count - sent) }
+            if count <= 0 {
+                close(descriptor)
+                return nil
+            }
+            sent += count
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    private static func utf8(of path: String) -> [UInt8]? {
+        guard let file = fopen(path, "rbe") else { return nil }
+        defer { fclose(file) }
+        let mark = [fgetc(file), fgetc(file)]
+        guard mark == [0xFF, 0xFE] || mark == [0xFE, 0xFF] else { return nil }
+        let isLittle = mark[0] == 0xFF
+        let most = Int(SubtitleFile.mostBytes)
+        var units: [UInt16] = []
+        var pair = [UInt8](repeating: 0, count: 2)
+        while units.count < most / 2, fread(&pair, 1, 2, file) == 2 {
+            units.append(UInt16(pair[isLittle ? 1 : 0]) << 8 | UInt16(pair[isLittle ? 0 : 1]))
+        }
+        return Array(String(decoding: units, as: UTF16.self).utf8)
+    }
+}
