@@ -219,6 +219,7 @@ let package = Package(
         .target(name: "FuzzSupport", path: "Tests/Support/FuzzSupport", swiftSettings: settings),
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "Storage", "LocalOutput", "MediaCore"]),
