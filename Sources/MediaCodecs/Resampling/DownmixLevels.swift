@@ -1,12 +1,18 @@
 internal import CFFmpeg
+internal import Glibc
 
 /// How many channels become few: the film's own numbers where it carries them (AC-3 and E-AC-3 do: ETSI TS 102 366,
 /// 5.4.2.4, 5.4.2.5 and annex D), otherwise −3 dB for centre and surround and nothing of the low-frequency channel
 /// (ITU-R BS.775-3, annex 4). The sum is scaled so that full scale in every channel does not clip.
+///
+/// A centre channel that is lifted on top of that leaves the others as they are: full scale in every channel then goes beyond full
+/// scale, which is the limiter's business (`SoundTreatment`).
 struct DownmixLevels: Equatable {
     var center = 0.5.squareRoot()
     var surround = 0.5.squareRoot()
     var lowFrequency = 0.0
+    /// Decibels.
+    var dialogueLift = 0.0
 
     init() {}
 
@@ -23,10 +29,27 @@ struct DownmixLevels: Equatable {
         lowFrequency = sensible(stated.lfe_mix_level, 0)
     }
 
-    func apply(to resampler: UnsafeMutableRawPointer) {
-        av_opt_set_double(resampler, "center_mix_level", center, 0)
-        av_opt_set_double(resampler, "surround_mix_level", surround, 0)
-        av_opt_set_double(resampler, "lfe_mix_level", lowFrequency, 0)
-        av_opt_set_double(resampler, "rematrix_maxval", 1, 0)
+    /// Sets a resampler up that is not initialized yet.
+    func apply(to resampler: OpaquePointer, from: inout AVChannelLayout, to output: inout AVChannelLayout) {
+        let options = UnsafeMutableRawPointer(resampler)
+        av_opt_set_double(options, "center_mix_level", center, 0)
+        av_opt_set_double(options, "surround_mix_level", surround, 0)
+        av_opt_set_double(options, "lfe_mix_level", lowFrequency, 0)
+        av_opt_set_double(options, "rematrix_maxval", 1, 0)
+        if dialogueLift != 0 { lift(resampler, &from, &output) }
+    }
+
+    /// The matrix that libswresample would have made, the centre's column made larger.
+    private func lift(_ resampler: OpaquePointer, _ from: inout AVChannelLayout, _ output: inout AVChannelLayout) {
+        let (inputs, outputs) = (Int(from.nb_channels), Int(output.nb_channels))
+        let center = Int(av_channel_layout_index_from_channel(&from, AV_CHAN_FRONT_CENTER))
+        guard center >= 0, inputs > 1, outputs > 0 else { return }
+        var matrix = [Double](repeating: 0, count: inputs * outputs)
+        let code = swr_build_matrix2(
+            &from, &output, self.center, surround, lowFrequency, 1, 1, &matrix, inputs, AV_MATRIX_ENCODING_NONE, nil)
+        guard code >= 0 else { return }
+        let factor = pow(10, dialogueLift / 20)
+        for row in 0..<outputs { matrix[row * inputs + center] *= factor }
+        swr_set_matrix(resampler, matrix, Int32(inputs))
     }
 }

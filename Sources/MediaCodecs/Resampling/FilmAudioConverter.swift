@@ -44,6 +44,8 @@ final class FilmAudioConverter: PCMConverter {
         return true
     }
 
+    func setDialogueLift(_ decibels: Double) { resampler.dialogueLift = decibels }
+
     func finish() {
         isFinished = true
         decoder.finish()

@@ -14,6 +14,8 @@ final class Resampler {
     private var filter: OpaquePointer?
     private var source: Source?
     private var isEmpty = true
+    /// Decibels by which the centre channel of what follows is mixed louder.
+    var dialogueLift = 0.0
     /// Mixed sound on its way to the filter.
     private var mixed: UnsafeMutablePointer<Float>
     private var mixedCapacity: Int
@@ -51,11 +53,13 @@ final class Resampler {
         source?.rate == frame.pointee.sample_rate
     }
 
-    private static func source(_ frame: UnsafeMutablePointer<AVFrame>) -> Source {
-        Source(
+    private func source(_ frame: UnsafeMutablePointer<AVFrame>) -> Source {
+        var mix = DownmixLevels(frame)
+        mix.dialogueLift = dialogueLift
+        return Source(
             sampleFormat: frame.pointee.format, rate: frame.pointee.sample_rate,
             mask: AudioLayouts.mask(of: frame.pointee.ch_layout), channels: frame.pointee.ch_layout.nb_channels,
-            mix: DownmixLevels(frame))
+            mix: mix)
     }
 
     /// Sets up for frames like this one and forgets what is inside.
@@ -86,13 +90,13 @@ final class Resampler {
         guard code >= 0, let filter, swr_init(filter) >= 0 else {
             swr_free(&self.filter)
             source = nil
-            throw Self.refusal(Self.source(frame))
+            throw Self.refusal(source(frame))
         }
     }
 
     /// Gets ready for another format or layout of the same rate; what is in the filter stays.
     func adapt(to frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
-        let wanted = Self.source(frame)
+        let wanted = source(frame)
         if wanted == source { return }
         source = nil
         swr_free(&mixer)
@@ -111,7 +115,7 @@ final class Resampler {
             &mixer, &to, AV_SAMPLE_FMT_FLT, wanted.rate, &from, AVSampleFormat(wanted.sampleFormat), wanted.rate, 0, nil
         )
         guard code >= 0, let mixer else { throw Self.refusal(wanted) }
-        wanted.mix.apply(to: UnsafeMutableRawPointer(mixer))
+        wanted.mix.apply(to: mixer, from: &from, to: &to)
         guard swr_init(mixer) >= 0 else {
             swr_free(&self.mixer)
             throw Self.refusal(wanted)

@@ -40,6 +40,8 @@ final class SpeedConverter: PCMConverter {
 
     func follow(_ format: AudioFormat) throws(MediaError) -> Bool { try inner.follow(format) }
 
+    func setDialogueLift(_ decibels: Double) { inner.setDialogueLift(decibels) }
+
     func finish() {
         isFinished = true
         inner.finish()

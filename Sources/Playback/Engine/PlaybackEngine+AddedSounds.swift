@@ -67,6 +67,7 @@ extension PlaybackEngine {
             removeSound(sound.number)
             return news(.message(refusal.message))
         }
+        sound.renderer.treatment = options.treatment
         // A tap sees the first sound.
         var options = options
         options.tap = nil

@@ -99,6 +99,18 @@ extension PlaybackEngine {
         for sound in addedSounds { sound.renderer.setGain(gain(sound.volume ?? volume)) }
     }
 
+    func setNightMode(_ isOn: Bool) {
+        options.isNight = isOn
+        applyTreatment()
+    }
+
+    func setDialogueLift(_ decibels: Double) {
+        options.dialogueLift = PlayerOptions.held(dialogueLift: decibels)
+        applyTreatment()
+    }
+
+    func applyTreatment() { for renderer in soundRenderers { renderer.treatment = options.treatment } }
+
     func setAudioDelay(_ delay: Duration) {
         let limit = Duration.seconds(10)
         state.audioDelay = min(limit, max(.zero - limit, delay))

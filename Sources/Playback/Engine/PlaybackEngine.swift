@@ -107,6 +107,7 @@ package final class PlaybackEngine {
         state.subtitleDelay = options.subtitleDelay
         state.showsSubtitles = options.showsSubtitles
         if isVolumeChosen || options.isMuted { applyGain() }
+        applyTreatment()
     }
 
     /// The list as it is now.

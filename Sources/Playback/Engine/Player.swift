@@ -154,8 +154,12 @@ public final class Player: Sendable {
 
     /// Film seconds per second, held to 0.5…2; the pitch stays.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
-    /// 0…100 on the perceptual curve.
+    /// 0…130 on the perceptual curve; see `VolumeCurve`.
     public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }
+    /// Brings loud and quiet nearer to each other.
+    public func setNightMode(_ isOn: Bool) { mailbox.post { $0.setNightMode(isOn) } }
+    /// Decibels by which a film's centre channel, which speaks, is lifted above the others; held to 0…12.
+    public func setDialogueLift(_ decibels: Double) { mailbox.post { $0.setDialogueLift(decibels) } }
     public func setMuted(_ muted: Bool) { mailbox.post { $0.setMuted(muted) } }
     /// Positive: sound later than picture.
     public func setAudioDelay(_ delay: Duration) { mailbox.post { $0.setAudioDelay(delay) } }

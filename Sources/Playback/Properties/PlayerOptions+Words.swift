@@ -39,6 +39,19 @@ extension PlayerOptions {
         return volume
     }
 
+    /// As far as AC-4's decoders lift a dialogue (ETSI TS 103 190-1, dialogue enhancement: at most 12 dB).
+    public static let mostDialogueLift = 12.0
+
+    static func held(dialogueLift decibels: Double) -> Double { max(0, min(mostDialogueLift, decibels)) }
+
+    /// Decibels, 0 to 12.
+    public static func dialogueLift(parsing text: String) throws(ValueError) -> Double {
+        guard let value = DecimalNumber.parse(text), value <= mostDialogueLift else {
+            throw ValueError("a dialogue is lifted by 0 to \(Int(mostDialogueLift)) decibels")
+        }
+        return value
+    }
+
     /// Decibels, positive or negative, at most 60 of them.
     public static func decibels(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), abs(value) <= 60 else {

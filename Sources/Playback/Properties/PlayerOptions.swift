@@ -48,6 +48,10 @@ public struct PlayerOptions: Sendable {
     public var isMuted = false
     /// Whether each piece is made as loud as its tags say.
     public var replayGain = ReplayGainOptions()
+    /// Night mode: loud and quiet are brought nearer to each other.
+    public var isNight = false
+    /// Decibels by which a film's centre channel is lifted above the others, 0…12.
+    public var dialogueLift = 0.0
     public var startPolicy: StartPolicy = .wait
     /// ALSA device name; nil is the system's default.
     public var audioDevice: String?
@@ -77,6 +81,13 @@ public struct PlayerOptions: Sendable {
     public var isOutputNamed = false
 
     public init() {}
+
+    /// What is done to every sound.
+    var treatment: SoundTreatment {
+        var treatment = SoundTreatment.none
+        (treatment.isNight, treatment.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))
+        return treatment
+    }
 
     var mayCalibrate: Bool { appliesCalibrations && calibration == .zero }
 }

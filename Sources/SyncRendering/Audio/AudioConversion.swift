@@ -12,6 +12,8 @@ public protocol PCMConverter: AnyObject {
     ///
     /// - Throws: when the format cannot be decoded; the converter is as before.
     func follow(_ format: AudioFormat) throws(MediaError) -> Bool
+    /// Mixes the centre channel of what follows louder by so many decibels; 0 is as the film has it. Does nothing by default.
+    func setDialogueLift(_ decibels: Double)
     /// No more buffers follow: what is inside comes out.
     func finish()
     /// Fills a block; false when nothing is ready. `block.start` is exact film time, trims applied.
@@ -24,6 +26,7 @@ public protocol PCMConverter: AnyObject {
 
 extension PCMConverter {
     public func follow(_ format: AudioFormat) throws(MediaError) -> Bool { false }
+    public func setDialogueLift(_ decibels: Double) {}
 }
 
 /// Compresses decoded sound for a speaker. Owned and called by one thread.

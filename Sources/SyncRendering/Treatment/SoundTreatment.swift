@@ -4,6 +4,11 @@
 public struct SoundTreatment: Sendable, Hashable {
     /// Factor of the samples; 1 is unchanged.
     public var gain: Float = 1
+    /// Loud and quiet are brought nearer to each other (`NightCompressor`).
+    public var isNight = false
+    /// Decibels by which the centre channel, which speaks, is louder than the film's maker mixed it; the other channels keep their
+    /// level. Films without a centre channel stay as they are.
+    public var dialogueLift = 0.0
 
     public init() {}
 
@@ -11,5 +16,7 @@ public struct SoundTreatment: Sendable, Hashable {
     public static let none = SoundTreatment()
 
     /// Samples are changed, so that packets cannot pass untouched.
-    var changesSamples: Bool { gain != 1 }
+    ///
+    /// A centre channel is none of stereo's: what passes untouched has none.
+    var changesSamples: Bool { gain != 1 || isNight }
 }

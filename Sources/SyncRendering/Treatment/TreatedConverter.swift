@@ -32,6 +32,7 @@ final class TreatedConverter: PCMConverter {
         self.inner = inner
         self.format = format
         self.treatment = treatment
+        inner.setDialogueLift(treatment.dialogueLift)
         if treatment != .none { engage() }
     }
 
@@ -42,6 +43,8 @@ final class TreatedConverter: PCMConverter {
     /// - Parameter time: from this film time on; nil is with what comes next.
     func treat(_ wanted: SoundTreatment, from time: MediaTime?) {
         if wanted != .none { engage() }
+        // What it decodes before the time is there to settle, or a hundredth of a second of what goes on.
+        inner.setDialogueLift(wanted.dialogueLift)
         if let time {
             coming = (wanted, time)
         } else {
@@ -82,6 +85,7 @@ final class TreatedConverter: PCMConverter {
     /// The same, and begins anew with a treatment, without a way there.
     func reset(to wanted: SoundTreatment) {
         inner.reset()
+        inner.setDialogueLift(wanted.dialogueLift)
         (treatment, coming) = (wanted, nil)
         (held, end, isWaiting, isFinished, isEngaged) = (0, nil, false, false, false)
         gains = [(gains[gains.count - 1].gain, .zero)]

@@ -1,12 +1,14 @@
 internal import MediaCore
 
-/// Gain and limiter one behind the other, frame by frame. Owned by one thread; allocates only when it is made.
+/// Night mode, gain and limiter one behind the other, frame by frame. Owned by one thread; allocates only when it is made.
 final class TreatmentChain {
     private let channels: Int
     private let limiter: PeakLimiter
+    private var night: NightCompressor
     private var ramp: GainRamp
     /// What the samples are multiplied with, and whether anything is asked for.
     private var gain: Float = 1
+    private var isNight = false
     private var isTreating = false
     /// Frames that a change of gain takes: two hundredths of a second, below which it is heard as a click.
     private let rampLength: Int
@@ -14,6 +16,7 @@ final class TreatmentChain {
     init(format: PCMFormat) {
         channels = format.channels
         limiter = PeakLimiter(format: format)
+        night = NightCompressor(sampleRate: format.sampleRate)
         rampLength = format.sampleRate / 50
         ramp = GainRamp(gain: 1, length: rampLength)
     }
@@ -31,17 +34,20 @@ final class TreatmentChain {
         treat(treatment, gain: own)
         limiter.reset()
         ramp = GainRamp(gain: gain, length: rampLength)
+        night.begin(isOn: isNight)
     }
 
     /// The same sound goes on and is treated otherwise, smoothly.
     func treat(_ treatment: SoundTreatment, gain own: Float) {
         gain = treatment.gain * own
+        isNight = treatment.isNight
         isTreating = treatment != .none || own != 1
     }
 
     /// Changes frames in place; what comes out went in `delay` frames before.
     func process(_ samples: UnsafeMutablePointer<Float>, frames: Int) {
         guard frames > 0 else { return }
+        night.process(samples, frames: frames, channels: channels, isOn: isNight)
         ramp.apply(gain, to: samples, frames: frames, channels: channels)
         limiter.process(samples, frames: frames, isLimiting: isTreating)
     }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do, but for `s`, which
-/// says where the sound goes. The window and the terminal share them.
+/// says where the sound goes. `n` and `C`, which mpv leaves free, are night mode and voices. The window and the terminal share them.
 package enum KeyBindings {
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
     /// - Returns: nil for a key that does nothing.
@@ -30,6 +30,7 @@ package enum KeyBindings {
         "BS": .resetSpeed,
         "9": .addVolume(-2), "/": .addVolume(-2), "VOLUME_DOWN": .addVolume(-2), "WHEEL_LEFT": .addVolume(-2),
         "0": .addVolume(2), "*": .addVolume(2), "VOLUME_UP": .addVolume(2), "WHEEL_RIGHT": .addVolume(2),
+        "n": .toggleNightMode, "C": .cycleDialogueLift,
         "m": .toggleMute, "MUTE": .toggleMute,
         "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
         "j": .cycleSubtitles(1), "J": .cycleSubtitles(-1), "v": .toggleSubtitles,

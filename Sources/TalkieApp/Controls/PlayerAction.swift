@@ -15,6 +15,9 @@ package enum PlayerAction: Sendable, Hashable {
     /// Steps of the 0…130 scale.
     case addVolume(Double)
     case toggleMute
+    case toggleNightMode
+    /// One step more, and none after the last.
+    case cycleDialogueLift
     /// Positive: sound later than picture.
     case addAudioDelay(Duration)
     case cycleAudioTrack

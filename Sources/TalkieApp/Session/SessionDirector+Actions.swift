@@ -41,6 +41,16 @@ extension SessionDirector {
             settings.isMuted.toggle()
             player.setMuted(settings.isMuted)
             show(settings.isMuted ? "Muted" : volumeText)
+        case .toggleNightMode:
+            settings.isNight.toggle()
+            player.setNightMode(settings.isNight)
+            show(settings.isNight ? "Night mode" : "Night mode: off")
+        case .cycleDialogueLift:
+            settings.cycleDialogueLift()
+            player.setDialogueLift(settings.dialogueLift)
+            show(
+                settings.dialogueLift == 0
+                    ? "Voices: as mixed" : "Voices: +\(Decimals.text(settings.dialogueLift, 0)) dB")
         case .addAudioDelay(let step):
             settings.addAudioDelay(step)
             player.setAudioDelay(settings.audioDelay)

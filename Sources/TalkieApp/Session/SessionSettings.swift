@@ -7,6 +7,9 @@ struct SessionSettings {
     /// Nil while every output has the volume its owner left.
     var volume: Double?
     var isMuted: Bool
+    var isNight: Bool
+    /// Decibels.
+    var dialogueLift: Double
     var speed: Double
     var audioDelay: Duration
     var subtitleDelay: Duration
@@ -18,6 +21,8 @@ struct SessionSettings {
     init(_ options: PlayerOptions) {
         volume = options.volume
         isMuted = options.isMuted
+        isNight = options.isNight
+        dialogueLift = options.dialogueLift
         speed = options.speed
         audioDelay = options.audioDelay
         subtitleDelay = options.subtitleDelay
@@ -36,6 +41,11 @@ struct SessionSettings {
     /// - Parameter own: the volume that the outputs have by themselves.
     mutating func addVolume(_ steps: Double, own: Double) {
         volume = max(0, min(VolumeCurve.most, (volume ?? own) + steps))
+    }
+
+    /// 3 dB is heard as a step; 9 dB is where the rest of a film gets lost.
+    mutating func cycleDialogueLift() {
+        dialogueLift = dialogueLift >= 9 ? 0 : (dialogueLift / 3).rounded(.down) * 3 + 3
     }
 
     mutating func addAudioDelay(_ step: Duration) {

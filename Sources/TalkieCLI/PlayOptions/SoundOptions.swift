@@ -27,6 +27,16 @@ struct SoundOptions: ParsableArguments {
     @Flag(help: "Begin with the sound muted.")
     var mute = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Lift the voices of films with a centre channel above everything else by so many decibels.",
+            valueName: "0-12"),
+        transform: { try PlayerOptions.dialogueLift(parsing: $0) })
+    var dialogLevel: Double = 0
+
+    @Flag(help: "Bring loud and quiet nearer to each other.")
+    var nightMode = false
+
     @OptionGroup var replayGain: ReplayGainWords
 
     @Option(
@@ -63,6 +73,8 @@ struct SoundOptions: ParsableArguments {
         arguments.options.audioDevice = audioDevice
         arguments.options.volume = volume
         arguments.options.isMuted = mute
+        arguments.options.dialogueLift = dialogLevel
+        arguments.options.isNight = nightMode
         arguments.options.replayGain = replayGain.options
         arguments.options.audioDelay = audioDelay ?? .zero
         arguments.isAudioDelayChosen = audioDelay != nil

@@ -91,6 +91,20 @@ private final class Blocks: PCMConverter {
         #expect(film.filter { $0.key > 27_000 && $0.value != 0 }.allSatisfy { $0.value == 0.1 })
     }
 
+    @Test func atNightEveryImpulseStaysInPlace() throws {
+        let places: Set<Int64> = [0, 999, 1000, 4321, 9998]
+        put(0..<10_000, impulses: places)
+        var treatment = louder(1)
+        treatment.isNight = true
+        let converter = TreatedConverter(blocks, format: format, treatment: treatment)
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 10_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == places)
+    }
+
     @Test func aHoleInTheFilmStaysAHoleAndWhatIsHeldComesBeforeIt() throws {
         put(0..<5_000, impulses: [4_999])
         put(96_000..<99_000, impulses: [96_000])
