@@ -104,6 +104,54 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
+    /// Where the pixels of a row, or of a column, become more like the second colour than the first.
+    private func border(_ colors: [Color], _ first: Int, _ second: Int) -> Int? {
+        colors.firstIndex { $0.distance(to: Self.quarters[second]) < $0.distance(to: Self.quarters[first]) }
+    }
+
+    @Test(arguments: ["surface", "texture"])
+    func aPersonsViewLiesAlikeOnBothWaysToTheScreen(presentation: String) throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
+        try probe.tell("picture 640x360")
+        // Half as large, and what lay around it is black again.
+        try probe.tell("view zoom=-1")
+        try eventually("it is small") { try display.picture().lit == [160, 90, 480, 270] }
+        try probe.tell("view zoom=-1 panx=0.25 pany=-0.5")
+        try eventually("it is moved") { try display.picture().lit == [240, 0, 560, 180] }
+        // Larger than the window: the middle of the picture lies where the sum says, within two pixels.
+        for (zoom, panX, panY, x, y) in [(1, 0.1, -0.15, 448, 72), (2, -0.05, 0.06, 192, 266)] {
+            let answer = try probe.tell("view zoom=\(zoom) panx=\(panX) pany=\(panY)")
+            // Screenshots are of the film's own picture.
+            #expect(answer["picture"] == "640x360")
+            try eventually("its middle lies at \(x), \(y)") {
+                let picture = try display.picture()
+                guard let across = border((0..<640).map { picture.color($0, y - 30) }, 0, 1),
+                    let along = border((0..<360).map { picture.color(x - 30, $0) }, 0, 2)
+                else { return false }
+                return abs(across - x) <= 2 && abs(along - y) <= 2
+            }
+        }
+        try probe.tell("view aspect=1")
+        try eventually("it is square") { try display.picture().lit == [140, 0, 500, 360] }
+        try probe.tell("view aspect=1 panscan=1")
+        try eventually("it fills the window") { try display.picture().lit == [0, 0, 640, 360] }
+        try probe.tell("view rotate=90")
+        try eventually("it is turned") { try display.picture().lit == [218, 0, 421, 360] }
+        expect(colors(try display.picture(), [218, 0, 421, 360]), are: [2, 0, 3, 1], within: 6)
+        try probe.tell("view rotate=90 zoom=2")
+        try eventually("it is turned and large") {
+            let picture = try display.picture()
+            guard let across = border((0..<640).map { picture.color($0, 100) }, 2, 0),
+                let along = border((0..<360).map { picture.color(250, $0) }, 2, 3)
+            else { return false }
+            return abs(across - 320) <= 2 && abs(along - 180) <= 2
+        }
+        try probe.tell("view")
+        try eventually("it is as it was") { try display.picture().lit == [0, 0, 640, 360] }
+        #expect(try probe.quit() == 0)
+    }
+
     @Test(arguments: ["surface", "texture"])
     func aPictureKeepsItsShapeBetweenBlackBars(presentation: String) throws {
         let display = try VirtualDisplay("800x600")

@@ -65,6 +65,7 @@ final class Script: Sendable {
             case "title": control.setTitle(words[1])
             case "sync": break
             case "gravity": layer.videoGravity = VideoGravity(rawValue: words[1]) ?? .resizeAspect
+            case "view": control.view = view(words.dropFirst())
             case "remove": layer.flushAndRemoveImage()
             case "main":
                 let served = DispatchSemaphore(value: 0)
@@ -96,6 +97,25 @@ final class Script: Sendable {
                     + "fullscreen=\(status.isFullScreen) refresh=\(status.refresh) by=\(status.presentation)")
         }
         control.stop()
+    }
+
+    /// `zoom=1 panx=0.1 pany=0 panscan=0 aspect=1.5 rotate=90`, each of them or none.
+    private func view(_ words: ArraySlice<String>) -> PictureView {
+        var view = PictureView()
+        for word in words {
+            let parts = word.split(separator: "=").map(String.init)
+            guard parts.count == 2, let value = Double(parts[1]) else { fail("no such view: \(word)") }
+            switch parts[0] {
+            case "zoom": view.zoom = value
+            case "panx": view.panX = value
+            case "pany": view.panY = value
+            case "panscan": view.panscan = value
+            case "aspect": view.aspect = .ratio(value)
+            case "rotate": view.rotation = Int(value)
+            default: fail("no such view: \(word)")
+            }
+        }
+        return view
     }
 
     private func snapshot() -> ScreenSnapshot? {
