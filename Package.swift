@@ -111,7 +111,8 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "SyncRendering",
+                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
+                "SyncRendering",
                 "VirtualSpeaker",
                 "AirPlayWire",
                 "Storage", "MediaCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),

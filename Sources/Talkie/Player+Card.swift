@@ -52,7 +52,7 @@ extension Player {
             group, identify: { known.identity(of: $0) }, profiles: { profiles.all().profiles })
         known.calibration.withLock { $0.value = calibration }
         registry?.onIdentityChange { [weak calibration] in calibration?.apply() }
-        var parts = Player.Parts.film(audioOutput: group, reading: options.reading)
+        var parts = Player.Parts.film(audioOutput: group, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)

@@ -105,7 +105,7 @@ extension PlaybackEngine {
     /// What could not be drawn or decoded is told once.
     func tellSubtitleTrouble() {
         guard let subtitles else { return }
-        if let trouble = subtitles.renderer.takeTrouble() { news(.message(trouble.prefix(1).uppercased() + trouble.dropFirst() + ".")) }
+        if let trouble = subtitles.renderer.takeTrouble() { news(.message(Sentences.joined(trouble))) }
         let failure = subtitles.renderer.error.map { "\($0)" }
         defer { subtitles.toldFailure = failure }
         if let failure, failure != subtitles.toldFailure {

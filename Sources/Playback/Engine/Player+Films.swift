@@ -1,27 +1,34 @@
 internal import MediaCodecs
 internal import MediaCore
-package import MediaFiles
+internal import MediaFiles
 package import SyncRendering
 
 extension Player.Parts {
     /// The real parts: files and networks through libavformat, decoding through libavcodec. Who draws subtitles is the screen's
     /// matter: `subtitles.makeDrawing` makes nobody so far.
     package static func film(
-        audioOutput: (any AudioOutput)?, reading options: ReadOptions = ReadOptions()
+        audioOutput: (any AudioOutput)?, options: PlayerOptions = PlayerOptions()
     ) -> Player.Parts {
+        // Without a picture there is nothing to read them on.
+        let search = options.playsVideo ? options.subtitleSearch : .no
+        let named = options.playsVideo ? options.subtitleFiles : []
         let deinterlacing = DeinterlacingSwitch()
         var parts = Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
                 cancellation.onCancel { reading.cancel() }
-                return try MediaFile.open(address, options: options, cancellation: reading)
+                let film = try MediaFile.open(address, options: options.reading, cancellation: reading)
+                return FilmWithSubtitles.film(
+                    film, at: address, search, folders: FilmSubtitles.usualFolders + options.subtitleFolders,
+                    named: named, options: options.reading, cancellation: reading)
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in
                 try FilmPictureDecoder(format: format, deinterlacing: deinterlacing)
             },
             audioOutput: audioOutput,
-            subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }))
+            subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
+            remark: { film in (film as? FilmWithSubtitles)?.warnings.first.map { Sentences.joined($0) } })
         parts.deinterlacing = deinterlacing
         return parts
     }

@@ -21,7 +21,7 @@ extension Player {
         let output: (any AudioOutput)? =
             outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
         self.init(
-            parts: .film(audioOutput: output, reading: options.reading), options: options,
+            parts: .film(audioOutput: output, options: options), options: options,
             events: EventLog(clock: MonotonicClock()), news: news)
     }
 

@@ -64,7 +64,7 @@ final class SubtitleStage: TrackStage {
                 (film, track) = (entry.film, wanted)
             }
             // A source that cannot jump goes on from where it is.
-            do { try reader.seek(to: moment, mode: .exact) } catch where error.code == .unsupported {}
+            do { try reader.seek(to: moment, mode: .exact) } catch  where error.code == .unsupported {}
             return true
         } catch {
             if error.code == .cancelled { throw error }

@@ -30,6 +30,11 @@ public struct PlayerOptions: Sendable {
     public var subtitles = SubtitleChoice.automatic
     /// Wanted languages of subtitles, most wanted first.
     public var subtitleLanguages: [String] = []
+    /// Which files beside a film are taken for its subtitles, and where else they are looked for.
+    public var subtitleSearch = SubtitleSearch.exact
+    public var subtitleFolders: [String] = []
+    /// Files of subtitles that are added to each film.
+    public var subtitleFiles: [String] = []
     /// Positive: subtitles later than the film says.
     public var subtitleDelay: Duration = .zero
     public var showsSubtitles = true

@@ -78,7 +78,7 @@ package enum PlaySession {
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.reading.trust = trust
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
-        var parts = Player.Parts.film(audioOutput: route?.output, reading: options.reading)
+        var parts = Player.Parts.film(audioOutput: route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
         let player = Player(parts: parts, options: options, events: events) {

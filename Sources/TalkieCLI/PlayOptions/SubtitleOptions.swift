@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
+internal import MediaFiles
 internal import Playback
 internal import TalkieApp
 
@@ -18,6 +19,23 @@ struct SubtitleOptions: ParsableArguments {
     var slang: [String] = []
 
     @Option(
+        name: [.customLong("sub-file")],
+        help: ArgumentHelp("A file of subtitles for each film; may be given several times.", valueName: "FILE"))
+    var subFiles: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Files beside a film that are taken for its subtitles: those with its name, with its name in theirs, or every one.",
+            valueName: "no|exact|fuzzy|all"),
+        transform: wordChoice("files of subtitles are found by no, exact, fuzzy or all"))
+    var subAuto: SubtitleSearch = .exact
+
+    @Option(
+        help: ArgumentHelp("Folders that they are looked for in, too, separated by colons.", valueName: "PATHS"),
+        transform: { $0.split(separator: ":").map(String.init) })
+    var subFilePaths: [String] = []
+
+    @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Subtitles later by this much, negative for earlier.", valueName: "SECONDS"),
         transform: { try PlayerOptions.audioDelay(parsing: $0) })
@@ -29,6 +47,9 @@ struct SubtitleOptions: ParsableArguments {
     func apply(to arguments: inout PlayArguments) {
         arguments.options.subtitles = sid
         arguments.options.subtitleLanguages = slang
+        arguments.options.subtitleFiles = subFiles
+        arguments.options.subtitleSearch = subAuto
+        arguments.options.subtitleFolders = subFilePaths
         arguments.options.subtitleDelay = subDelay
         arguments.options.showsSubtitles = !noSubVisibility
     }
