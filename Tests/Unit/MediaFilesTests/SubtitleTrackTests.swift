@@ -118,24 +118,26 @@ struct ReadSubtitles {
 
     /// Stamps start over in the middle; subtitles go where sound and pictures have gone.
     @Test func subtitlesOfRecordingsJoinedEndToEndStayWithTheirPictures() throws {
-        let graphics = try SubtitleFiles.write(SubtitleFiles.sup([.init(2000, 3000, "")]), as: "sup")
-        let disc = try TestClips.make("joined-dvd.mkv", ["-copyts", "-i", graphics, "-c:s", "dvdsub"])
-        let broadcast = try TestClips.make("joined-dvb.mkv", ["-copyts", "-i", disc, "-c:s", "dvbsub"])
-        let part = try TestClips.make(
-            "joined-part.ts",
-            TestClips.words("-f lavfi -i color=s=64x36:r=10:d=4 -f lavfi -i sine=sample_rate=8000:d=4 -copyts -i") + [
-                broadcast
-            ]
-                + TestClips.words(
-                    "-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 10 -c:a mp2 -b:a 8k -c:s copy -t 4"))
-        let film = try MediaFile.open(try TestClips.join([part, part], to: "joined-subtitles.ts"))
+        // libavcodec takes a second packet with the stamp of the one before for its rest.
+        let parts = try [2000, 1000].map { moment in
+            let graphics = try SubtitleFiles.write(SubtitleFiles.sup([.init(moment, 3000, "")]), as: "sup")
+            let disc = try TestClips.make("joined-dvd.mkv", ["-copyts", "-i", graphics, "-c:s", "dvdsub"])
+            let broadcast = try TestClips.make("joined-dvb.mkv", ["-copyts", "-i", disc, "-c:s", "dvbsub"])
+            return try TestClips.make(
+                "joined-part.ts",
+                TestClips.words("-f lavfi -i color=s=64x36:r=10:d=4 -f lavfi -i sine=sample_rate=8000:d=4 -copyts -i")
+                    + [broadcast]
+                    + TestClips.words(
+                        "-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -g 10 -c:a mp2 -b:a 8k -c:s copy -t 4"))
+        }
+        let film = try MediaFile.open(try TestClips.join(parts, to: "joined-subtitles.ts"))
         let start = try #require(film.summary.track(.video)?.start)
         let source = try film.source(for: try #require(film.summary.tracks.first { $0.kind == .subtitle }))
         let shown = try ReadSubtitles(source).cues.filter { Self.image($0) != nil }
         let times = shown.compactMap { $0.presentationTime.map { ($0 - start).seconds } }
-        #expect(times.count == 2)
-        #expect(abs(times[0] - 2) < 0.001 && abs(times[1] - 6) < 0.2)
-        try source.seek(to: MediaTime(seconds: 6.5), mode: .exact)
+        try #require(times.count == 2)
+        #expect(abs(times[0] - 2) < 0.001 && abs(times[1] - 5) < 0.2)
+        try source.seek(to: MediaTime(seconds: 5.5), mode: .exact)
         let again = try ReadSubtitles(source).cues.filter { Self.image($0) != nil }
         #expect(again.last?.presentationTime == shown.last?.presentationTime)
     }
