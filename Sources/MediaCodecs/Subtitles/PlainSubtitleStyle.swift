@@ -6,11 +6,11 @@ enum PlainSubtitleStyle {
     static let width = 384
     static let height = 288
 
-    /// mpv's options count 720 lines (DOCS/man/options.rst, "unit in scaled pixels").
+    /// mpv's sizes count 720 lines of the window (its manual, `--sub-font-size`).
     private static func scaled(_ pixels: Double) -> Double { pixels * Double(height) / 720 }
 
-    /// mpv's defaults (mp_subtitle_style_opts, `sub_style_conf` and `osd_font_opts` in sub/osd.c): `sub-font=sans-serif`, `sub-font-size=55`,
-    /// `sub-border-size=3`, `sub-shadow-offset=0`, `sub-margin-x=25`, `sub-margin-y=22`, white on black, in the middle below.
+    /// mpv 0.35's defaults, as `mpv --list-options` has them: `sub-font=sans-serif`, `sub-font-size=55`, `sub-border-size=3`, `sub-shadow-offset=0`,
+    /// `sub-margin-x=25`, `sub-margin-y=22`, white on black, in the middle below. Later ones are other numbers.
     static let header: [UInt8] = {
         let size = scaled(55)
         let edge = scaled(3)

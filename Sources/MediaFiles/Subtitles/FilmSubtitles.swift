@@ -50,7 +50,7 @@ public enum FilmSubtitles {
     public static let mostFiles = 64
     private static let mostEntries = 20_000
 
-    /// mpv's list (`sub_exts` in player/external_files.c), and MPlayer's formats that libavformat knows.
+    /// Those that other players take, of what libavformat knows.
     private static let endings: Set<String> = [
         "srt", "ass", "ssa", "vtt", "idx", "sub", "sup", "pgs", "smi", "rt", "mks", "scc", "lrc", "utf", "utf8",
         "utf-8",
