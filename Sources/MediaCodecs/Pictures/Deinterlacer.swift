@@ -95,24 +95,35 @@ final class Deinterlacer {
             // Of a picture that was alone inside, both fields have the first one's number.
             let isSecond = count & 1 == 1 || begun == number
             begun = number
-            ready.append(Self.field(isSecond, of: inside[0], picture))
+            ready.append(field(isSecond, picture))
         }
     }
 
     /// A field's own moment: the first has its picture's, the second lies in the middle.
-    private static func field(_ isSecond: Bool, of whole: Inside, _ picture: DecodedPicture) -> SampleBuffer {
-        var buffer = whole.buffer
+    private func field(_ isSecond: Bool, _ picture: DecodedPicture) -> SampleBuffer {
+        var buffer = inside[0].buffer
         buffer.payload = .picture(picture)
-        guard whole.hasTwo else { return buffer }
-        let half = buffer.duration.half
+        guard inside[0].hasTwo else { return buffer }
+        let whole = length
+        let half = whole.half
         if isSecond {
             buffer.presentationTime = buffer.presentationTime.map { $0 + half }
-            buffer.duration = buffer.duration - half
+            buffer.duration = whole - half
             buffer.flags.remove([.sync, .discontinuity])
         } else {
             buffer.duration = half
         }
         return buffer
+    }
+
+    /// How long the first picture inside lasts: up to the next one, unless there is a hole between them. Where fields are
+    /// packets of their own (H.264 in transport streams) a picture states the length of one of them.
+    private var length: MediaTime {
+        let stated = inside[0].buffer.duration
+        guard inside.count > 1, let start = inside[0].buffer.presentationTime,
+            let next = inside[1].buffer.presentationTime, next > start, next - start <= stated * 2
+        else { return stated }
+        return next - start
     }
 
     private func begin(_ shape: Shape) -> Bool {

@@ -127,6 +127,29 @@ import Testing
         #expect(early.first?.presentationTime == MediaTime(value: 400, timescale: 1000))
     }
 
+    /// H.264 in transport streams has a packet for each field, and pictures as long as one.
+    @Test func aPictureThatStatesTheLengthOfOneFieldLastsUntilTheNext() throws {
+        let film = try MediaFile.open(try interlaced())
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        let format = try #require(reader.track.videoFormat)
+        let (decoder, fields) = (try VideoDecoder(format: format, threads: 1), Deinterlacer())
+        var found: [SampleBuffer] = []
+        for number in 0..<8 {
+            try decoder.send(try #require(try reader.read()))
+            var buffer = try #require(decoder.receive())
+            // A hole before the last two.
+            if number >= 6 {
+                buffer = SampleBuffer(payload: buffer.payload, presentationTime: buffer.end! + buffer.duration)
+            }
+            buffer.duration = MediaTime(value: 20, timescale: 1000)
+            let picture = try #require(buffer.picture as? DecodedPicture)
+            #expect(fields.push(buffer, picture, takesAll: false, of: format, to: &found))
+        }
+        fields.finish(format, to: &found)
+        let times = found.compactMap { $0.presentationTime?.seconds }.map { Int(($0 * 1000).rounded()) }
+        #expect(times == [0, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200, 210, 320, 340, 360, 370])
+    }
+
     @Test func aPictureThatIsAloneIsTwoFieldsToo() throws {
         let film = try MediaFile.open(try interlaced())
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
