@@ -32,18 +32,15 @@ import Testing
                 for x in 0..<(width + columns - 1) / columns { add(plane[x * columns / Self.patch]) }
             }
         }
-        let raw = "\(TestClips.folder)/tones-\(format)-\(UInt64.random(in: 0 ... .max)).raw"
+        // Named by what is in it, so that the film is made once.
+        let print = bytes.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
+        let raw = "\(TestClips.folder)/tones-\(format)-\(print).raw"
         try TestClips.write(bytes, to: raw)
-        let output = "\(TestClips.folder)/tones-\(format)-\(UInt64.random(in: 0 ... .max)).mkv"
         let tags = "-color_primaries bt2020 -colorspace bt2020nc -color_range tv -color_trc "
-        try TestClips.run(
-            "ffmpeg",
-            [
-                "-nostdin", "-v", "error", "-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(Self.height)", "-i",
-                raw,
-            ]
-                + TestClips.words("-c:v ffv1 \(tags)\(hlg ? "arib-std-b67" : "smpte2084")") + [output])
-        return output
+        return try TestClips.make(
+            "tones.mkv",
+            ["-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(Self.height)", "-i", raw]
+                + TestClips.words("-c:v ffv1 \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
     }
 
     private func pictures(_ path: String) throws -> [SampleBuffer] {
