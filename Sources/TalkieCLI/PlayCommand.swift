@@ -14,7 +14,10 @@ struct PlayCommand: ParsableCommand, UsageLine {
             """)
     static let usageLine = "talkie play FILE|URL|PLAYLIST… [OPTION…]"
 
-    @Argument(help: ArgumentHelp("What to play, in this order; - is standard input.", valueName: "FILE|URL|PLAYLIST"))
+    @Argument(
+        help: ArgumentHelp(
+            "What to play, in this order; - is standard input; a folder plays what is in it.",
+            valueName: "FILE|URL|PLAYLIST"), completion: .file())
     var files: [String]
 
     @OptionGroup(title: "Where the sound goes") var sound: SoundOptions

@@ -10,6 +10,8 @@ public enum ScreenInput: Sendable, Equatable {
     case panel(row: Int, ScreenPanel.Part, turned: Int)
     /// The pointer was pressed beside the panel.
     case besidePanel
+    /// Files and addresses were dropped on the window; with Shift held they are to be added to what plays.
+    case dropped([String], appends: Bool)
     /// The window is to be closed.
     case close
     /// Size of the drawing area in pixels.
@@ -25,6 +27,7 @@ public enum ScreenInput: Sendable, Equatable {
     public static func == (left: ScreenInput, right: ScreenInput) -> Bool {
         switch (left, right) {
         case (.key(let a, let b), .key(let c, let d)): a == c && b == d
+        case (.dropped(let a, let b), .dropped(let c, let d)): a == c && b == d
         case (.close, .close), (.besidePanel, .besidePanel): true
         case (.panel(let a, let b, let c), .panel(let d, let e, let f)): a == d && b == e && c == f
         case (.resized(let a), .resized(let b)): a == b

@@ -52,6 +52,19 @@ extension ScreenLoop {
             }
             if event.wheel.y != 0 { tell(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
             if event.wheel.x != 0 { tell(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
+        case SDL_DROPBEGIN: dropped = []
+        case SDL_DROPFILE, SDL_DROPTEXT:
+            guard let text = event.drop.file else { return }
+            // A folder is one; more than this is no person's hand.
+            if dropped.count < Self.mostDropped { dropped.append(String(cString: text)) }
+            SDL_free(text)
+        case SDL_DROPCOMPLETE:
+            let words = dropped
+            dropped = []
+            if !words.isEmpty {
+                let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
+                control.tell(.dropped(words, appends: isShiftHeld))
+            }
         case SDL_MOUSEMOTION: cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         default: break
         }

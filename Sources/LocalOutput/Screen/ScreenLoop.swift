@@ -33,6 +33,9 @@ public final class ScreenLoop {
     var isAwake = false
     var isDescribed = false
     var isRepeating = false
+    /// Files and addresses of a drop that is not over.
+    var dropped: [String] = []
+    static let mostDropped = 10_000
     var cursor = CursorHiding()
     private var mainQueue: MainQueue?
 

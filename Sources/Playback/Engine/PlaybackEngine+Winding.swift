@@ -53,7 +53,7 @@ extension PlaybackEngine {
     /// Shorter than any picture lasts.
     private static let instant = MediaTime(value: 1, timescale: 1000)
 
-    private var canSeek: Bool {
+    var canSeek: Bool {
         guard let film = current?.film, state.phase != .failed else { return false }
         if !film.summary.isSeekable { news(.message("This film cannot be wound.")) }
         return film.summary.isSeekable

@@ -56,6 +56,8 @@ package final class PlaybackEngine {
     var absent: PlaybackList.Turn?
     /// Pictures to go on (or back, below zero) while the film is paused.
     var stepsLeft = 0
+    /// A part that is played again and again, and the film moment at the last look.
+    var repeated: (section: MediaTimeRange, from: MediaTime)?
     var isVolumeChosen: Bool
     private let watch: TimelineWatch
 
@@ -154,7 +156,8 @@ package final class PlaybackEngine {
         let now = synchronizer.currentTime()
         // Read to its end, a film says where that is before it has been played out.
         let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
-        let remaining = (end.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
+        let remaining =
+            ([end, sectionEnd].compactMap { $0 }.min().map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
             shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
@@ -201,6 +204,7 @@ package final class PlaybackEngine {
         continueArrival()
         continueCut()
         dropLost()
+        repeatSection()
         passJoints()
         reconcile()
         if jump != nil { continueJump() }
@@ -235,7 +239,7 @@ package final class PlaybackEngine {
         return end ?? synchronizer.currentTime()
     }
 
-    private var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime() >= $0 } ?? false }
+    var hasReachedEnd: Bool { filmEnd.map { synchronizer.currentTime() >= $0 } ?? false }
 
     /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
     func reachEnd() {

@@ -148,6 +148,10 @@ public final class Player: Sendable {
     /// that plays, or, within its first five seconds, of the one before. Does nothing in a film without chapters.
     public func seek(byChapters count: Int) { mailbox.post { $0.seek(byChapters: count) } }
 
+    /// Repeats a part of the film, and of each film after it, until nil: where its end is passed, or the film's, play jumps back to
+    /// the section's start, exactly. Whoever winds past the end is let go.
+    public func setRepeatedSection(_ section: MediaTimeRange?) { mailbox.post { $0.setRepeatedSection(section) } }
+
     /// Pauses and goes one picture on or back.
     public func stepForward() { mailbox.post { $0.stepForward() } }
     public func stepBackward() { mailbox.post { $0.stepBackward() } }

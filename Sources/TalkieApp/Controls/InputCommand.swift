@@ -67,7 +67,7 @@ enum InputCommand {
     /// Commands of one word.
     private static let plain: [String: PlayerAction] = [
         "frame-step": .stepForward, "frame-back-step": .stepBackward, "playlist-next": .next,
-        "playlist-prev": .previous, "stop": .quit, "quit-watch-later": .quitKeepingPlace,
+        "playlist-prev": .previous, "stop": .quit, "ab-loop": .markSection, "quit-watch-later": .quitKeepingPlace,
         "show-progress": .showProgress,
         // Talkie's own.
         "choose-route": .chooseRoute,

@@ -47,7 +47,7 @@ package enum KeyBindings {
         "s": .chooseRoute, "S": .screenshot, "Ctrl+s": .screenshot,
         ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
         "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
-        "L": .toggleLoop,
+        "L": .toggleLoop, "l": .markSection,
         "o": .showProgress, "P": .showProgress,
         "q": .quit, "Q": .quitKeepingPlace, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit,
         "Ctrl+c": .quit,

@@ -37,6 +37,8 @@ package enum PlayerAction: Sendable, Hashable {
     case next
     case previous
     case toggleLoop
+    /// The beginning, the end, or neither of a part that is repeated.
+    case markSection
     case showProgress
     case quit
     /// The film goes on from here the next time.

@@ -37,6 +37,11 @@ package struct PlayArguments: Sendable {
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false
     package var logLevel: LogLevel = .warning
+    /// Between which places films are repeated.
+    package var sectionStart: FilmPosition?
+    package var sectionEnd: FilmPosition?
+    /// Where everything is written that is said.
+    package var logPath: String?
     /// Whether a film goes on where it was stopped.
     package var resumesPlayback = true
     /// Whether every end keeps the film's place, not only `Q`.

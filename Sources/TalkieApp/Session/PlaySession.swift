@@ -15,7 +15,21 @@ package enum PlaySession {
     /// - Returns: the exit status; what failed has been told on the terminal.
     /// - Throws: what kept the session from beginning, with its exit status; nothing is left open.
     package static func run(_ arguments: PlayArguments) throws(TalkieError) -> Int32 {
+        var log: LogFile?
+        if let path = arguments.logPath { log = try LogFile(creating: path) }
+        do throws(TalkieError) {
+            let status = try play(arguments, log: log)
+            log?.write(.info, "the session ends with status \(status)")
+            return status
+        } catch {
+            log?.write(.error, error.message)
+            throw error
+        }
+    }
+
+    private static func play(_ arguments: PlayArguments, log: LogFile?) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
+        for note in arguments.notes { log?.write(.warning, note) }
         if !arguments.isReallyQuiet, arguments.logLevel >= .warning {
             for note in arguments.notes { terminal.say("talkie: " + PrintableText.sentence(note)) }
         }
@@ -94,7 +108,8 @@ package enum PlaySession {
         let director = SessionDirector(
             stage: SessionDirector.Stage(
                 player: player, screen: loop?.control, terminal: terminal, keys: keys, distributor: distributor,
-                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer),
+                route: route?.output, registry: registry, routes: route?.places ?? [], home: card.thisComputer, log: log
+            ),
             arguments: arguments, items: list.items, mailbox: mailbox)
         director.tell(
             leftOut: list.failures,

@@ -84,6 +84,7 @@ extension SessionDirector {
             settings.toggleLoop()
             player.setLoop(settings.loop)
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
+        case .markSection: markSection()
         case .showProgress: show(StatusText.film(player.state) + soundLine)
         case .seekTo(let place, let exact):
             guard let moment = place.moment(in: player.state.duration) else {

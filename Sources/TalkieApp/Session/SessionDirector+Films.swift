@@ -55,6 +55,7 @@ extension SessionDirector {
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
         tellOfFilm()
+        if settings.sectionStart != nil { applySection() }
         announceFilms()
     }
 
@@ -64,6 +65,7 @@ extension SessionDirector {
         tellOfFilm()
         tellOfPlace()
         lookForNext()
+        if settings.sectionStart != nil { applySection() }
         announceFilms()
     }
 

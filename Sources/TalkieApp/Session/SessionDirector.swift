@@ -29,6 +29,8 @@ final class SessionDirector: @unchecked Sendable {
         var home = SoundCardProvider().thisComputer
         /// Where other evenings are kept.
         var stateFolder = StateFolder.standard()
+        /// Where everything is written that is said.
+        var log: LogFile?
     }
 
     let stage: Stage
@@ -93,6 +95,7 @@ final class SessionDirector: @unchecked Sendable {
         offersNext = items.count == 1 && arguments.loopPlaylist == .times(0) && arguments.options.loopFile == .times(0)
         settings = SessionSettings(arguments.options)
         settings.view = arguments.view
+        (settings.sectionStart, settings.sectionEnd) = (arguments.sectionStart, arguments.sectionEnd)
         desk = stage.player.outputs.map { group in
             RouteController(
                 player: stage.player, group: group, registry: stage.registry, routes: stage.routes, home: stage.home
@@ -280,6 +283,7 @@ final class SessionDirector: @unchecked Sendable {
             desk?.point(at: row, RoutePicker.Part(part), turned: turned)
             showRoutePicker()
         case .besidePanel: closeRoutePicker()
+        case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
@@ -319,12 +323,17 @@ final class SessionDirector: @unchecked Sendable {
     // MARK: Telling
 
     func say(_ level: LogLevel, _ text: String) {
+        stage.log?.write(level, text)
         let limit = arguments.isReallyQuiet ? LogLevel.error : arguments.logLevel
         if level <= limit { stage.terminal.say("talkie: " + PrintableText.sentence(text)) }
     }
 
     /// On the picture.
-    func show(_ text: String) { stage.screen?.show(ScreenMessage(text)) }
+    func show(_ text: String) {
+        stage.log?.write(
+            .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
+        stage.screen?.show(ScreenMessage(text))
+    }
 
     private func tell(ofClockOf output: OutputID, _ state: SpeakerClockState) {
         guard let (name, _) = stage.route?.part(output) else { return }

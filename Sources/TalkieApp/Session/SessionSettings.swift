@@ -17,6 +17,9 @@ struct SessionSettings {
     var loop: PlayerOptions.Loop
     var deinterlacing: Deinterlacing
     var view = PictureView()
+    /// What is repeated, when there are both.
+    var sectionStart: FilmPosition?
+    var sectionEnd: FilmPosition?
 
     init(_ options: PlayerOptions) {
         volume = options.volume

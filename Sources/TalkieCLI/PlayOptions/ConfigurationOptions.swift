@@ -8,7 +8,8 @@ struct ConfigurationOptions: ParsableArguments {
     var profile: [String] = []
 
     @Option(
-        help: ArgumentHelp("Read talkie.conf and input.conf here, not in ~/.config/talkie.", valueName: "FOLDER"))
+        help: ArgumentHelp("Read talkie.conf and input.conf here, not in ~/.config/talkie.", valueName: "FOLDER"),
+        completion: .directory)
     var configDir: String?
 
     @Flag(help: "Read neither talkie.conf nor input.conf.")

@@ -17,6 +17,17 @@ struct FilmOptions: ParsableArguments {
     var end: FilmPosition?
 
     @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Repeat what lies between here and --ab-loop-b; l marks both.", valueName: "TIME"),
+        transform: { try FilmPosition(parsing: $0) })
+    var abLoopA: FilmPosition?
+
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("The end of what is repeated.", valueName: "TIME"),
+        transform: { try FilmPosition(parsing: $0) })
+    var abLoopB: FilmPosition?
+
+    @Option(
         help: ArgumentHelp("0.5 to 2, pitch kept.", valueName: "X"),
         transform: { try PlayerOptions.speed(parsing: $0) })
     var speed: Double = 1
@@ -69,6 +80,8 @@ struct FilmOptions: ParsableArguments {
         arguments.options.startsPaused = pause
         arguments.options.loopFile = loopFile
         arguments.loopPlaylist = loopPlaylist
+        arguments.sectionStart = abLoopA
+        arguments.sectionEnd = abLoopB
         arguments.resumesPlayback = resumePlayback
         arguments.keepsPlaces = savePositionOnQuit
         arguments.options.playsVideo = !noVideo

@@ -50,13 +50,14 @@ struct SoundOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "At a start, picture waits for the sound, or sound joins the picture later.", valueName: "wait|picture"),
+        completion: .list(["wait", "picture"]),
         transform: wordChoice("a start policy is wait or picture"))
     var startPolicy: PlayerOptions.StartPolicy = .wait
 
     @Option(
         help: ArgumentHelp(
             "Without --speaker: where the sound went on other evenings is not kept, is offered, or is taken.",
-            valueName: "never|ask|always"),
+            valueName: "never|ask|always"), completion: .list(["never", "ask", "always"]),
         transform: wordChoice("a route memory is never, ask or always"))
     var routeMemory: RouteMemoryPolicy = .ask
 
@@ -64,7 +65,7 @@ struct SoundOptions: ParsableArguments {
         help: ArgumentHelp(
             "When a speaker or card is lost: wait for it, go on with this computer's own sound, or pause; "
                 + "absent, a speaker is waited for and another card takes over from a card.",
-            valueName: "wait|local|pause"),
+            valueName: "wait|local|pause"), completion: .list(["wait", "local", "pause"]),
         transform: wordChoice("a lost route is answered with wait, local or pause"))
     var lostRoute: LostRoutePolicy?
 

@@ -176,6 +176,20 @@ import Testing
         #expect(try refusal("a.mkv", "--volume=\(volume)").contains("from 0 to 130"))
     }
 
+    @Test func aPartToRepeatAndALogArrive() throws {
+        let arguments = try arguments("a", "--ab-loop-a=10", "--ab-loop-b", "-5", "--log-file", "evening.log")
+        #expect(arguments.sectionStart == .fromStart(MediaTime(value: 10, timescale: 1)))
+        #expect(arguments.sectionEnd == .fromEnd(MediaTime(value: 5, timescale: 1)))
+        #expect(arguments.logPath == "evening.log")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"]) func shellsAreToldWhatCanBeTyped(shell: String) {
+        let outcome = CommandLineRunner.outcome(of: ["--generate-completion-script", shell])
+        #expect(outcome.status == 0 && outcome.complaint.isEmpty)
+        #expect(outcome.output.contains("loop-playlist") && outcome.output.contains("calibrate"))
+        #expect(outcome.output.contains("picture") && outcome.output.contains("always"), "words that an option takes")
+    }
+
     @Test func aCommandThatDoesNotExistIsAUsageError() {
         let outcome = CommandLineRunner.outcome(of: ["fly"])
         #expect(outcome.status == 2)

@@ -31,14 +31,17 @@ import Testing
         private let distributor: EventDistributor
         /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
         let folder: TemporaryFolder
+        private let log: LogFile?
 
         /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
         init(
             _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
             routes: [OutputPlace] = [],
-            showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder()
+            showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
+            logs: Bool = false
         ) {
             self.folder = folder
+            log = logs ? try? LogFile(creating: folder.path("log")) : nil
             var arguments = arguments
             arguments.options.playsVideo = false
             let events = EventLog(clock: MonotonicClock())
@@ -72,7 +75,7 @@ import Testing
                     terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
                     keys: nil, distributor: distributor, route: output,
                     registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
-                    stateFolder: StateFolder(path: folder.path)),
+                    stateFolder: StateFolder(path: folder.path), log: log),
                 arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
         }
 
@@ -511,5 +514,58 @@ import Testing
         let rig = Rig(films[0], folder: folder)
         #expect(rig.run() == 0)
         #expect(rig.played == [films[0]])
+    }
+
+    // MARK: What is dropped on the window
+
+    @Test(.timeLimit(.minutes(1))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1.mkv", "long 2.mkv", "short.mkv"].map { folder.write("film", to: $0) }
+        let rig = Rig("long", folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.screen(.dropped([films[0], "/no/such/film"], appends: false)))
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == films[0] {
+            break
+        }
+        rig.mailbox.post(.screen(.dropped([films[2]], appends: true)))
+        rig.mailbox.post(.screen(.dropped(["/nothing/else"], appends: true)))
+        rig.mailbox.post(.terminalKey(">"))
+        #expect(rig.end() == 0)
+        #expect(rig.played == ["long", films[0], films[2]])
+        let told = rig.person.output()
+        #expect(told.contains("there is no file '/no/such/film'"), "\(told)")
+        #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theLogHoldsWhatIsToldOfEveryLevel() {
+        let folder = TemporaryFolder()
+        var arguments = PlayArguments(files: [])
+        arguments.isReallyQuiet = true
+        let rig = Rig("a", "b", arguments: arguments, folder: folder, logs: true)
+        #expect(rig.run(.remark(.info, "just so you know"), .terminalKey("m")) == 0)
+        #expect(rig.person.output() == "")
+        let log = folder.read("log")
+        #expect(log.hasPrefix("talkie \(Release.version) log\n"))
+        #expect(log.contains("][info] just so you know.\n") && log.contains("][debug] over the film: Muted.\n"))
+    }
+
+    // MARK: A part that is repeated
+
+    @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
+        var arguments = PlayArguments(files: [])
+        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        let rig = Rig("long", arguments: arguments)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("l"))
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        rig.mailbox.post(.terminalKey("l"))
+        // Back at the beginning.
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
+        rig.mailbox.post(.terminalKey("l"))
+        #expect(rig.end(.terminalKey("q")) == 0)
+        #expect(rig.director.settings.sectionStart == nil && rig.director.settings.sectionEnd == nil)
     }
 }

@@ -1,0 +1,26 @@
+internal import MediaCore
+internal import Playback
+
+// Files and addresses that are dropped on the window.
+extension SessionDirector {
+    /// Plays them in place of the list, or behind it.
+    func take(dropped words: [String], appends: Bool) {
+        let list: PlaylistLoader
+        do throws(TalkieError) { list = try PlaylistLoader(words) } catch {
+            return tell(error.message)
+        }
+        // What cannot be played of what was dropped is no reason to end with a status.
+        for failure in list.failures { say(.error, failure.message) }
+        for warning in list.warnings { say(.warning, warning) }
+        guard appends else {
+            queue = PlayQueue(list.items, loop: arguments.loopPlaylist)
+            isWaitingForFilms = false
+            return openCurrent()
+        }
+        for item in list.items { queue.append(item) }
+        offered = nil
+        announceFilms()
+        let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
+        show("Added: \(PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name))\(more)")
+    }
+}
