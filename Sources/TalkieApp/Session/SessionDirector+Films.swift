@@ -100,7 +100,7 @@ extension SessionDirector {
                     stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
             }
         }
-        if !tellTitle(), queue.count > 1 { say(.info, playing) }
+        if !tellTitle(), queue.count > 1 { say(.info, playing) } else { stage.log?.write(.info, playing) }
         if state.hasAudio {
             noteRoutes()
             recallRoutes()

@@ -210,6 +210,7 @@ final class SessionDirector: @unchecked Sendable {
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.phase(phase.rawValue))
+            stage.log?.write(.debug, phase.rawValue)
             take(phase)
         case .message(let text): tell(text)
         case .began(let item, let moment, let isJoined):

@@ -547,6 +547,7 @@ import Testing
         #expect(rig.person.output() == "")
         let log = folder.read("log")
         #expect(log.hasPrefix("talkie \(Release.version) log\n"))
+        #expect(log.contains("][info] playing 'a' (1 of 2).\n") && log.contains("][debug] playing.\n"), "\(log)")
         #expect(log.contains("][info] just so you know.\n") && log.contains("][debug] over the film: Muted.\n"))
     }
 
