@@ -73,4 +73,26 @@ import Testing
         #expect(throws: TalkieError.self) { try config.read("large") }
         #expect(throws: TalkieError.self) { try ConfigFolder(path: "/").read("tmp") }
     }
+
+    @Test func pieceworkOfWordsAndMarksIsReadWithoutHarm() {
+        let pieces =
+            [
+                "fs", "=", "\"", "'", "%", "5", "#", "[", "]", " ", "\n", "\r", ";", "seek", "q ", "ctrl", "+", "é",
+                "\u{FEFF}", "\\", "-", "\0",
+                "profile",
+            ].map { Array($0.utf8) } + [[0xFF], [0xC3]]
+        var number: UInt64 = 1
+        func next(_ count: Int) -> Int {
+            number = number &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(number >> 33) % count
+        }
+        for _ in 0..<5000 {
+            let bytes = (0..<next(40)).flatMap { _ in pieces[next(pieces.count)] }
+            let lines = bytes.count { $0 == 0x0A } + 1
+            let text = ConfigText(bytes, file: "f")
+            let keys = InputConfiguration(bytes, file: "f")
+            #expect((text.mistakes + keys.mistakes).allSatisfy { (1...lines).contains($0.line) })
+            #expect(text.settings.allSatisfy { !$0.name.isEmpty })
+        }
+    }
 }
