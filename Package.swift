@@ -184,7 +184,7 @@ let package = Package(
         tests("ScreenTests", in: "Integration", ["screen-probe"]),
         tests(
             "SoundCardTests", in: "Integration",
-            ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore"]),
+            ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
             "DiscoveryTests", in: "Integration",
             ["TalkieCLI", "AirPlay", "AirPlayWire", "VirtualSpeaker", "PTP", "Discovery", "Sockets", "MediaCore"]),

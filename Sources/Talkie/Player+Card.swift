@@ -24,7 +24,7 @@ extension Player {
     ///   - news: called on the player's thread; must return at once. `states` says the same as values.
     public convenience init(
         options: PlayerOptions = PlayerOptions(), news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
-    ) { self.init(output: SoundCard(), options: options, news: news) }
+    ) { self.init(output: SoundCard(channels: options.audioChannels), options: options, news: news) }
 
     /// The same for speakers that are found by name. Each is moved by what was calibrated for it.
     public convenience init(

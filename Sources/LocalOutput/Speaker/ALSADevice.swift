@@ -17,6 +17,9 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
 
     let name: String
     let way: Way
+    /// Which loudspeakers are wanted, and those of the sink behind a sound server, where that is known.
+    var choice = ChannelChoice.autoSafe
+    var serverLayout: ChannelLayout?
     private let handle: OpaquePointer
     private let status: OpaquePointer
     private(set) var format = PCMFormat(sampleRate: 48000, layout: .stereo)
@@ -53,12 +56,19 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
         scratch.deallocate()
     }
 
+    /// It says by itself which loudspeakers it has.
+    var saysLoudspeakers: Bool {
+        guard let maps = snd_pcm_query_chmaps(handle) else { return false }
+        defer { snd_pcm_free_chmaps(maps) }
+        return maps[0] != nil
+    }
+
     // MARK: Configuration
 
     /// What this device takes that is nearest to a film's sound. No side effects.
     func nearest(to rate: Int, layout: ChannelLayout) throws(OutputError) -> PCMFormat {
         let parameters = try HardwareParameters(handle, device: name)
-        let order = bestOrder(for: layout, parameters)
+        let order = bestOrder(for: layout, choice, parameters)
         try parameters.set(channels: order.bits.count)
         return PCMFormat(sampleRate: try parameters.setRate(near: rate), layout: order.layout)
     }
@@ -71,7 +81,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
             isConfigured = false
         }
         let parameters = try HardwareParameters(handle, device: name)
-        order = bestOrder(for: wanted.layout, parameters)
+        order = bestOrder(for: wanted.layout, .layout(wanted.layout), parameters)
         try parameters.set(channels: order.bits.count)
         let rate = try parameters.setRate(near: wanted.sampleRate)
         guard rate == wanted.sampleRate, order.layout == wanted.layout else {
@@ -101,8 +111,11 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
     }
 
     /// The channel map that serves a layout best, of those that the device offers. A device that cannot say which
-    /// loudspeakers it has (sound servers take any number) gets stereo, which is right nearly always.
-    private func bestOrder(for film: ChannelLayout, _ parameters: HardwareParameters) -> ChannelOrder {
+    /// loudspeakers it has (sound servers take any number) gets those of its server's sink, or stereo, which is right nearly always.
+    private func bestOrder(
+        for film: ChannelLayout, _ choice: ChannelChoice, _ parameters: HardwareParameters
+    ) -> ChannelOrder {
+        let wanted = if case .layout(let layout) = choice { layout } else { film }
         var best: ChannelOrder?
         if let maps = snd_pcm_query_chmaps(handle) {
             defer { snd_pcm_free_chmaps(maps) }
@@ -112,7 +125,7 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
                 let map = UnsafeRawPointer(query).advanced(by: MemoryLayout<snd_pcm_chmap_type>.stride)
                     .assumingMemoryBound(to: snd_pcm_chmap_t.self)
                 if let order = ChannelOrder(map), parameters.takes(channels: order.bits.count),
-                    best.map({ order.likeness(to: film) > $0.likeness(to: film) }) ?? true
+                    best.map({ order.likeness(to: wanted) > $0.likeness(to: wanted) }) ?? true
                 {
                     best = order
                 }
@@ -120,6 +133,11 @@ final class ALSADevice: PlayoutDevice, @unchecked Sendable {
             }
         }
         if let best { return best }
+        if let order = ChannelOrder.unmapped(
+            for: film, choice: choice, server: serverLayout, takes: { parameters.takes(channels: $0) })
+        {
+            return order
+        }
         if parameters.takes(channels: 2) { return .alsaDefault(count: 2) }
         return .alsaDefault(count: parameters.channels(near: 2))
     }

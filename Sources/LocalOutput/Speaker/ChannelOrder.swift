@@ -96,4 +96,22 @@ struct ChannelOrder: Equatable {
     private static func sideIsRear(_ mask: UInt64) -> UInt64 {
         mask & 0x630 == 0x600 ? (mask & ~0x600) | 0x30 : mask
     }
+
+    /// The order for a device that does not say which loudspeakers it has.
+    ///
+    /// - Parameters:
+    ///   - server: the loudspeakers of the sink behind it, as a sound server tells; nil where nobody does.
+    ///   - takes: whether the device can be opened with so many channels.
+    static func unmapped(
+        for film: ChannelLayout, choice: ChannelChoice, server: ChannelLayout?, takes: (Int) -> Bool
+    ) -> ChannelOrder? {
+        let most: Int
+        switch choice {
+        case .autoSafe: most = min(film.count, server?.count ?? 2)
+        case .auto: most = film.count
+        case .layout(let layout): most = layout.count
+        }
+        // What a device has beyond that stays silent there, and what the film has beyond it is mixed into the others.
+        return [8, 6, 4, 2].first { $0 <= most && takes($0) }.map(alsaDefault)
+    }
 }

@@ -21,6 +21,7 @@ public final class SoundCard: AudioOutput {
     let device: String
     private let substitutes: @Sendable () -> [String]
     private let depths: SoundCardPump.Depths
+    private let channels: ChannelChoice
     let state = Lock(State())
     private let gainBits = Atomic<UInt32>(Float(1).bitPattern)
     private let delayAfterCard = Atomic<Int64>(0)
@@ -42,15 +43,18 @@ public final class SoundCard: AudioOutput {
     /// - Parameters:
     ///   - device: ALSA's name for it: `default`, `hw:0`, `plughw:CARD=PCH`, `pulse`, …
     ///   - depths: how far the card's queue is filled; the defaults suit playing films.
+    ///   - channels: which loudspeakers are played to, of films that have more than two channels.
     ///   - substitutes: ALSA's names of devices that take over when this one is lost, the likeliest first; asked then, on
     ///     the pump's thread, and may block. `SoundCardProbe.substitutes(for:)` names what this computer has.
     public init(
         device: String = "default", depths: SoundCardPump.Depths = SoundCardPump.Depths(),
+        channels: ChannelChoice = .autoSafe,
         substitutes: @escaping @Sendable () -> [String] = { [] }
     ) {
         self.device = device
         self.substitutes = substitutes
         self.depths = depths
+        self.channels = channels
         name = device == "default" ? "sound card" : device
     }
 
@@ -98,7 +102,7 @@ public final class SoundCard: AudioOutput {
     public func open() {
         state.withLock { state in
             guard state.opening == nil, state.idle == nil, state.worker == nil else { return }
-            state.opening = Opening(device: device)
+            state.opening = Opening(device: device, channels: channels)
         }
     }
 
@@ -128,13 +132,19 @@ public final class SoundCard: AudioOutput {
         private let result = Lock<Result<ALSADevice, OutputError>?>(nil)
         private let thread = Lock<WorkerThread?>(nil)
 
-        init(device: String) {
+        init(device: String, channels: ChannelChoice) {
             let result = self.result
             do throws(ExhaustionError) {
                 let worker = try WorkerThread.start(name: "sound opening", priority: .elevated) {
                     let answer: Result<ALSADevice, OutputError>
                     do throws(OutputError) {
-                        answer = .success(try ALSADevice(name: device))
+                        let opened = try ALSADevice(name: device)
+                        opened.choice = channels
+                        // Only the server behind it knows what it plays on.
+                        if channels == .autoSafe, opened.way == .elsewhere, !opened.saysLoudspeakers {
+                            opened.serverLayout = SinkLayout.ask()
+                        }
+                        answer = .success(opened)
                     } catch {
                         answer = .failure(error)
                     }

@@ -19,13 +19,16 @@ public final class SoundCardProvider: OutputProvider {
     private let device: String
     /// Another card takes over from one that is lost.
     private let replacesLostCards: Bool
+    private let channels: ChannelChoice
 
     /// - Parameters:
     ///   - device: ALSA's name for what “this computer” plays on; nil is the system's default.
     ///   - replacesLostCards: false waits for a card that is lost instead of playing on another.
-    public init(device: String? = nil, replacesLostCards: Bool = true) {
+    ///   - channels: which loudspeakers are played to.
+    public init(device: String? = nil, replacesLostCards: Bool = true, channels: ChannelChoice = .autoSafe) {
         self.device = device ?? Self.defaultDevice
         self.replacesLostCards = replacesLostCards
+        self.channels = channels
     }
 
     /// This computer, by whatever card its owner or the command line chose.
@@ -71,7 +74,8 @@ public final class SoundCardProvider: OutputProvider {
             if let card = state.cards[device] { return card }
             let card =
                 replacesLostCards
-                ? SoundCard(device: device) { SoundCardProbe.substitutes(for: device) } : SoundCard(device: device)
+                ? SoundCard(device: device, channels: channels) { SoundCardProbe.substitutes(for: device) }
+                : SoundCard(device: device, channels: channels)
             card.setSinkNews { [weak self] in self?.state.withLock { $0.onIdentityChange }() }
             state.cards[device] = card
             return card

@@ -60,6 +60,8 @@ public struct PlayerOptions: Sendable {
     public var startPolicy: StartPolicy = .wait
     /// ALSA device name; nil is the system's default.
     public var audioDevice: String?
+    /// Which loudspeakers of a sound card are played to.
+    public var audioChannels = ChannelChoice.autoSafe
     /// How often the list is played again from its first item.
     public var loopPlaylist: Loop = .times(0)
     /// Whether a recording shows the picture that came along with it.

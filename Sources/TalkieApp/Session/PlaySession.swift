@@ -47,7 +47,8 @@ package enum PlaySession {
         var notes: [String] = []
         let timeline = try timelineFile(arguments, films: list.items, notes: &notes)
         let card = SoundCardProvider(
-            device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute))
+            device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute),
+            channels: arguments.options.audioChannels)
         let registry = OutputRegistry([card] + SpeakerKinds.all())
         var route: SoundRoute?
         do {

@@ -19,6 +19,13 @@ struct SoundOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Loudspeakers of the sound card: those of the film that it says it has, those of the film, or these.",
+            valueName: "auto-safe|auto|stereo|5.1|7.1"),
+        transform: { try ChannelChoice(parsing: $0) })
+    var audioChannels: ChannelChoice = .autoSafe
+
+    @Option(
+        help: ArgumentHelp(
             "Volume of every output, 100 is 0 dB, and what goes beyond makes the film itself louder; absent, a speaker keeps its own.",
             valueName: "0-130"),
         transform: { try PlayerOptions.volume(parsing: $0) })
@@ -72,6 +79,7 @@ struct SoundOptions: ParsableArguments {
     func apply(to arguments: inout PlayArguments) {
         arguments.speakers = speakers
         arguments.options.audioDevice = audioDevice
+        arguments.options.audioChannels = audioChannels
         arguments.options.volume = volume
         arguments.options.isMuted = mute
         arguments.options.dialogueLift = dialogLevel

@@ -106,6 +106,7 @@ final class PulseConnection {
 
     private func take(server: pa_server_info?) {
         if pulse.isLocal(context) != 1 { view.host = Self.text(server?.host_name) ?? "elsewhere" }
+        view.defaultSink = Self.text(server?.default_sink_name)
         answered()
     }
 
@@ -115,7 +116,7 @@ final class PulseConnection {
         view.sinks.append(
             SoundServerView.Sink(
                 index: sink.index, name: name, title: Self.text(sink.description) ?? name,
-                properties: properties(sink.proplist)))
+                properties: properties(sink.proplist), layout: SinkLayout.layout(of: sink.channel_map)))
     }
 
     private func take(client: pa_client_info?, _ end: Int32) {

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// What a sound server says at one moment of its sinks and of the streams that play on them. A plain value, without a
 /// server.
 struct SoundServerView: Sendable, Equatable {
@@ -6,6 +8,8 @@ struct SoundServerView: Sendable, Equatable {
         var name: String
         var title: String
         var properties: [String: String] = [:]
+        /// The loudspeakers it has, as far as they have places.
+        var layout: ChannelLayout?
     }
 
     struct Stream: Sendable, Equatable {
@@ -21,6 +25,9 @@ struct SoundServerView: Sendable, Equatable {
     /// Who asks, by the server's word for this program.
     var own: [String: String] = [:]
     var sinks: [Sink] = []
+    /// Where streams go that say nothing else.
+    var defaultSink: String?
+    var defaultLayout: ChannelLayout? { sinks.first { $0.name == defaultSink }?.layout }
     var streams: [Stream] = []
 
     /// The names under which PulseAudio and PipeWire tell what is needed here; no others are read.

@@ -1,0 +1,47 @@
+internal import CPulse
+internal import MediaCore
+
+/// Which loudspeakers the sound server's default sink has.
+enum SinkLayout {
+    /// Longer than any server that answers takes; a start need not wait for one that does not.
+    private static let patience = Duration.milliseconds(500)
+
+    /// Asks the server; nil where there is none, or it does not answer. Blocks for some milliseconds, half a second at most.
+    static func ask(_ pulse: PulseLibrary? = .shared) -> ChannelLayout? {
+        guard let pulse else { return nil }
+        let told = Signal()
+        let answer = Lock<ChannelLayout?>(nil)
+        let watch = SoundServerWatch(pulse) { view in
+            answer.withLock { $0 = view?.defaultLayout }
+            told.raise()
+        }
+        watch.start()
+        told.wait(until: .now.advanced(by: patience))
+        watch.stop()
+        return answer.withLock { $0 }
+    }
+
+    /// A map of channels as WAVEFORMATEXTENSIBLE counts loudspeakers; one that names other places counts as stereo.
+    static func layout(of map: pa_channel_map) -> ChannelLayout? {
+        let count = min(Int(map.channels), 32)
+        let mask = withUnsafeBytes(of: map.map) { places -> UInt64 in
+            places.bindMemory(to: pa_channel_position_t.self).prefix(count).reduce(0) { $0 | bit(of: $1) }
+        }
+        guard mask != 0 else { return nil }
+        return ChannelLayout(mask: mask, count: mask.nonzeroBitCount)
+    }
+
+    private static func bit(of place: pa_channel_position_t) -> UInt64 {
+        switch place {
+        case PA_CHANNEL_POSITION_FRONT_LEFT: 0x1
+        case PA_CHANNEL_POSITION_FRONT_RIGHT: 0x2
+        case PA_CHANNEL_POSITION_FRONT_CENTER, PA_CHANNEL_POSITION_MONO: 0x4
+        case PA_CHANNEL_POSITION_LFE: 0x8
+        case PA_CHANNEL_POSITION_REAR_LEFT: 0x10
+        case PA_CHANNEL_POSITION_REAR_RIGHT: 0x20
+        case PA_CHANNEL_POSITION_SIDE_LEFT: 0x200
+        case PA_CHANNEL_POSITION_SIDE_RIGHT: 0x400
+        default: 0
+        }
+    }
+}
