@@ -41,6 +41,8 @@ extension AudioFeeder {
         guard let output, delivery != nil, context != nil else { return settleTreatment() }
         // It converts by itself, and was told.
         if case .sampleBuffers? = delivery { return settleTreatment() }
+        // What passes untouched goes on passing: nothing of it would be heard otherwise.
+        if passesPackets, !renderer.mustDecode { return settleTreatment() }
         guard let until = output.acceptedUntil else {
             converter?.treat(treatment, from: nil)
             agreesAnew = true

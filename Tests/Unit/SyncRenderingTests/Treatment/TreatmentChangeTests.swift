@@ -157,6 +157,36 @@ private final class TreatmentRig {
         #expect(!tape.slots.isEmpty && tape.slots.allSatisfy { $0.isUntouched })
     }
 
+    @Test func packetsThatHoldNoCentreChannelGoOnPassingWhenVoicesAreLifted() {
+        let tape = PacketTape()
+        let rig = TreatmentRig(tape)
+        rig.enqueue(0..<480_000, codec: "aac", packet: 1024)
+        rig.start()
+        rig.run(for: .milliseconds(100))
+        let before = tape.slots.count
+        rig.renderer.treatment.dialogueLift = 6
+        rig.run(for: .milliseconds(200))
+        #expect(tape.deliveries.count == 1)
+        #expect(tape.slots.count >= before && tape.slots.allSatisfy { $0.isUntouched })
+    }
+
+    @Test func nightModeInMidFilmHasNoGapAndMovesNothing() {
+        let tape = TapeOutput()
+        let rig = TreatmentRig(tape)
+        rig.enqueue(0..<240_000)
+        rig.start()
+        rig.run(for: .seconds(1))
+        rig.renderer.treatment.isNight = true
+        rig.run(for: .seconds(1))
+        rig.renderer.treatment.isNight = false
+        rig.run(for: .seconds(1))
+        #expect(tape.takes.isEmpty && tape.doubled == 0 && tape.blanks == 0 && tape.furthest < 0.01)
+        let impulses = tape.tape.filter { $0.value != 0 }
+        let last = tape.tape.keys.max() ?? 0
+        #expect(impulses.keys.allSatisfy(TreatmentRig.isImpulse))
+        #expect(impulses.count == (0...last).filter(TreatmentRig.isImpulse).count)
+    }
+
     @Test func manyChangesInARowEndInTheLastOfThem() {
         let tape = TapeOutput()
         let rig = TreatmentRig(tape)

@@ -53,6 +53,22 @@ import Testing
         #expect(settings.speed == 1)
     }
 
+    @Test func voicesRiseByThreeDecibelsAndAfterTheLastStepAreAsMixed() {
+        var settings = SessionSettings(PlayerOptions())
+        var steps: [Double] = []
+        for _ in 0..<5 {
+            settings.cycleDialogueLift()
+            steps.append(settings.dialogueLift)
+        }
+        #expect(steps == [3, 6, 9, 0, 3])
+        var chosen = PlayerOptions()
+        chosen.dialogueLift = 4
+        settings = SessionSettings(chosen)
+        settings.cycleDialogueLift()
+        #expect(settings.dialogueLift == 6)
+        #expect(KeyBindings.action(for: "C") == .cycleDialogueLift && KeyBindings.action(for: "n") == .toggleNightMode)
+    }
+
     @Test func nothingLeavesItsRange() {
         var settings = SessionSettings(PlayerOptions())
         for _ in 0..<100 { settings.multiplySpeed(by: 2) }
