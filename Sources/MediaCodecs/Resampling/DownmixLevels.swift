@@ -43,13 +43,19 @@ struct DownmixLevels: Equatable {
     private func lift(_ resampler: OpaquePointer, _ from: inout AVChannelLayout, _ output: inout AVChannelLayout) {
         let (inputs, outputs) = (Int(from.nb_channels), Int(output.nb_channels))
         let center = Int(av_channel_layout_index_from_channel(&from, AV_CHAN_FRONT_CENTER))
-        guard center >= 0, inputs > 1, outputs > 0 else { return }
-        var matrix = [Double](repeating: 0, count: inputs * outputs)
+        guard center >= 0, inputs > 1, inputs <= Self.mostChannels, outputs <= Self.mostChannels else { return }
+        // As of FFmpeg 5.1 the whole of the largest matrix there is gets scaled, whatever the layouts, and rows that are nearer to each
+        // other than that are scaled twice.
+        let stride = Self.mostChannels
+        var matrix = [Double](repeating: 0, count: stride * stride)
         let code = swr_build_matrix2(
-            &from, &output, self.center, surround, lowFrequency, 1, 1, &matrix, inputs, AV_MATRIX_ENCODING_NONE, nil)
+            &from, &output, self.center, surround, lowFrequency, 1, 1, &matrix, stride, AV_MATRIX_ENCODING_NONE, nil)
         guard code >= 0 else { return }
         let factor = pow(10, dialogueLift / 20)
-        for row in 0..<outputs { matrix[row * inputs + center] *= factor }
-        swr_set_matrix(resampler, matrix, Int32(inputs))
+        for row in 0..<outputs { matrix[row * stride + center] *= factor }
+        swr_set_matrix(resampler, matrix, Int32(stride))
     }
+
+    /// SWR_CH_MAX.
+    private static let mostChannels = 64
 }
