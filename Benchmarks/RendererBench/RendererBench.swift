@@ -16,6 +16,7 @@ import TalkieTestKit
             print(enqueueAlone())
             print(try enqueueAndFeed(decoded: false))
             print(try enqueueAndFeed(decoded: true))
+            print(try enqueueAndFeed(decoded: true, isTreated: true))
             print(try await awaitEnqueue())
             for ppm in [0.0, 80] { print(renderCycle(ppm: ppm)) }
             print(pictureCycle())
@@ -48,9 +49,13 @@ import TalkieTestKit
     }
 
     /// Enqueue on this thread while the feeder hands on; allocations of both.
-    static func enqueueAndFeed(decoded: Bool) throws -> String {
+    static func enqueueAndFeed(decoded: Bool, isTreated: Bool = false) throws -> String {
         let synchronizer = RenderSynchronizer()
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        if isTreated {
+            renderer.volume = 2
+            renderer.treatment.isNight = true
+        }
         synchronizer.addRenderer(renderer)
         renderer.setOutput(Sink(depth: .seconds(60), passesThrough: !decoded))
         let material = buffers(24_000)
@@ -68,7 +73,8 @@ import TalkieTestKit
         }
         result.end()
         synchronizer.removeRenderer(renderer)
-        return result.row("`enqueue`, feeder \(decoded ? "decoding" : "passing packets on") meanwhile")
+        let work = isTreated ? "decoding, louder and at night" : decoded ? "decoding" : "passing packets on"
+        return result.row("`enqueue`, feeder \(work) meanwhile")
     }
 
     static func awaitEnqueue() async throws -> String {
