@@ -31,8 +31,8 @@ enum InkComposition {
     static func pieces(_ first: UnsafeMutablePointer<ASS_Image>?, within area: PixelSize) -> [OverlayImage] {
         let whole = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
         var places: [PixelRect] = []
-        for image in InkImages(first: first) where image.color & 255 < 255 {
-            var place = image.place.intersection(whole)
+        for image in InkImages(first: first) {
+            var place = image.inked.intersection(whole)
             if place.isEmpty { continue }
             // Whatever it touches is one with it.
             while let index = places.firstIndex(where: { $0.isNear(place, gap) }) {

@@ -105,6 +105,7 @@ enum InputCommand {
     private static func position(_ text: String) throws(ValueError) -> FilmPosition { try FilmPosition(parsing: text) }
 
     private static func cycle(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        if arguments == ["sub", "down"] || arguments == ["sid", "down"] { return .cycleSubtitles(-1) }
         guard arguments.count == 1, let action = cycled[arguments[0]] else {
             throw ValueError(
                 "cycle takes one of \(cycled.keys.sorted().joined(separator: ", ")), not '\(shown(arguments.joined(separator: " ")))'"
@@ -115,7 +116,9 @@ enum InputCommand {
 
     private static let cycled: [String: PlayerAction] = [
         "pause": .togglePause, "mute": .toggleMute, "fullscreen": .toggleFullScreen, "audio": .cycleAudioTrack,
-        "aid": .cycleAudioTrack, "loop-file": .toggleLoop, "loop": .toggleLoop,
+        "aid": .cycleAudioTrack, "loop-file": .toggleLoop, "loop": .toggleLoop, "sub": .cycleSubtitles(1),
+        "sid": .cycleSubtitles(1), "sub-visibility": .toggleSubtitles, "deinterlace": .cycleDeinterlacing,
+        "night-mode": .toggleNightMode, "dialog-level": .cycleDialogueLift,
     ]
 
     private static func cycleValues(_ arguments: [String]) throws(ValueError) -> PlayerAction {
@@ -153,12 +156,20 @@ enum InputCommand {
         switch arguments[0] {
         case "volume": return .addVolume(count)
         case "audio-delay": return .addAudioDelay(.nanoseconds(billionths))
+        case "sub-delay": return .addSubtitleDelay(.nanoseconds(billionths))
+        case "video-zoom": return .changeView(.zoom(count))
+        case "video-pan-x": return .changeView(.panX(count))
+        case "video-pan-y": return .changeView(.panY(count))
+        case "panscan": return .changeView(.panscan(count))
         case "chapter":
             guard count == count.rounded(), count.magnitude <= 1000, count != 0 else {
                 throw ValueError("chapters are whole numbers")
             }
             return .seekChapters(Int(count))
-        default: throw ValueError("add takes volume, audio-delay or chapter, not '\(shown(arguments[0]))'")
+        default:
+            throw ValueError(
+                "add takes volume, audio-delay, sub-delay, chapter, video-zoom, video-pan-x, video-pan-y or panscan, not '\(shown(arguments[0]))'"
+            )
         }
     }
 }
