@@ -38,7 +38,8 @@ public struct Track: Sendable, Hashable {
     public init(
         id: Int, number: Int, format: Format, language: String? = nil, title: String? = nil, isDefault: Bool = false,
         isSpecialPurpose: Bool = false, isCoverArt: Bool = false, isForced: Bool = false,
-        isForHearingImpaired: Bool = false, isExternal: Bool = false, start: MediaTime? = nil, duration: MediaTime? = nil
+        isForHearingImpaired: Bool = false, isExternal: Bool = false, start: MediaTime? = nil,
+        duration: MediaTime? = nil
     ) {
         self.id = id
         self.number = number

@@ -156,8 +156,8 @@ package final class PlaybackEngine {
         let now = synchronizer.currentTime()
         // Read to its end, a film says where that is before it has been played out.
         let end = filmEnd ?? current?.joint.flatMap { $0 > now ? $0 : nil }
-        let remaining =
-            ([end, sectionEnd].compactMap { $0 }.min().map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
+        let next = sectionEnd.map { limit in end.map { min($0, limit) } ?? limit } ?? end
+        let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
             shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)

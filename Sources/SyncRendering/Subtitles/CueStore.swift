@@ -69,7 +69,9 @@ struct CueStore {
         let kept = entries.firstIndex { $0.start >= moment } ?? entries.count
         for entry in entries[kept...] { bytes -= entry.cue.byteCount }
         entries.removeSubrange(kept...)
-        for index in entries.indices where entries[index].end.map({ $0 > moment }) ?? true { entries[index].end = moment }
+        for index in entries.indices where entries[index].end.map({ $0 > moment }) ?? true {
+            entries[index].end = moment
+        }
     }
 
     /// Those seen at a moment, in the order in which they began; at most `Limit.active`, the newest.

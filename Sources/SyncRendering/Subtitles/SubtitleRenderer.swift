@@ -165,9 +165,11 @@ public final class SubtitleRenderer: Sendable {
             do throws(ExhaustionError) {
                 let (codecs, makeDrawing) = (codecs, makeDrawing)
                 state.thread = try WorkerThread.start(name: "subtitles") { [weak self, wake] in
-                    guard let drawer = self.map({
-                        SubtitleDrawer(renderer: $0, codecs: codecs, makeDrawing: makeDrawing)
-                    }) else { return }
+                    guard
+                        let drawer = self.map({
+                            SubtitleDrawer(renderer: $0, codecs: codecs, makeDrawing: makeDrawing)
+                        })
+                    else { return }
                     while let rest = drawer.turn() {
                         if let instant = rest.until { wake.wait(until: instant) } else { wake.wait() }
                     }
