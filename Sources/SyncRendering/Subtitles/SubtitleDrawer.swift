@@ -78,9 +78,7 @@ package final class SubtitleDrawer {
             // A flush while it was decoded: it belongs to a place that was left.
             if state.isFlushed { return }
             let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay
-            if !state.store.insert(cue, start: start, duration: buffer.duration, at: now) {
-                state.trouble = "the subtitles are too many at once; some are left out"
-            }
+            if !state.store.insert(cue, start: start, duration: buffer.duration, at: now) { state.noteFlood() }
             state.forgetDrawn(from: start + state.delay)
         }
     }
@@ -148,7 +146,9 @@ package final class SubtitleDrawer {
             (canvas, delay, edition) = (state.canvas, state.delay, state.edition)
             known = state.spans.first { $0.from <= moment && moment < $0.until }?.until
             guard known == nil, !state.isHidden else { return }
+            let leftOut = state.store.leftOut
             cues = state.store.active(at: moment - delay)
+            if state.store.leftOut > leftOut { state.noteFlood() }
             change = state.nextChange(after: moment)
         }
     }

@@ -55,7 +55,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
             state.waiting.removeAll(keepingCapacity: true)
             state.store.removeAll()
             (state.knownUntil, state.last, state.failure) = (nil, nil, nil)
-            (state.isFlushed, state.wasFull) = (true, false)
+            (state.isFlushed, state.wasFull, state.isFloodKnown) = (true, false, false)
             state.forgetDrawn()
         }
         demand.noteFlush()

@@ -38,6 +38,8 @@ public final class SubtitleRenderer: Sendable {
         var enqueueCount = 0
         var failure: (any Error)?
         var trouble: String?
+        /// Told that there are too many; once until a flush.
+        var isFloodKnown = false
         weak var synchronizer: RenderSynchronizer?
         var thread: WorkerThread?
         var isStopping = false
@@ -193,6 +195,12 @@ public final class SubtitleRenderer: Sendable {
 }
 
 extension SubtitleRenderer.State {
+    /// Notes that some of the cues cannot be seen, for people.
+    mutating func noteFlood() {
+        if !isFloodKnown { trouble = "the subtitles are too many at once; some are left out" }
+        isFloodKnown = true
+    }
+
     mutating func forgetDrawn() {
         spans.removeAll(keepingCapacity: true)
         edition += 1

@@ -200,6 +200,54 @@ import Testing
         #expect(rig.renderer.error == nil)
     }
 
+    @Test func moreLinesThanCanBeSeenAreToldOnce() {
+        let rig = Rig()
+        for number in 0..<150 { rig.renderer.enqueue(CountedLine(number, at: 0, for: 1 + Double(number) / 100).cue) }
+        rig.synchronizer.setRate(1, time: .zero)
+        var told: [String] = []
+        for _ in 0..<20 {
+            rig.run(for: .milliseconds(50))
+            if let trouble = rig.renderer.takeTrouble() { told.append(trouble) }
+        }
+        #expect(told == ["the subtitles are too many at once; some are left out"])
+    }
+
+    /// For the thread sanitizer: the thread draws while others enqueue, ask, hide and flush.
+    @Test func aRealThreadDrawsWhileOthersAskAndChange() throws {
+        let synchronizer = RenderSynchronizer()
+        let layer = DisplayLayer(depth: 8)
+        let renderer = SubtitleRenderer(over: layer) { CountedDrawing() }
+        synchronizer.addRenderer(layer)
+        synchronizer.addRenderer(renderer)
+        renderer.setCanvas(
+            SubtitleCanvas(
+                area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
+                storage: PixelSize(width: 64, height: 64)))
+        layer.enqueue(NumberedPicture.buffer(0, every: MediaTime(value: 1, timescale: 25)))
+        let feeding = try WorkerThread.start(name: "feeding") {
+            for number in 0..<200 {
+                renderer.enqueue(CountedLine(number, at: Double(number) / 100, for: 1, isAnimated: number % 3 == 0).cue)
+                if number % 50 == 49 { renderer.flush(fromSourceTime: MediaTime(value: 1, timescale: 1)) }
+                renderer.isHidden = number % 7 == 0
+            }
+            renderer.flush()
+            renderer.enqueue(CountedLine(7, at: 0, for: 60).cue)
+            renderer.isHidden = false
+        }
+        let deadline = HostInstant.now.advanced(by: .seconds(20))
+        let wanted = { renderer.overlay(at: .zero)?.images.map(\.rect.x) == [7] }
+        var isFed = false
+        while HostInstant.now < deadline, !(isFed && wanted()) {
+            if !isFed, renderer.enqueueCount == 201 {
+                feeding.join()
+                isFed = true
+            }
+            layer.arrival.wait(until: .now.advanced(by: .milliseconds(20)))
+        }
+        #expect(wanted())
+        renderer.stop()
+    }
+
     @Test func aStartWaitsForNoLine() {
         let rig = Rig()
         #expect(rig.renderer.hasSufficientMediaDataForReliablePlaybackStart)
