@@ -69,7 +69,7 @@ test-speakers: lab
 THREADED = $(foreach name,MediaCore SyncRendering PTP AirPlay VirtualSpeaker,$(or $(wildcard Tests/Unit/$(name)Tests),$(error there is no Tests/Unit/$(name)Tests)))
 test-threads: setup
 	$(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
-	$(call within,300) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
+	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.'
 
 # The Python and shell parts test themselves; none of it needs a screen.
