@@ -30,8 +30,7 @@ public final class ScriptPainter {
         }
     }
 
-    private let library: OpaquePointer
-    private let renderer: OpaquePointer
+    private let engine: AssEngine
     private var track: UnsafeMutablePointer<ASS_Track>?
     private var hasOwnFonts = false
     private var frame: Frame?
@@ -39,7 +38,7 @@ public final class ScriptPainter {
     private var loaded: [UInt64] = []
 
     private enum Limit {
-        /// Glyphs and megabytes of drawings that libass keeps; the second one is the unit of `ass_set_cache_limits`.
+        /// Glyphs, and megabytes of drawings, that libass keeps.
         static let glyphs: Int32 = 2000
         static let megabytes: Int32 = 32
         /// Pixels on a side beyond which nothing is drawn.
@@ -50,26 +49,11 @@ public final class ScriptPainter {
 
     /// Nil when there is no memory.
     public init?() {
-        guard let library = ass_library_init() else { return nil }
-        cass_be_quiet(library)
-        guard let renderer = ass_renderer_init(library) else {
-            ass_library_done(library)
-            return nil
-        }
-        (self.library, self.renderer) = (library, renderer)
-        ass_set_cache_limits(renderer, Limit.glyphs, Limit.megabytes)
-        findFonts()
+        guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
+        self.engine = engine
     }
 
-    deinit {
-        if let track { ass_free_track(track) }
-        ass_renderer_done(renderer)
-        ass_library_done(library)
-    }
-
-    private func findFonts() {
-        ass_set_fonts(renderer, nil, "sans-serif", Int32(ASS_FONTPROVIDER_AUTODETECT.rawValue), nil, 1)
-    }
+    deinit { if let track { ass_free_track(track) } }
 
     /// Takes the styles and fonts of a track in place of those before.
     ///
@@ -78,18 +62,19 @@ public final class ScriptPainter {
         if let track { ass_free_track(track) }
         loaded = []
         if hasOwnFonts || !fonts.isEmpty {
-            ass_clear_fonts(library)
+            ass_clear_fonts(engine.library)
             for font in fonts {
                 font.bytes.withUnsafeBytes { bytes in
                     // It copies them.
                     ass_add_font(
-                        library, font.name, bytes.bindMemory(to: CChar.self).baseAddress, Int32(clamping: bytes.count))
+                        engine.library, font.name, bytes.bindMemory(to: CChar.self).baseAddress,
+                        Int32(clamping: bytes.count))
                 }
             }
-            findFonts()
+            engine.findFonts()
             hasOwnFonts = !fonts.isEmpty
         }
-        track = ass_new_track(library)
+        track = ass_new_track(engine.library)
         guard let track else { return }
         // Numbers of events begin anew with each decoder, and do not tell them apart.
         ass_set_check_readorder(track, 0)
@@ -115,18 +100,18 @@ public final class ScriptPainter {
             loaded = numbers
         }
         apply(frame)
-        return InkComposition.pieces(ass_render_frame(renderer, track, moment, nil), within: frame.area)
+        return InkComposition.pieces(ass_render_frame(engine.renderer, track, moment, nil), within: frame.area)
     }
 
     private func apply(_ frame: Frame) {
         guard frame != self.frame else { return }
         self.frame = frame
         let (area, picture) = (frame.area, frame.picture)
-        ass_set_frame_size(renderer, Int32(clamping: area.width), Int32(clamping: area.height))
+        ass_set_frame_size(engine.renderer, Int32(clamping: area.width), Int32(clamping: area.height))
         ass_set_storage_size(
-            renderer, Int32(clamping: frame.storage.width), Int32(clamping: frame.storage.height))
+            engine.renderer, Int32(clamping: frame.storage.width), Int32(clamping: frame.storage.height))
         ass_set_margins(
-            renderer, Int32(clamping: picture.y), Int32(clamping: area.height - picture.y - picture.height),
+            engine.renderer, Int32(clamping: picture.y), Int32(clamping: area.height - picture.y - picture.height),
             Int32(clamping: picture.x), Int32(clamping: area.width - picture.x - picture.width))
     }
 }

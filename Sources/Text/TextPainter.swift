@@ -6,12 +6,11 @@ public import MediaCore
 /// Belongs to one thread at a time. The first one of a process reads the list of fonts, which takes some hundredths of a second,
 /// and much longer where fontconfig has no cache: keep it away from threads that show pictures.
 public final class TextPainter {
-    private let library: OpaquePointer
-    private let renderer: OpaquePointer
+    private let engine: AssEngine
     private var widths: [String: Double] = [:]
 
     private enum Limit {
-        /// Glyphs and megabytes of drawings that libass keeps; the second one is the unit of `ass_set_cache_limits`.
+        /// Glyphs, and megabytes of drawings, that libass keeps.
         static let glyphs: Int32 = 1000
         static let megabytes: Int32 = 8
         /// Widths that are remembered.
@@ -20,20 +19,8 @@ public final class TextPainter {
 
     /// Nil when there is no memory.
     public init?() {
-        guard let library = ass_library_init() else { return nil }
-        cass_be_quiet(library)
-        guard let renderer = ass_renderer_init(library) else {
-            ass_library_done(library)
-            return nil
-        }
-        (self.library, self.renderer) = (library, renderer)
-        ass_set_cache_limits(renderer, Limit.glyphs, Limit.megabytes)
-        ass_set_fonts(renderer, nil, "sans-serif", Int32(ASS_FONTPROVIDER_AUTODETECT.rawValue), nil, 1)
-    }
-
-    deinit {
-        ass_renderer_done(renderer)
-        ass_library_done(library)
+        guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
+        self.engine = engine
     }
 
     /// False where the system has no font at all: words are then left out.
@@ -72,12 +59,12 @@ public final class TextPainter {
         var document = Array(script.document(width: area.width, height: area.height).utf8CString)
         // It writes into the memory while it reads, and keeps nothing of it.
         let track = document.withUnsafeMutableBufferPointer { bytes in
-            ass_read_memory(library, bytes.baseAddress, bytes.count - 1, nil)
+            ass_read_memory(engine.library, bytes.baseAddress, bytes.count - 1, nil)
         }
         guard let track else { return body(nil) }
         defer { ass_free_track(track) }
-        ass_set_frame_size(renderer, Int32(clamping: area.width), Int32(clamping: area.height))
-        ass_set_storage_size(renderer, Int32(clamping: area.width), Int32(clamping: area.height))
-        return body(ass_render_frame(renderer, track, 0, nil))
+        ass_set_frame_size(engine.renderer, Int32(clamping: area.width), Int32(clamping: area.height))
+        ass_set_storage_size(engine.renderer, Int32(clamping: area.width), Int32(clamping: area.height))
+        return body(ass_render_frame(engine.renderer, track, 0, nil))
     }
 }
