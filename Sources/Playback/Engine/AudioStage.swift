@@ -18,7 +18,7 @@ final class AudioStage: TrackStage {
     /// Whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
-    private let source: Lock<(reader: (any SampleSource)?, isCancelled: Bool)>
+    private let source: StageSource
     /// The entry's sound has been read to its end.
     private var isAtEnd = false
     /// The next buffer joins the film before.
@@ -40,7 +40,7 @@ final class AudioStage: TrackStage {
     ) {
         choose = { $0.audioTrack }
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
-        self.source = Lock((source, false))
+        self.source = StageSource(source)
         (film, track) = (entry.film, entry.audioTrack)
         self.replayGain = replayGain
         gain = replayGain.gain(for: entry.audioTrack?.replayGain)
@@ -57,7 +57,7 @@ final class AudioStage: TrackStage {
         self.entry = entry
         self.replayGain = replayGain
         gain = 1
-        source = Lock((nil, false))
+        source = StageSource()
         isAtEnd = true
         list.enter(entry.serial, walker)
     }
@@ -76,7 +76,7 @@ final class AudioStage: TrackStage {
         guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
             let reader: any SampleSource
-            if film === entry.film, track == wanted, let open = source.withLock({ $0.reader }) {
+            if film === entry.film, track == wanted, let open = source.reader {
                 reader = open
             } else {
                 reader = try entry.media.source(for: wanted)
@@ -104,11 +104,7 @@ final class AudioStage: TrackStage {
     }
 
     private func take(_ reader: any SampleSource, _ entry: PlaybackList.Entry, _ track: Track) throws(MediaError) {
-        let isCancelled = source.withLock { source in
-            if !source.isCancelled { source.reader = reader }
-            return source.isCancelled
-        }
-        if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+        try source.take(reader)
         (film, self.track) = (entry.film, track)
         gain = replayGain.gain(for: track.replayGain)
     }
@@ -124,7 +120,7 @@ final class AudioStage: TrackStage {
             next = nil
             return hand(buffer, of: entry)
         }
-        guard let reader = source.withLock({ $0.reader }) else { return reachEnd(of: entry) }
+        guard let reader = source.reader else { return reachEnd(of: entry) }
         do {
             guard let buffer = try reader.read() else { return reachEnd(of: entry) }
             failuresInARow = 0
@@ -232,13 +228,7 @@ final class AudioStage: TrackStage {
 
     func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }
 
-    func cancel() {
-        let reader = source.withLock { source -> (any SampleSource)? in
-            source.isCancelled = true
-            return source.reader
-        }
-        reader?.cancel()
-    }
+    func cancel() { source.cancel() }
 }
 
 extension SampleBuffer {

@@ -12,7 +12,7 @@ final class SubtitleStage: TrackStage {
     /// Whose source is open.
     private var film: (any MediaSource)?
     private var track: Track?
-    private let source = Lock<(reader: (any SampleSource)?, isCancelled: Bool)>((nil, false))
+    private let source = StageSource()
     private var isAtEnd = true
     private var failuresInARow = 0
 
@@ -52,15 +52,11 @@ final class SubtitleStage: TrackStage {
         guard let wanted = choose(entry) else { return false }
         do throws(MediaError) {
             let reader: any SampleSource
-            if film === entry.film, track == wanted, let open = source.withLock({ $0.reader }) {
+            if film === entry.film, track == wanted, let open = source.reader {
                 reader = open
             } else {
                 reader = try entry.media.source(for: wanted)
-                let isCancelled = source.withLock { source in
-                    if !source.isCancelled { source.reader = reader }
-                    return source.isCancelled
-                }
-                if isCancelled { throw MediaError(.cancelled, "reading was cancelled") }
+                try source.take(reader)
                 (film, track) = (entry.film, wanted)
             }
             // A source that cannot jump goes on from where it is.
@@ -78,7 +74,7 @@ final class SubtitleStage: TrackStage {
         guard let entry else { return .full }
         if isAtEnd { return try goOn(behind: entry) }
         guard renderer.isReadyForMoreMediaData else { return .full }
-        guard let reader = source.withLock({ $0.reader }) else {
+        guard let reader = source.reader else {
             isAtEnd = true
             return .moved
         }
@@ -126,11 +122,5 @@ final class SubtitleStage: TrackStage {
 
     func askForRoom(raising signal: Signal) { renderer.requestMediaData(raising: signal) }
 
-    func cancel() {
-        let reader = source.withLock { source -> (any SampleSource)? in
-            source.isCancelled = true
-            return source.reader
-        }
-        reader?.cancel()
-    }
+    func cancel() { source.cancel() }
 }
