@@ -1,0 +1,182 @@
+import AirPlay
+import Glibc
+import LocalOutput
+import MediaCore
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Playback
+@testable import Routing
+@testable import Storage
+@testable import TalkieApp
+@testable import Telemetry
+
+/// What an evening with films needs beside playing them: places that are kept, episodes that follow, files that are dropped, a
+/// log, a part that is repeated.
+@Suite struct SessionEveningTests {
+    private typealias Rig = SessionRig
+
+    /// Leaves a film by a key, in its middle.
+    private func leave(_ films: String..., by key: String, in folder: TemporaryFolder, keeps: Bool = false) async {
+        var arguments = PlayArguments(files: [])
+        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        arguments.keepsPlaces = keeps
+        let rig = Rig(more: films, arguments: arguments, folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        #expect(rig.end(.terminalKey(key)) == 0)
+    }
+
+    /// Which film is played first, and from where.
+    private func beginning(
+        _ films: String..., in folder: TemporaryFolder, by key: String = "q",
+        change: (inout PlayArguments) -> Void = { _ in }
+    ) async -> (film: String?, seconds: Double) {
+        var arguments = PlayArguments(files: [])
+        change(&arguments)
+        let rig = Rig(more: films, arguments: arguments, folder: folder)
+        try! rig.director.start()
+        var place = 0.0
+        for await state in rig.player.states where state.phase == .playing {
+            place = state.position.seconds
+            break
+        }
+        #expect(rig.end(.terminalKey(key)) == 0)
+        return (rig.played.first.map { String($0.split(separator: "/").last ?? "") }, place)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmGoesOnWhereItWasLeftWithQAndBeginsAnewBehindAQuit() async {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long")
+        await leave(film, by: "Q", in: folder)
+        #expect(await beginning(film, in: folder, by: "Q").seconds >= 30)
+        #expect(await beginning(film, in: folder, change: { $0.resumesPlayback = false }).seconds < 10)
+        #expect(
+            await beginning(film, in: folder, change: { $0.options.start = .fromStart(.zero) }).seconds < 10,
+            "whoever says where to begin is taken at his word")
+        #expect(await beginning(film, in: folder).seconds >= 30)
+        #expect(await beginning(film, in: folder).seconds < 10, "q has forgotten it")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func everyEndKeepsThePlaceWhereThatIsWanted() async {
+        let folder = TemporaryFolder()
+        let film = folder.write("film", to: "long")
+        await leave(film, by: "q", in: folder, keeps: true)
+        #expect(await beginning(film, in: folder).seconds >= 30)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aListBeginsWithTheFilmThatWasStopped() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1", "long 2", "long 3"].map { folder.write($0, to: $0) }
+        await leave(films[1], by: "Q", in: folder)
+        let begun = await beginning(films[0], films[1], films[2], in: folder)
+        #expect(begun.film == "long 2" && begun.seconds >= 30)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatWasSeenToItsEndIsForgottenAndOneThatComesLaterGoesOnByItself()
+        async throws
+    {
+        let folder = TemporaryFolder()
+        let short = folder.write("film", to: "short")
+        let long = folder.write("film", to: "long")
+        let store = FilmPlaces(StateFolder(path: folder.path))
+        let place = MediaTime(value: 30, timescale: 1)
+        try store.keep(place, of: #require(FilmKey(long)))
+        try store.keep(MediaTime(value: 100, timescale: 1000), of: #require(FilmKey(short)))
+        let rig = Rig(more: [short, long], folder: folder)
+        try rig.director.start()
+        var seen = 0.0
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == long {
+            seen = state.position.seconds
+            break
+        }
+        #expect(rig.end(.terminalKey("Q")) == 0)
+        #expect(seen >= 30)
+        #expect(store.read().entries.map(\.film) == [try #require(FilmKey(long))])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theNextEpisodeIsOfferedNearTheEndAndPlaysWhenThatIsWanted() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1.mkv", "long 2.mkv", "long 10.mkv"].map { folder.write("film", to: $0) }
+        var arguments = PlayArguments(files: [])
+        arguments.logLevel = .info
+        arguments.keys.bind("x", to: [.seekTo(.fromEnd(MediaTime(value: 3, timescale: 1)), exact: true)])
+        let rig = Rig(films[0], arguments: arguments, folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 57 { break }
+        rig.mailbox.post(.terminalKey(">"))
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == films[1] {
+            break
+        }
+        #expect(rig.end(.terminalKey("q")) == 0)
+        #expect(rig.person.output().contains("> plays 'long 2.mkv' next"))
+        #expect(rig.played == [films[0], films[1]])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aFilmThatHasEndedIsNotFollowedByWhatWasOnlyOffered() {
+        let folder = TemporaryFolder()
+        let films = ["short 1.mkv", "short 2.mkv"].map { folder.write("film", to: $0) }
+        let rig = Rig(films[0], folder: folder)
+        #expect(rig.run() == 0)
+        #expect(rig.played == [films[0]])
+    }
+
+    // MARK: What is dropped on the window
+
+    @Test(.timeLimit(.minutes(1))) func filesThatAreDroppedPlayInPlaceOfTheListOrBehindIt() async {
+        let folder = TemporaryFolder()
+        let films = ["long 1.mkv", "long 2.mkv", "short.mkv"].map { folder.write("film", to: $0) }
+        let rig = Rig("long", folder: folder)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.screen(.dropped([films[0], "/no/such/film"], appends: false)))
+        for await state in rig.player.states where state.phase == .playing && state.current?.address == films[0] {
+            break
+        }
+        rig.mailbox.post(.screen(.dropped([films[2]], appends: true)))
+        rig.mailbox.post(.screen(.dropped(["/nothing/else"], appends: true)))
+        rig.mailbox.post(.terminalKey(">"))
+        #expect(rig.end() == 0)
+        #expect(rig.played == ["long", films[0], films[2]])
+        let told = rig.person.output()
+        #expect(told.contains("there is no file '/no/such/film'"), "\(told)")
+        #expect(told.contains("there is no file '/nothing/else'"), "\(told)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theLogHoldsWhatIsToldOfEveryLevel() {
+        let folder = TemporaryFolder()
+        var arguments = PlayArguments(files: [])
+        arguments.isReallyQuiet = true
+        let rig = Rig("a", "b", arguments: arguments, folder: folder, logs: true)
+        #expect(rig.run(.remark(.info, "just so you know"), .terminalKey("m")) == 0)
+        #expect(rig.person.output() == "")
+        let log = folder.read("log")
+        #expect(log.hasPrefix("talkie \(Release.version) log\n"))
+        #expect(log.contains("][info] playing 'a' (1 of 2).\n") && log.contains("][debug] playing.\n"), "\(log)")
+        #expect(log.contains("][info] just so you know.\n") && log.contains("][debug] over the film: Muted.\n"))
+    }
+
+    // MARK: A part that is repeated
+
+    @Test(.timeLimit(.minutes(1))) func oneKeyMarksABeginningThenAnEndAndThenNeither() async {
+        var arguments = PlayArguments(files: [])
+        arguments.keys.bind("x", to: [.seekTo(.fromStart(MediaTime(value: 30, timescale: 1)), exact: true)])
+        let rig = Rig("long", arguments: arguments)
+        try! rig.director.start()
+        for await state in rig.player.states where state.phase == .playing { break }
+        rig.mailbox.post(.terminalKey("l"))
+        rig.mailbox.post(.terminalKey("x"))
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds >= 30 { break }
+        rig.mailbox.post(.terminalKey("l"))
+        // Back at the beginning.
+        for await state in rig.player.states where state.phase == .playing && state.position.seconds < 20 { break }
+        rig.mailbox.post(.terminalKey("l"))
+        #expect(rig.end(.terminalKey("q")) == 0)
+        #expect(rig.director.settings.sectionStart == nil && rig.director.settings.sectionEnd == nil)
+    }
+}

@@ -1,0 +1,97 @@
+import AirPlay
+import Glibc
+import LocalOutput
+import MediaCore
+import SyncRendering
+import TalkieTestKit
+
+@testable import Playback
+@testable import Routing
+@testable import Storage
+@testable import TalkieApp
+@testable import Telemetry
+
+/// A session with films made of numbers, a loudspeaker that only counts, and no window.
+final class SessionRig {
+    let mailbox = SessionMailbox()
+    let opened = Lock<[String]>([])
+    /// A film was asked for, or the player has told something.
+    let news = Signal()
+    let toys: ToyProvider
+    /// Films called "stick…" cannot be opened.
+    let isStickPulled = Lock(false)
+    let person = PseudoTerminal(columns: 200)
+    let player: Player
+    let director: SessionDirector
+    let output = RecordingOutput(capacity: 48_000 * 60)
+    /// What this computer's own sound would be.
+    let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
+    private let distributor: EventDistributor
+    /// Nothing is learned from the person at whose desk this runs, and nothing is left there.
+    let folder: TemporaryFolder
+    private let log: LogFile?
+
+    /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    init(
+        _ films: String..., more: [String] = [], arguments: PlayArguments = PlayArguments(files: []),
+        routes: [OutputPlace] = [],
+        showsStatus: Bool = false, timeline: String? = nil, folder: TemporaryFolder = TemporaryFolder(),
+        logs: Bool = false
+    ) {
+        self.folder = folder
+        log = logs ? try? LogFile(creating: folder.path("log")) : nil
+        var arguments = arguments
+        arguments.options.playsVideo = false
+        let events = EventLog(clock: MonotonicClock())
+        distributor = EventDistributor(log: events)
+        try! distributor.start(recordingTo: timeline.flatMap { try? TimelineFile(creating: $0) })
+        toys = ToyProvider(["card": card])
+        player = Player(
+            parts: Player.Parts(
+                open: { [opened, isStickPulled, news] (address, _) throws(MediaError) in
+                    opened.withLock { $0.append(address) }
+                    news.raise()
+                    if address.hasPrefix("bad") { throw MediaError(.notMedia, "'\(address)' is no film") }
+                    if address.hasPrefix("stick"), isStickPulled.withLock({ $0 }) {
+                        throw MediaError(.cannotOpen, "there is no '\(address)'")
+                    }
+                    let name = address.split(separator: "/").last ?? ""
+                    let length = name.hasPrefix("long") ? 60_000 : 200
+                    return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
+                },
+                codecs: SyntheticCodecs(),
+                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                audioOutput: output),
+            options: arguments.options, events: events
+        ) { [mailbox, news] in
+            mailbox.post(.player($0))
+            news.raise()
+        }
+        director = SessionDirector(
+            stage: SessionDirector.Stage(
+                player: player, screen: nil,
+                terminal: Terminal(descriptor: person.program, showsStatus: showsStatus),
+                keys: nil, distributor: distributor, route: output,
+                registry: OutputRegistry([toys]), routes: routes, home: toys.place("card"),
+                stateFolder: StateFolder(path: folder.path), log: log),
+            arguments: arguments, items: (films + more).map { PlaylistLoader.Item(address: $0) }, mailbox: mailbox)
+    }
+
+    /// Runs to the end and returns the exit status.
+    func run(_ events: SessionEvent...) -> Int32 {
+        for event in events { mailbox.post(event) }
+        try! director.start()
+        return end()
+    }
+
+    /// Waits for the end of a session that was started.
+    func end(_ events: SessionEvent...) -> Int32 {
+        for event in events { mailbox.post(event) }
+        let status = director.join()
+        player.shutDown()
+        distributor.stop()
+        return status
+    }
+
+    var played: [String] { opened.withLock { $0 } }
+}
