@@ -15,25 +15,6 @@ extension LoopTests {
     @Suite(.serialized, .timeLimit(.minutes(2))) struct CounterLoopTests {
         private static let ports = ClockPorts.pair(0)
 
-        /// A second of a quiet tone, as a film's own packets.
-        private func sound(from start: Int64) -> SampleBuffer {
-            let format = AudioFormat(
-                parameters: CodecParameters(codec: "pcm_s16le", bitsPerRawSample: 16), sampleRate: 44100,
-                layout: .stereo)
-            let batch = PacketBatch()
-            let samples = (0..<88200).map { Int16(truncatingIfNeeded: 1000 + ($0 / 2 % 100) * 20) }
-            samples.withUnsafeBytes {
-                batch.append(
-                    $0,
-                    as: .init(
-                        presentationTime: MediaTime(value: start, timescale: 44100),
-                        duration: MediaTime(value: 44100, timescale: 44100)))
-            }
-            return SampleBuffer(
-                payload: .encodedAudio(format, batch), presentationTime: MediaTime(value: start, timescale: 44100),
-                duration: MediaTime(value: 44100, timescale: 44100), flags: .sync)
-        }
-
         private static let cases: [(Route, Int)] =
             [16, 24, 31, 32].flatMap { [(.buffered, $0), (.realtime, $0)] } + [(.realtimeNTP, 32)]
 
@@ -66,7 +47,7 @@ extension LoopTests {
             synchronizer.addRenderer(renderer)
             defer { renderer.invalidate() }
             renderer.setOutput(speaker)
-            for second in 0..<Int64(5) { renderer.enqueue(sound(from: second * 44100)) }
+            for second in 0..<Int64(5) { renderer.enqueue(QuietTone.second(from: second * 44100)) }
             synchronizer.setRate(1, time: .zero)
             let record = receiver.record
             let limit = HostInstant.now.advanced(by: .seconds(25))

@@ -18,25 +18,6 @@ extension LoopTests {
         private static let ports = ClockPorts.pair(5)
         private let clock = SkewedClock(partsPerMillion: 50, offset: .seconds(3600))
 
-        /// A second of a quiet tone, as a film's own packets.
-        private func sound(from start: Int64) -> SampleBuffer {
-            let format = AudioFormat(
-                parameters: CodecParameters(codec: "pcm_s16le", bitsPerRawSample: 16), sampleRate: 44100,
-                layout: .stereo)
-            let batch = PacketBatch()
-            let samples = (0..<88200).map { Int16(truncatingIfNeeded: 1000 + ($0 / 2 % 100) * 20) }
-            samples.withUnsafeBytes {
-                batch.append(
-                    $0,
-                    as: .init(
-                        presentationTime: MediaTime(value: start, timescale: 44100),
-                        duration: MediaTime(value: 44100, timescale: 44100)))
-            }
-            return SampleBuffer(
-                payload: .encodedAudio(format, batch), presentationTime: MediaTime(value: start, timescale: 44100),
-                duration: MediaTime(value: 44100, timescale: 44100), flags: .sync)
-        }
-
         @Test(arguments: [Route.buffered, .realtime]) func everythingStaysInStep(route: Route) throws {
             let receiver = try SoftwareSpeaker(
                 SpeakerConfiguration(
@@ -56,7 +37,7 @@ extension LoopTests {
             synchronizer.addRenderer(renderer)
             defer { renderer.invalidate() }
             renderer.setOutput(OutputGroup(members: [speaker], codecs: FilmAudioCodecs()))
-            for second in 0..<Int64(12) { renderer.enqueue(sound(from: second * 44100)) }
+            for second in 0..<Int64(12) { renderer.enqueue(QuietTone.second(from: second * 44100)) }
             synchronizer.setRate(1, time: .zero)
             var told: (media: MediaTime, clock: PTPInstant)?
             let limit = HostInstant.now.advanced(by: .seconds(15))

@@ -7,32 +7,11 @@ import Testing
 @Suite struct PipeTests {
     let folder = ScratchFolder()
 
-    private func fifo() -> String {
-        let path = folder.path("pipe")
-        mkfifo(path, 0o600)
-        return path
-    }
-
-    /// Writes a film into the pipe, as slowly as it is read.
-    private func feed(_ path: String, _ bytes: [UInt8]) -> WorkerThread {
-        try! WorkerThread.start(name: "feeder") {
-            signal(SIGPIPE, SIG_IGN)
-            let pipe = open(path, O_WRONLY)
-            var sent = 0
-            while sent < bytes.count {
-                let got = bytes.withUnsafeBytes { write(pipe, $0.baseAddress! + sent, min(4096, bytes.count - sent)) }
-                if got <= 0 { break }
-                sent += got
-            }
-            close(pipe)
-        }
-    }
-
     @Test(arguments: ["a.mkv", "a.ts", "a.mp4"]) func aFilmFromAPipePlaysAndStaysTogether(_ file: String) throws {
         let clip = try TestClips.flashAndBeep(
             "pipe-" + file, "-c:v libx264 -g 25 -c:a aac" + (file == "a.mp4" ? " -movflags +faststart" : ""))
-        let path = fifo()
-        let feeder = feed(path, try TestClips.bytes(of: clip))
+        let path = FedPipe.make(in: folder)
+        let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
         let film = try MediaFile.open(path)
         #expect(film.summary.sharesReader && !film.summary.isSeekable)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
@@ -60,8 +39,8 @@ import Testing
             "index-last.mp4",
             ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=4", "-f", "lavfi", "-i", "sine=d=4"]
                 + TestClips.words("-c:v libx264 -preset ultrafast -c:a aac"))
-        let path = fifo()
-        let feeder = feed(path, try TestClips.bytes(of: clip))
+        let path = FedPipe.make(in: folder)
+        let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
         let error = #expect(throws: MediaError.self) { try MediaFile.open(path) }
         #expect(error?.message.contains("index at the end") == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("+faststart") == true)
@@ -69,7 +48,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func aPipeThatNobodyWritesToCanBeCancelled() throws {
-        let path = fifo()
+        let path = FedPipe.make(in: folder)
         let cancellation = Cancellation()
         let code = Lock<MediaError.Code?>(nil)
         let worker = try! WorkerThread.start(name: "opener") {
@@ -94,8 +73,8 @@ import Testing
                 + TestClips.words("-c:v libx264 -preset ultrafast -qp 10 -g 5 -c:a aac"))
         let bytes = try TestClips.bytes(of: clip)
         #expect(bytes.count > 6 << 20)
-        let path = fifo()
-        let feeder = feed(path, bytes)
+        let path = FedPipe.make(in: folder)
+        let feeder = try FedPipe.feed(path, bytes)
         var options = ReadOptions()
         options.windowBytes = 1 << 20
         let film = try MediaFile.open(path, options: options)

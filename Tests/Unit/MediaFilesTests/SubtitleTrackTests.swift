@@ -225,20 +225,8 @@ struct ReadSubtitles {
             TestClips.words("-f lavfi -i color=s=64x36:r=5:d=10 -f lavfi -i sine=sample_rate=8000:d=10 -i") + [lines]
                 + TestClips.words("-map 0 -map 1 -map 2 -c:v libx264 -preset ultrafast -c:a aac -c:s srt"))
         let folder = ScratchFolder()
-        let path = folder.path("pipe")
-        mkfifo(path, 0o600)
-        let bytes = try TestClips.bytes(of: clip)
-        let feeder = try WorkerThread.start(name: "feeder") {
-            signal(SIGPIPE, SIG_IGN)
-            let pipe = open(path, O_WRONLY)
-            var sent = 0
-            while sent < bytes.count {
-                let got = bytes.withUnsafeBytes { write(pipe, $0.baseAddress! + sent, min(4096, bytes.count - sent)) }
-                if got <= 0 { break }
-                sent += got
-            }
-            close(pipe)
-        }
+        let path = FedPipe.make(in: folder)
+        let feeder = try FedPipe.feed(path, try TestClips.bytes(of: clip))
         let film = try MediaFile.open(path)
         let sources = try [Track.Kind.video, .audio, .subtitle].map { kind in
             try film.source(for: try #require(film.summary.tracks.first { $0.kind == kind }))

@@ -1,0 +1,28 @@
+import Glibc
+import MediaCore
+
+@testable import TalkieTestKit
+
+/// A pipe in a folder, and who writes a film into it as slowly as it is read.
+enum FedPipe {
+    static func make(in folder: ScratchFolder) -> String {
+        let path = folder.path("pipe")
+        mkfifo(path, 0o600)
+        return path
+    }
+
+    /// Ends when all is written or nobody reads any more.
+    static func feed(_ path: String, _ bytes: [UInt8]) throws -> WorkerThread {
+        try WorkerThread.start(name: "feeder") {
+            signal(SIGPIPE, SIG_IGN)
+            let pipe = open(path, O_WRONLY)
+            var sent = 0
+            while sent < bytes.count {
+                let got = bytes.withUnsafeBytes { write(pipe, $0.baseAddress! + sent, min(4096, bytes.count - sent)) }
+                if got <= 0 { break }
+                sent += got
+            }
+            close(pipe)
+        }
+    }
+}
