@@ -72,6 +72,11 @@ public struct TextScript: Sendable, Hashable {
             "{\\an7\\pos(\(Self.number(left)),\(Self.number(top)))\\bord0" + colour.tags(1) + "\\p1}" + path)
     }
 
+    /// Fills a shape of straight edges.
+    public mutating func fill(_ corners: [Point], colour: Colour) {
+        if corners.count > 2 { fill([corners], colour: colour) }
+    }
+
     /// Fills a rectangle.
     public mutating func fill(x: Double, y: Double, width: Double, height: Double, colour: Colour) {
         guard width > 0, height > 0 else { return }

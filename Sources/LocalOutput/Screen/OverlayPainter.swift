@@ -5,19 +5,23 @@ internal import Text
 ///
 /// The thread begins with the first thing to draw; a film over which nothing lies has none. Any thread may ask and take.
 final class OverlayPainter: Sendable {
-    /// What is to lie over the film. A panel hides a message, a message a mark.
+    /// What is to lie over the film. A panel hides a message, a message a mark; a bar lies below them all.
     struct Content: Sendable, Equatable {
+        var bar: ScreenBar?
         var panel: ScreenPanel?
         var message: ScreenMessage?
         var mark: String?
 
-        var isEmpty: Bool { panel == nil && message == nil && mark == nil }
+        var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil }
     }
 
     struct Drawn: Sendable {
-        var image: OverlayImage?
+        /// From the bottom up.
+        var images: [OverlayImage] = []
         /// Where the parts of the panel lie; nil without one.
         var layout: PanelLayout?
+        /// Where those of the bar do.
+        var barLayout: BarLayout?
     }
 
     private struct State {
@@ -119,16 +123,30 @@ final class OverlayPainter: Sendable {
 
     /// What there is to see of the content.
     static func drawing(_ content: Content, in area: PixelSize, by painter: TextPainter) -> Drawn {
+        var drawn = Drawn()
+        if let bar = content.bar {
+            let drawing = BarDrawing(painter: painter)
+            drawn.barLayout = BarLayout(bar, in: area, width: drawing.width)
+            if let layout = drawn.barLayout, let image = drawing.overlay(bar, in: layout, of: area) {
+                drawn.images.append(image)
+            }
+        }
         if let panel = content.panel {
             let drawing = PanelDrawing(painter: painter)
-            if let layout = PanelLayout(panel, in: area, width: drawing.width) {
-                return Drawn(image: drawing.overlay(panel, in: layout, of: area), layout: layout)
+            drawn.layout = PanelLayout(panel, in: area, width: drawing.width)
+            if let layout = drawn.layout {
+                if let image = drawing.overlay(panel, in: layout, of: area) { drawn.images.append(image) }
+                return drawn
             }
         }
         let words = MessageDrawing(painter: painter)
-        if let message = content.message {
-            return Drawn(image: words.overlay(message.text, in: area, at: message.place))
-        }
-        return Drawn(image: content.mark.flatMap { words.overlay($0, in: area, at: .corner) })
+        let image: OverlayImage? =
+            if let message = content.message {
+                words.overlay(message.text, in: area, at: message.place)
+            } else {
+                content.mark.flatMap { words.overlay($0, in: area, at: .corner) }
+            }
+        if let image { drawn.images.append(image) }
+        return drawn
     }
 }

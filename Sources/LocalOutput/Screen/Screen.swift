@@ -23,9 +23,9 @@ public final class Screen: VideoOutput {
     /// False while the window is hidden or minimised: pictures then cost nothing.
     public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
-    var overlay: OverlayImage? {
+    var messages: Overlay? {
         didSet {
-            guard overlay !== oldValue else { return }
+            guard messages !== oldValue else { return }
             needsPaint = true
             stack()
         }
@@ -229,7 +229,7 @@ public final class Screen: VideoOutput {
         return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)
     }
 
-    private func stack() { overlays = (words?.images ?? []) + (overlay.map { [$0] } ?? []) }
+    private func stack() { overlays = (words?.images ?? []) + (messages?.images ?? []) }
 
     public func present() -> HostInstant {
         checkThread()
@@ -246,7 +246,7 @@ public final class Screen: VideoOutput {
     /// Black, and a message if there is one: before the first picture, or where none can be drawn.
     func paintNothing() {
         needsPaint = false
-        guard isVisible, let presenter, presenter.prepare(nil, overlays: overlay.map { [$0] } ?? []) else { return }
+        guard isVisible, let presenter, presenter.prepare(nil, overlays: messages?.images ?? []) else { return }
         _ = presenter.present()
     }
 

@@ -15,6 +15,7 @@ public final class ScreenControl: Sendable {
         case message(ScreenMessage?)
         case mark(String?)
         case panel(ScreenPanel?)
+        case bar(ScreenBar?)
         case snapshot(@Sendable (ScreenSnapshot?) -> Void)
         case stop
     }
@@ -121,6 +122,10 @@ public final class ScreenControl: Sendable {
     /// Lays a list over the film until another one or nil takes its place; messages wait behind it. What a person points
     /// at in it comes as `ScreenInput.panel`.
     public func show(panel: ScreenPanel?) { send(.panel(panel)) }
+
+    /// Lays a bar along the lower edge until another one or nil takes its place. What a person points at in it comes as
+    /// `ScreenInput.bar`; `ScreenInput.pointer` says when it is wanted.
+    public func show(bar: ScreenBar?) { send(.bar(bar)) }
 
     /// The picture on screen in its own size, without message and bars; nil when there is none.
     public func snapshot() async -> ScreenSnapshot? {

@@ -10,6 +10,10 @@ public enum ScreenInput: Sendable, Equatable {
     case panel(row: Int, ScreenPanel.Part, turned: Int)
     /// The pointer was pressed beside the panel.
     case besidePanel
+    /// The pointer was pressed on a part of the bar, or is dragged along its line.
+    case bar(ScreenBar.Part, isDragged: Bool)
+    /// The pointer moves, over the bar or elsewhere; told a few times a second at most.
+    case pointer(isOverBar: Bool)
     /// Files and addresses were dropped on the window; with Shift held they are to be added to what plays.
     case dropped([String], appends: Bool)
     /// The window is to be closed.
@@ -30,6 +34,8 @@ public enum ScreenInput: Sendable, Equatable {
         case (.dropped(let a, let b), .dropped(let c, let d)): a == c && b == d
         case (.close, .close), (.besidePanel, .besidePanel): true
         case (.panel(let a, let b, let c), .panel(let d, let e, let f)): a == d && b == e && c == f
+        case (.bar(let a, let b), .bar(let c, let d)): a == c && b == d
+        case (.pointer(let a), .pointer(let b)): a == b
         case (.resized(let a), .resized(let b)): a == b
         case (.fullScreen(let a), .fullScreen(let b)), (.visible(let a), .visible(let b)): a == b
         case (.notice(let a), .notice(let b)): a == b

@@ -45,6 +45,10 @@ extension ScreenLoop {
         case .panel(let panel):
             self.panel = panel
             layOutMessage()
+        case .bar(let bar):
+            guard bar != self.bar else { return }
+            self.bar = bar
+            layOutMessage()
         case .snapshot(let reply):
             reply(presenter?.onScreen?.picture.flatMap { ScreenSnapshot(of: $0, by: converter) })
         case .stop: isStopping = true
@@ -97,10 +101,11 @@ extension ScreenLoop {
     /// Asks for the panel, or the message, to be drawn for the window as it is now. What lies over the film stays until then.
     func layOutMessage() {
         guard let screen else { return }
-        let content = OverlayPainter.Content(panel: panel, message: message, mark: mark)
+        let content = OverlayPainter.Content(bar: bar, panel: panel, message: message, mark: mark)
         if panel == nil { panelLayout = nil }
+        if bar == nil { (barLayout, isDragging) = (nil, false) }
         guard let area = screen.area else {
-            screen.overlay = nil
+            screen.messages = nil
             return
         }
         overlayPainter.draw(content, in: area)
@@ -110,8 +115,8 @@ extension ScreenLoop {
     func takeOverlay() {
         if let trouble = overlayPainter.takeTrouble() { control.tell(.notice(trouble)) }
         guard let screen, let drawn = overlayPainter.take() else { return }
-        screen.overlay = drawn.image
-        panelLayout = drawn.layout
+        screen.messages = drawn.images.isEmpty ? nil : Overlay(drawn.images)
+        (panelLayout, barLayout) = (drawn.layout, drawn.barLayout)
         beginMessage()
     }
 

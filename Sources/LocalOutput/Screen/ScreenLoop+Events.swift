@@ -37,6 +37,8 @@ extension ScreenLoop {
             isRepeating = false
             if event.button.button == 1, let layout = panelLayout {
                 point(layout, x: event.button.x, y: event.button.y, on: screen)
+            } else if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
+                // The bar's.
             } else if let name = KeyName.button(event.button.button, clicks: event.button.clicks) {
                 tell(name)
             }
@@ -65,7 +67,10 @@ extension ScreenLoop {
                 let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
                 control.tell(.dropped(words, appends: isShiftHeld))
             }
-        case SDL_MOUSEMOTION: cursor.pointerMoved(isFullScreen: screen.isFullScreen)
+        case SDL_MOUSEBUTTONUP: if event.button.button == 1 { isDragging = false }
+        case SDL_MOUSEMOTION:
+            cursor.pointerMoved(isFullScreen: screen.isFullScreen)
+            movePointer(x: event.motion.x, y: event.motion.y, on: screen)
         default: break
         }
     }
@@ -78,6 +83,27 @@ extension ScreenLoop {
         } else if turned == 0, !layout.contains(x: place.x, y: place.y) {
             control.tell(.besidePanel)
         }
+    }
+
+    /// A press on the bar; false where it lies elsewhere.
+    private func press(x: Int32, y: Int32, on screen: Screen) -> Bool {
+        let place = screen.pixel(x: Int(x), y: Int(y))
+        guard let part = barLayout?.hit(x: place.x, y: place.y) else { return false }
+        if case .place = part { isDragging = true }
+        control.tell(.bar(part, isDragged: false))
+        return true
+    }
+
+    private func movePointer(x: Int32, y: Int32, on screen: Screen) {
+        let place = screen.pixel(x: Int(x), y: Int(y))
+        let now = HostInstant.now
+        // Mice speak a thousand times a second.
+        if let pointerTold, now - pointerTold < .milliseconds(100) { return }
+        pointerTold = now
+        if isDragging, let barLayout {
+            return control.tell(.bar(.place(barLayout.share(of: place.x)), isDragged: true))
+        }
+        control.tell(.pointer(isOverBar: barLayout?.hit(x: place.x, y: place.y) != nil))
     }
 
     private func tell(_ name: String) { control.tell(.key(name, isRepeat: isRepeating)) }

@@ -29,6 +29,12 @@ public final class ScreenLoop {
     var messageEnds: HostInstant?
     var panel: ScreenPanel?
     var panelLayout: PanelLayout?
+    var bar: ScreenBar?
+    var barLayout: BarLayout?
+    /// A pointer that was pressed on the bar's line is held down.
+    var isDragging = false
+    /// When a movement of the pointer was last told.
+    var pointerTold: HostInstant?
     let overlayPainter: OverlayPainter
     var isAwake = false
     var isDescribed = false

@@ -65,6 +65,7 @@ final class SessionDirector: @unchecked Sendable {
     private var halt: (deadline: HostInstant, resumes: Bool)?
     private var showsNextJump = false
     private var thread: WorkerThread?
+    var bar = BarVisibility()
     /// Nil without sound.
     let desk: RouteController?
     /// Outputs that the record knows by name.
@@ -138,6 +139,7 @@ final class SessionDirector: @unchecked Sendable {
             openIfDue()
             offerIfDue()
             refreshRoutePicker()
+            refreshBar()
             showStatus()
         }
         keepHabit()
@@ -148,7 +150,7 @@ final class SessionDirector: @unchecked Sendable {
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
         if let nextAttempt { return nextAttempt }
-        if desk?.isOpen == true { return .now.advanced(by: Self.statusInterval) }
+        if desk?.isOpen == true || bar.isShown(at: .now) { return .now.advanced(by: Self.statusInterval) }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
             return offerDue ?? .now.advanced(by: .seconds(3600))
         }
@@ -284,6 +286,8 @@ final class SessionDirector: @unchecked Sendable {
             desk?.point(at: row, RoutePicker.Part(part), turned: turned)
             showRoutePicker()
         case .besidePanel: closeRoutePicker()
+        case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
+        case .pointer(let isOverBar): bar.pointerMoved(at: .now, isOverBar: isOverBar)
         case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
