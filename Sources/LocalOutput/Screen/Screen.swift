@@ -30,6 +30,8 @@ public final class Screen: VideoOutput {
             stack()
         }
     }
+    /// The upper edge of the bar, in pixels of the window: the film's words keep above it. Set before `messages` that change with it.
+    var barTop: Int? { didSet { if barTop != oldValue { stack() } } }
     /// The film's words that lie over the picture prepared last.
     private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
     /// Both, from the bottom up.
@@ -229,7 +231,10 @@ public final class Screen: VideoOutput {
         return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)
     }
 
-    private func stack() { overlays = (words?.images ?? []) + (messages?.images ?? []) }
+    private func stack() {
+        overlays =
+            (words?.images.map { $0.raised(above: barTop, in: presenter?.area) } ?? []) + (messages?.images ?? [])
+    }
 
     public func present() -> HostInstant {
         checkThread()

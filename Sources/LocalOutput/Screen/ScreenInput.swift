@@ -10,10 +10,11 @@ public enum ScreenInput: Sendable, Equatable {
     case panel(row: Int, ScreenPanel.Part, turned: Int)
     /// The pointer was pressed beside the panel.
     case besidePanel
-    /// The pointer was pressed on a part of the bar, or is dragged along its line.
+    /// The pointer was pressed on a part of the bar, or, with `isDragged`, is held down on one of its lines; where it is let go
+    /// there comes without.
     case bar(ScreenBar.Part, isDragged: Bool)
-    /// The pointer moves, over the bar or elsewhere; told a few times a second at most.
-    case pointer(isOverBar: Bool)
+    /// The pointer moves, over a part of the bar or elsewhere; told ten times a second at most.
+    case pointer(over: ScreenBar.Part?)
     /// Files and addresses were dropped on the window; with Shift held they are to be added to what plays.
     case dropped([String], appends: Bool)
     /// The window is to be closed.

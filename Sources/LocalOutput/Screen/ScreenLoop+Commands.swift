@@ -103,7 +103,7 @@ extension ScreenLoop {
         guard let screen else { return }
         let content = OverlayPainter.Content(bar: bar, panel: panel, message: message, mark: mark)
         if panel == nil { panelLayout = nil }
-        if bar == nil { (barLayout, isDragging) = (nil, false) }
+        if bar == nil { (barLayout, dragged) = (nil, nil) }
         guard let area = screen.area else {
             screen.messages = nil
             return
@@ -117,6 +117,7 @@ extension ScreenLoop {
         guard let screen, let drawn = overlayPainter.take() else { return }
         screen.messages = drawn.images.isEmpty ? nil : Overlay(drawn.images)
         (panelLayout, barLayout) = (drawn.layout, drawn.barLayout)
+        screen.barTop = barLayout?.rect.y
         beginMessage()
     }
 

@@ -35,10 +35,8 @@ extension ScreenLoop {
             for name in names { tell(name) }
         case SDL_MOUSEBUTTONDOWN:
             isRepeating = false
-            if event.button.button == 1, let layout = panelLayout {
-                point(layout, x: event.button.x, y: event.button.y, on: screen)
-            } else if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
-                // The bar's.
+            if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
+                // The panel's, or the bar's.
             } else if let name = KeyName.button(event.button.button, clicks: event.button.clicks) {
                 tell(name)
             }
@@ -67,7 +65,7 @@ extension ScreenLoop {
                 let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
                 control.tell(.dropped(words, appends: isShiftHeld))
             }
-        case SDL_MOUSEBUTTONUP: if event.button.button == 1 { isDragging = false }
+        case SDL_MOUSEBUTTONUP: if event.button.button == 1 { letGo(x: event.button.x, y: event.button.y, on: screen) }
         case SDL_MOUSEMOTION:
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
             movePointer(x: event.motion.x, y: event.motion.y, on: screen)
@@ -85,13 +83,24 @@ extension ScreenLoop {
         }
     }
 
-    /// A press on the bar; false where it lies elsewhere.
+    /// A press on the panel, or on the bar beside it, or beside both while there is a panel; false where it lies elsewhere.
     private func press(x: Int32, y: Int32, on screen: Screen) -> Bool {
         let place = screen.pixel(x: Int(x), y: Int(y))
-        guard let part = barLayout?.hit(x: place.x, y: place.y) else { return false }
-        if case .place = part { isDragging = true }
-        control.tell(.bar(part, isDragged: false))
+        if let panelLayout {
+            point(panelLayout, x: x, y: y, on: screen)
+            if panelLayout.contains(x: place.x, y: place.y) { return true }
+        }
+        guard let part = barLayout?.hit(x: place.x, y: place.y) else { return panelLayout != nil }
+        dragged = part
+        control.tell(.bar(part, isDragged: barLayout?.drag(part, to: place.x) != nil))
         return true
+    }
+
+    private func letGo(x: Int32, y: Int32, on screen: Screen) {
+        guard let dragged else { return }
+        self.dragged = nil
+        let place = screen.pixel(x: Int(x), y: Int(y))
+        if let part = barLayout?.drag(dragged, to: place.x) { control.tell(.bar(part, isDragged: false)) }
     }
 
     private func movePointer(x: Int32, y: Int32, on screen: Screen) {
@@ -100,10 +109,11 @@ extension ScreenLoop {
         // Mice speak a thousand times a second.
         if let pointerTold, now - pointerTold < .milliseconds(100) { return }
         pointerTold = now
-        if isDragging, let barLayout {
-            return control.tell(.bar(.place(barLayout.share(of: place.x)), isDragged: true))
+        if let dragged, let part = barLayout?.drag(dragged, to: place.x) {
+            return control.tell(.bar(part, isDragged: true))
         }
-        control.tell(.pointer(isOverBar: barLayout?.hit(x: place.x, y: place.y) != nil))
+        let part = panelLayout?.contains(x: place.x, y: place.y) == true ? nil : barLayout?.hit(x: place.x, y: place.y)
+        control.tell(.pointer(over: part))
     }
 
     private func tell(_ name: String) { control.tell(.key(name, isRepeat: isRepeating)) }

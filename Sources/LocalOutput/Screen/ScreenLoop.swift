@@ -31,8 +31,8 @@ public final class ScreenLoop {
     var panelLayout: PanelLayout?
     var bar: ScreenBar?
     var barLayout: BarLayout?
-    /// A pointer that was pressed on the bar's line is held down.
-    var isDragging = false
+    /// The part of the bar that a pointer was pressed on, for as long as it is held down.
+    var dragged: ScreenBar.Part?
     /// When a movement of the pointer was last told.
     var pointerTold: HostInstant?
     let overlayPainter: OverlayPainter

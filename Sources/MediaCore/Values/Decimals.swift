@@ -12,7 +12,17 @@ package enum Decimals {
         return (whole < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
     }
 
-    /// The same with a sign in any case: offsets have one.
+    /// Without noughts at its end: `1`, `1.25`.
+    package static func short(_ value: Double, atMost decimals: Int = 2) -> String {
+        var text = text(value, decimals)[...]
+        if text.contains(".") {
+            while text.hasSuffix("0") { text.removeLast() }
+            if text.hasSuffix(".") { text.removeLast() }
+        }
+        return String(text)
+    }
+
+    /// As `text`, with a sign in any case: offsets have one.
     package static func signed(_ value: Double, _ decimals: Int) -> String {
         let text = text(value, decimals)
         return text.hasPrefix("-") ? text : "+" + text

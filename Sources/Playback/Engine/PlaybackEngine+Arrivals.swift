@@ -132,8 +132,8 @@ extension PlaybackEngine {
         state.hasVideo = false
         state.pictureFormat = nil
         state.hasAudio = false
-        (state.audioTrack, state.audioTrackCount) = (nil, 0)
-        (state.subtitleTrack, state.subtitleTrackCount) = (nil, 0)
+        (state.audioTrack, state.audioTracks) = (nil, [])
+        (state.subtitleTrack, state.subtitleTracks) = (nil, [])
         state.duration = nil
         state.chapters = []
         self.state = state
@@ -211,9 +211,9 @@ extension PlaybackEngine {
         state.pictureFormat = entry.videoTrack?.videoFormat
         state.hasAudio = entry.audioTrack != nil
         state.audioTrack = entry.audioTrack
-        state.audioTrackCount = entry.film.summary.tracks.count { $0.kind == .audio }
+        state.audioTracks = entry.film.summary.tracks.filter { $0.kind == .audio }
         state.subtitleTrack = subtitles?.wish.value.track(of: entry)
-        state.subtitleTrackCount = entry.film.summary.tracks.count { $0.kind == .subtitle }
+        state.subtitleTracks = entry.film.summary.tracks.filter { $0.kind == .subtitle }
         state.audioRoute = state.hasAudio ? renderer?.routeName : nil
         state.lineOffset = entry.offset ?? .zero
         self.state = state

@@ -10,7 +10,20 @@ extension PlaybackEngine {
         guard all.count > 1, let index = all.firstIndex(of: track) else {
             return news(.message("This film has one sound track."))
         }
-        let next = all[(index + 1) % all.count]
+        choose(all[(index + 1) % all.count], of: current)
+    }
+
+    /// - Parameter number: 1 is the first.
+    func selectAudioTrack(_ number: Int) {
+        guard let current, let track = current.audioTrack, track.number != number else { return }
+        guard let wanted = current.film.summary.track(.audio, number: number) else {
+            return news(.message("This film has no sound track \(number)."))
+        }
+        choose(wanted, of: current)
+    }
+
+    private func choose(_ next: Track, of current: PlaybackList.Entry) {
+        let count = current.film.summary.tracks.count { $0.kind == .audio }
         let moment = filmMoment
         prefer(next, of: current.film.summary)
         for entry in list.entries where entry.audioTrack != nil {
@@ -18,7 +31,7 @@ extension PlaybackEngine {
             shared.update { list in list.change(entry.serial) { $0.audioTrack = track } }
         }
         state.audioTrack = next
-        news(.message("Sound track " + next.description(among: all.count)))
+        news(.message("Sound track " + next.description(among: count)))
         begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
     }
 

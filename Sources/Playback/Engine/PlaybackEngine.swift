@@ -140,7 +140,8 @@ package final class PlaybackEngine {
             return false
         }
         advance()
-        board.note(handedUntil: renderer?.progress.enqueuedUntil)
+        let sound = renderer?.progress
+        board.note(loadedUntil: sound?.enqueuedUntil, handedUntil: sound?.acceptedUntil)
         if state.phase == .playing { board.tick() }
         return true
     }

@@ -180,6 +180,8 @@ public final class Player: Sendable {
     public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
+    /// Takes a sound track by number, 1 the first. Films that follow play the like of it.
+    public func selectAudioTrack(_ number: Int) { mailbox.post { $0.selectAudioTrack(number) } }
 
     // MARK: Subtitles
 

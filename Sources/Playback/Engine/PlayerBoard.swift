@@ -17,8 +17,10 @@ final class PlayerBoard: Sendable {
     /// The state with the film moment of now, and what the outputs say.
     var state: PlayerState { present(posted.withLock { $0 }) }
 
-    /// How far sound has been handed to the output.
-    func note(handedUntil: MediaTime?) { posted.withLock { $0.handedUntil = handedUntil } }
+    /// How far sound has been read, and how far the output holds it.
+    func note(loadedUntil: MediaTime?, handedUntil: MediaTime?) {
+        posted.withLock { ($0.loadedUntil, $0.handedUntil) = (loadedUntil, handedUntil) }
+    }
 
     private func present(_ state: PlayerState) -> PlayerState {
         var state = state
@@ -33,9 +35,9 @@ final class PlayerBoard: Sendable {
 
     func post(_ state: PlayerState) {
         posted.withLock { posted in
-            let handedUntil = posted.handedUntil
+            let reach = (posted.loadedUntil, posted.handedUntil)
             posted = state
-            posted.handedUntil = handedUntil
+            (posted.loadedUntil, posted.handedUntil) = reach
         }
         tick()
     }

@@ -42,12 +42,12 @@ public struct PlayerState: Sendable, Equatable {
     /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
     public var pictureFormat: VideoFormat?
     public var hasAudio = false
-    /// The sound track that plays, and how many the film has.
+    /// The sound track that plays, and all that the film has.
     public var audioTrack: Track?
-    public var audioTrackCount = 0
-    /// The subtitles that are shown, and how many tracks of them the film has.
+    public var audioTracks: [Track] = []
+    /// The subtitles that are shown, and all that the film has or that lie beside it.
     public var subtitleTrack: Track?
-    public var subtitleTrackCount = 0
+    public var subtitleTracks: [Track] = []
     /// False where they are hidden for now.
     public var showsSubtitles = true
     /// Positive: subtitles later than the film says.
@@ -58,7 +58,9 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
     public var offset: Duration?
-    /// How far sound has been handed to the output, on the player's timeline.
+    /// How far sound has been read, on the player's timeline.
+    public var loadedUntil: MediaTime?
+    /// How far the output holds it; of several the one that holds least.
     public var handedUntil: MediaTime?
     public var droppedFrames = 0
     public var underruns = 0

@@ -106,7 +106,7 @@ extension SessionDirector {
     }
 
     /// Where the first press of a key begins: at what is heard, or a speaker that its owner turned down would shout.
-    private var ownVolume: Double { stage.route?.ownVolume ?? 100 }
+    var ownVolume: Double { stage.route?.ownVolume ?? 100 }
 
     private var volumeText: String { "Volume: \(Decimals.text(settings.volume ?? ownVolume, 0))%" }
 

@@ -1,6 +1,7 @@
 internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import Routing
 
 /// The bar along the lower edge: everything that a film needs, by pointer or finger alone.
 extension SessionDirector {
@@ -8,59 +9,78 @@ extension SessionDirector {
     func refreshBar() {
         guard let screen = stage.screen else { return }
         guard bar.isShown(at: .now) else { return screen.show(bar: nil) }
-        screen.show(
-            bar: ScreenBar(
-                stage.player.state, hasRooms: desk != nil, hasPrevious: queue.number > 1,
-                hasNext: queue.number < queue.count || offered != nil))
+        let state = stage.player.state
+        var shown = ScreenBar(
+            state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
+        if state.hasAudio {
+            shown.volume = ScreenBar.Volume(
+                percent: Int((settings.volume ?? ownVolume).rounded()), isMuted: settings.isMuted)
+            if let desk { shown.buttons[.rooms] = "♪ \(PrintableText.of(desk.name))" }
+        }
+        if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
+        screen.show(bar: shown)
     }
 
-    /// What pressing the speed goes through.
-    private static let speeds = [0.5, 0.75, 1, 1.25, 1.5, 2]
-
     func point(at part: ScreenBar.Part, isDragged: Bool) {
-        bar.wasUsed(at: .now)
+        bar.pointerMoved(at: .now, over: part)
         switch part {
         case .play: perform(.togglePause)
         case .previous: perform(.previous)
         case .next: perform(.next)
         case .place(let share):
             guard let duration = stage.player.state.duration else { return }
-            // A pointer that is dragged wants to see pictures, many of them; where it is let go is exact enough by the last.
-            stage.player.seek(to: MediaTime(seconds: duration.seconds * share), exact: !isDragged)
-        case .button(.sound): perform(.cycleAudioTrack)
-        case .button(.subtitles): perform(.cycleSubtitles(1))
+            // A pointer that is held down wants to see many pictures; where it is let go, the very one.
+            stage.player.seek(to: duration.share(share), exact: !isDragged)
+        case .mute: perform(.toggleMute)
+        case .volume(let share): perform(.setVolume((share * 100).rounded()))
+        case .button(.chapters): toggleChoice(.chapters)
+        case .button(.sound): toggleChoice(.sound)
+        case .button(.subtitles): toggleChoice(.subtitles)
+        case .button(.speed): toggleChoice(.speed)
         case .button(.rooms): perform(.chooseRoute)
-        case .button(.speed):
-            let speed = Self.speeds.first { $0 > settings.speed + 0.01 } ?? Self.speeds[0]
-            perform(speed == 1 ? .resetSpeed : .setSpeed(speed))
         case .button(.fullScreen): perform(.toggleFullScreen)
         case .nothing: break
         }
     }
 }
 
+extension MediaTime {
+    fileprivate func share(_ share: Double) -> MediaTime { MediaTime(seconds: seconds * share) }
+}
+
 extension ScreenBar {
     /// What there is to see of a player.
-    init(_ state: PlayerState, hasRooms: Bool, hasPrevious: Bool, hasNext: Bool) {
+    init(_ state: PlayerState, hasPrevious: Bool, hasNext: Bool) {
         let duration = state.duration.flatMap { $0 > .zero ? $0.seconds : nil }
         // Thousands are finer than a screen is wide, and keep it from being drawn when nothing would look different.
         func share(_ time: MediaTime) -> Double? {
             duration.map { (min(1, max(0, time.seconds / $0)) * 2000).rounded() / 2000 }
         }
-        var buttons: [Button: String] = [.speed: "×\(Decimals.text(state.speed, 2))", .fullScreen: ""]
-        if state.speed == 1 { buttons[.speed] = "×1" }
-        if hasRooms { buttons[.rooms] = "Rooms" }
-        if let track = state.audioTrack, state.audioTrackCount > 1 {
-            buttons[.sound] = "Sound \(track.number)/\(state.audioTrackCount)"
+        var buttons: [Button: String] = [.speed: "×\(Decimals.short(state.speed))", .fullScreen: ""]
+        if state.chapters.count > 1, let index = state.chapters.index(at: state.position) {
+            let title = state.chapters[index].title.map { " " + PrintableText.of($0) } ?? ""
+            buttons[.chapters] = "\(index + 1)/\(state.chapters.count)" + title
         }
-        if state.subtitleTrackCount > 0 {
-            buttons[.subtitles] = "Subtitles \(state.subtitleTrack?.number ?? 0)/\(state.subtitleTrackCount)"
+        if let track = state.audioTrack, state.audioTracks.count > 1 { buttons[.sound] = "Sound: \(track.name)" }
+        if !state.subtitleTracks.isEmpty {
+            buttons[.subtitles] = "Subtitles: \(state.showsSubtitles ? state.subtitleTrack?.name ?? "none" : "hidden")"
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
+        func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
         self.init(
             isPlaying: state.phase == .playing || state.phase == .buffering, place: share(state.position),
-            handed: state.handedUntil.flatMap { share($0 - state.lineOffset) },
+            loaded: reach(state.loadedUntil), handed: reach(state.handedUntil),
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)
+    }
+}
+
+extension ScreenBar.Aim {
+    /// Where a pointer rests on the line of a film.
+    init?(_ place: Double, in state: PlayerState) {
+        guard let duration = state.duration, duration > .zero else { return nil }
+        let moment = duration.share(place)
+        let title = state.chapters.index(at: moment).flatMap { state.chapters[$0].title }.map(PrintableText.of)
+        self.init(place: place, words: [moment.clock, title].compactMap { $0 }.joined(separator: "  "))
     }
 }

@@ -14,26 +14,13 @@ extension SessionDirector {
 
     func toggleRoutePicker() {
         guard let desk else { return show("This film plays without sound") }
-        if desk.isOpen { return closeRoutePicker() }
+        if desk.isOpen { return closePanel() }
+        choice = nil
         desk.openPicker()
-        showRoutePicker()
+        showPanel()
     }
 
-    func closeRoutePicker() {
-        desk?.closePicker()
-        stage.screen?.show(panel: nil)
-    }
-
-    func showRoutePicker() { stage.screen?.show(panel: desk?.picker?.panel) }
-
-    /// False when the key is none of the picker's.
-    func pressInRoutePicker(_ key: String) -> Bool {
-        guard let desk, desk.isOpen, desk.press(key) else { return false }
-        showRoutePicker()
-        return true
-    }
-
-    func refreshRoutePicker() { if desk?.refresh() == true { showRoutePicker() } }
+    func refreshRoutePicker() { if desk?.refresh() == true { showPanel() } }
 
     func take(_ news: RouteController.News) {
         let told = desk?.hear(news)

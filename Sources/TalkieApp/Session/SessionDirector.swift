@@ -66,6 +66,8 @@ final class SessionDirector: @unchecked Sendable {
     private var showsNextJump = false
     private var thread: WorkerThread?
     var bar = BarVisibility()
+    /// The list of tracks, chapters or speeds that is open over the film.
+    var choice: ChoiceList?
     /// Nil without sound.
     let desk: RouteController?
     /// Outputs that the record knows by name.
@@ -139,6 +141,7 @@ final class SessionDirector: @unchecked Sendable {
             openIfDue()
             offerIfDue()
             refreshRoutePicker()
+            refreshChoice()
             refreshBar()
             showStatus()
         }
@@ -150,7 +153,9 @@ final class SessionDirector: @unchecked Sendable {
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
         if let nextAttempt { return nextAttempt }
-        if desk?.isOpen == true || bar.isShown(at: .now) { return .now.advanced(by: Self.statusInterval) }
+        if desk?.isOpen == true || choice != nil || bar.isShown(at: .now) {
+            return .now.advanced(by: Self.statusInterval)
+        }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
             return offerDue ?? .now.advanced(by: .seconds(3600))
         }
@@ -164,7 +169,7 @@ final class SessionDirector: @unchecked Sendable {
         case .player(let news): take(news)
         case .screen(let input): take(input)
         case .terminalKey(let key):
-            if pressInRoutePicker(key) { return }
+            if pressInPanel(key) { return }
             press(key)
         case .route(let news): take(news)
         case .request(.end(let status)):
@@ -226,7 +231,9 @@ final class SessionDirector: @unchecked Sendable {
             let isToCome = toCome.failed(item, behind: queue)
             tell(failure)
             if isToCome { announceFilms() }
-        case .seeking: if showsNextJump { show(StatusText.place(stage.player.state)) }
+        case .seeking:
+            bar.wasUsed(at: .now)
+            if showsNextJump { show(StatusText.place(stage.player.state)) }
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }
@@ -280,14 +287,12 @@ final class SessionDirector: @unchecked Sendable {
     private func take(_ input: ScreenInput) {
         switch input {
         case .key(let key, let isRepeat):
-            if pressInRoutePicker(key) { return }
+            if pressInPanel(key) { return }
             press(key, isRepeat: isRepeat)
-        case .panel(let row, let part, let turned):
-            desk?.point(at: row, RoutePicker.Part(part), turned: turned)
-            showRoutePicker()
-        case .besidePanel: closeRoutePicker()
+        case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
+        case .besidePanel: closePanel()
         case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
-        case .pointer(let isOverBar): bar.pointerMoved(at: .now, isOverBar: isOverBar)
+        case .pointer(let part): bar.pointerMoved(at: .now, over: part)
         case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)

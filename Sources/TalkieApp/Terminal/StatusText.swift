@@ -48,12 +48,13 @@ enum StatusText {
     /// What plays, where it is, and which of its sound tracks is heard.
     static func film(_ state: PlayerState) -> String {
         var lines = [PrintableText.of(state.title), place(state)]
-        if let track = state.audioTrack, state.audioTrackCount > 1 {
-            lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTrackCount)))
+        if let track = state.audioTrack, state.audioTracks.count > 1 {
+            lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTracks.count)))
         }
-        if state.subtitleTrackCount > 0 {
-            let words = state.subtitleTrack?.description(among: state.subtitleTrackCount)
-            lines.append("Subtitles " + PrintableText.of(words ?? "none of \(state.subtitleTrackCount)"))
+        if !state.subtitleTracks.isEmpty {
+            let count = state.subtitleTracks.count
+            let words = state.subtitleTrack?.description(among: count)
+            lines.append("Subtitles " + PrintableText.of(words ?? "none of \(count)"))
         }
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }

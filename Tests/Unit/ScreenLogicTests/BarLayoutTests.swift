@@ -8,16 +8,19 @@ import Testing
     /// Half as wide as high.
     private let width: BarLayout.Width = { Double($0.count) * 5.5 }
     private let full = ScreenBar(
-        isPlaying: true, place: 0.25, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
-        buttons: [.sound: "Sound 1/3", .subtitles: "Subtitles 1/2", .rooms: "Rooms", .speed: "×1", .fullScreen: ""],
-        hasPrevious: true, hasNext: true)
+        isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
+        buttons: [
+            .chapters: "3/12 The storm", .sound: "Sound: eng, commentary of the director", .subtitles: "Subtitles: eng",
+            .rooms: "♪ Living room, Kitchen", .speed: "×1", .fullScreen: "",
+        ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
 
     private static let windows = [(200, 150), (320, 240), (640, 360), (720, 1280), (1920, 1080), (3840, 2160)]
 
     @Test(arguments: windows) func nothingIsCutAndNothingLiesOverAnything(_ wide: Int, _ high: Int) throws {
         let area = PixelSize(width: wide, height: high)
         let layout = try #require(BarLayout(full, in: area, width: width))
-        let all = layout.parts.map(\.rect) + [layout.time].compactMap { $0 }
+        let all =
+            layout.parts.map(\.rect) + [layout.time, layout.volume?.line, layout.volume?.number].compactMap { $0 }
         for (index, rect) in all.enumerated() {
             #expect(rect.isInside(layout.rect), "\(rect)")
             for other in all[(index + 1)...] { #expect(rect.intersection(other).isEmpty, "\(rect) and \(other)") }
@@ -31,8 +34,8 @@ import Testing
         let kinds = small.parts.map(\.part)
         #expect(!kinds.contains(.button(.speed)))
         let large = try #require(BarLayout(full, in: PixelSize(width: 1280, height: 720), width: width))
-        #expect(large.parts.count == 8)
-        #expect(large.time != nil)
+        #expect(large.parts.count == 10)
+        #expect(large.time != nil && large.volume != nil)
     }
 
     @Test func aPointerFindsThePartThatItLiesOn() throws {
@@ -41,11 +44,15 @@ import Testing
             let rect = place.rect
             #expect(layout.hit(x: rect.x + rect.width / 2, y: rect.y + rect.height / 2) == place.part)
         }
+        let volume = try #require(layout.volume?.line)
+        #expect(layout.hit(x: volume.x, y: volume.y + 3) == .volume(0))
         let line = try #require(layout.line)
         #expect(layout.hit(x: line.x, y: line.y + 2) == .place(0))
         #expect(layout.hit(x: line.x + line.width - 1, y: line.y + 2) == .place(1))
         #expect(layout.hit(x: 640, y: 100) == nil)
-        #expect(layout.share(of: -50) == 0 && layout.share(of: 5000) == 1)
+        #expect(layout.drag(.place(0.5), to: -50) == .place(0) && layout.drag(.place(0.5), to: 5000) == .place(1))
+        #expect(layout.drag(.volume(0), to: 5000) == .volume(1))
+        #expect(layout.drag(.play, to: 5) == nil)
     }
 
     @Test func aFilmOfUnknownLengthHasNoLine() throws {
@@ -66,10 +73,34 @@ import Testing
         later.place = 0.6
         var paused = full
         paused.isPlaying = false
+        var aimed = full
+        aimed.aim = ScreenBar.Aim(place: 0.999, words: "01:00:00  The end of the long journey home")
+        var quiet = full
+        quiet.volume?.percent = 20
         let first = try image(full)
         #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
         #expect(try image(later).pixels != first.pixels)
         #expect(try image(paused).pixels != first.pixels)
+        #expect(try image(quiet).pixels != first.pixels)
+        #expect(try image(aimed).rect.height > first.rect.height)
         #expect(try image(full).pixels == first.pixels)
+    }
+
+    @Test func wordsKeepAboveTheBarWhereTheyWouldLieUnderIt() {
+        let area = PixelSize(width: 640, height: 360)
+        func words(_ y: Int) -> OverlayImage {
+            OverlayImage(
+                rect: PixelRect(x: 10, y: y, width: 2, height: 20), pixels: [UInt8](repeating: 255, count: 160))
+        }
+        #expect(words(330).raised(above: 320, in: area).rect.y == 300)
+        #expect(words(290).raised(above: 320, in: area).rect.y == 290, "above it already")
+        #expect(words(330).raised(above: nil, in: area).rect.y == 330, "no bar")
+        #expect(words(20).raised(above: 320, in: area).rect.y == 20, "a line at the top")
+    }
+
+    @Test func lettersOnAScreenThatStandsOnEndAreNoSmallerThanHalf() throws {
+        let upright = try #require(BarLayout(full, in: PixelSize(width: 1080, height: 1920), width: width))
+        let lying = try #require(BarLayout(full, in: PixelSize(width: 1920, height: 1080), width: width))
+        #expect(upright.scale >= lying.scale * 0.4)
     }
 }

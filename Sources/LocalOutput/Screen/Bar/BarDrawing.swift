@@ -7,8 +7,9 @@ struct BarDrawing {
 
     private enum Paint {
         static let ground = TextScript.Colour(grey: 14, opacity: 200)
-        static let track = TextScript.Colour(grey: 104, opacity: 235)
-        static let handed = TextScript.Colour(grey: 160, opacity: 235)
+        static let track = TextScript.Colour(grey: 84, opacity: 235)
+        static let loaded = TextScript.Colour(grey: 128, opacity: 235)
+        static let handed = TextScript.Colour(grey: 176, opacity: 235)
         static let level = TextScript.Colour(grey: 245, opacity: 250)
         static let chapter = TextScript.Colour(grey: 14)
         static let words = TextScript.Colour(grey: 255)
@@ -20,86 +21,128 @@ struct BarDrawing {
     func width(_ text: String) -> Double { painter.width(of: text, size: Measure.line) }
 
     func overlay(_ bar: ScreenBar, in layout: BarLayout, of area: PixelSize) -> OverlayImage? {
-        var script = TextScript()
-        let rect = layout.rect
-        script.fill(
-            x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height),
-            colour: Paint.ground)
-        if let line = layout.line, let place = bar.place { draw(line, place, bar, layout.scale, on: &script) }
-        if let time = layout.time { write(bar.time, in: time, layout.scale, on: &script) }
+        var sheet = Sheet(scale: layout.scale)
+        sheet.fill(layout.rect, Paint.ground)
+        if let line = layout.line, let place = bar.place { draw(line, place, bar, on: &sheet) }
+        if let time = layout.time { sheet.write(bar.time, in: time) }
         for place in layout.parts {
             if place.words.isEmpty {
-                draw(place.part, in: place.rect, isPlaying: bar.isPlaying, layout.scale, on: &script)
+                let sign = BarSign(place.part, of: bar)
+                sheet.draw(sign, in: place.rect)
             } else {
-                write(place.words, in: place.rect, layout.scale, on: &script)
+                sheet.write(place.words, in: place.rect)
             }
         }
-        return painter.draw(script, in: area)
+        if let place = layout.volume, let volume = bar.volume {
+            let middle = place.line.y + place.line.height / 2
+            let share = volume.isMuted ? 0 : min(1, Double(volume.percent) / 100)
+            sheet.fill(share: 0...1, of: place.line, at: middle, half: 1.2, Paint.track)
+            sheet.fill(share: 0...share, of: place.line, at: middle, half: 1.2, Paint.level)
+            sheet.knob(share, of: place.line, at: middle, 2.8, Paint.words)
+            sheet.write(volume.isMuted ? "–" : "\(volume.percent)%", in: place.number)
+        }
+        if let aim = bar.aim, let line = layout.line { write(aim, over: line, layout, of: area, on: &sheet) }
+        return painter.draw(sheet.script, in: area)
     }
 
-    private func draw(
-        _ line: PixelRect, _ place: Double, _ bar: ScreenBar, _ scale: Double, on script: inout TextScript
-    ) {
-        let (left, width) = (Double(line.x), Double(line.width))
-        let middle = (Double(line.y) + Double(line.height) / 2).rounded()
-        let half = max(1, (1.2 * scale).rounded())
-        func fill(_ from: Double, _ to: Double, _ half: Double, _ colour: TextScript.Colour) {
-            let (start, end) = ((left + width * from).rounded(), (left + width * to).rounded())
-            script.fill(x: start, y: middle - half, width: end - start, height: 2 * half, colour: colour)
+    private func draw(_ line: PixelRect, _ place: Double, _ bar: ScreenBar, on sheet: inout Sheet) {
+        let middle = line.y + line.height / 2
+        func fill(_ from: Double, _ to: Double, _ colour: TextScript.Colour) {
+            sheet.fill(share: from...max(from, min(1, to)), of: line, at: middle, half: 1.2, colour)
         }
         let now = min(1, max(0, place))
-        fill(0, 1, half, Paint.track)
-        if let handed = bar.handed { fill(now, max(now, min(1, handed)), half, Paint.handed) }
-        fill(0, now, half, Paint.level)
+        fill(0, 1, Paint.track)
+        if let loaded = bar.loaded { fill(now, loaded, Paint.loaded) }
+        if let handed = bar.handed { fill(now, handed, Paint.handed) }
+        fill(0, now, Paint.level)
         for chapter in bar.chapters where chapter > 0 && chapter < 1 {
-            let x = (left + width * chapter).rounded()
-            script.fill(x: x - 1, y: middle - half, width: 2, height: 2 * half, colour: Paint.chapter)
+            sheet.notch(chapter, of: line, at: middle, half: 1.2, Paint.chapter)
         }
         // A knob that a finger finds.
-        let knob = (3.2 * scale).rounded()
-        let x = (left + width * now).rounded()
-        script.fill(x: x - knob / 2, y: middle - knob, width: knob, height: 2 * knob, colour: Paint.words)
+        sheet.knob(now, of: line, at: middle, 3.4, Paint.words)
     }
 
-    private func write(_ text: String, in rect: PixelRect, _ scale: Double, on script: inout TextScript) {
-        script.write(
-            text, at: Point(Double(rect.x), Double(rect.y) + Double(rect.height) / 2), anchor: .left,
-            size: Measure.line * scale, colour: Paint.words, rim: 0.3 * scale,
-            rimColour: TextScript.Colour(grey: 0, opacity: 128))
-    }
-
-    /// Signs that need no font.
-    private func draw(
-        _ part: ScreenBar.Part, in rect: PixelRect, isPlaying: Bool, _ scale: Double, on script: inout TextScript
+    /// Above the line, where the pointer is, and inside the window.
+    private func write(
+        _ aim: ScreenBar.Aim, over line: PixelRect, _ layout: BarLayout, of area: PixelSize, on sheet: inout Sheet
     ) {
-        let side = 9 * scale
-        let (x, y) = (
-            Double(rect.x) + (Double(rect.width) - side) / 2, Double(rect.y) + (Double(rect.height) - side) / 2
-        )
-        func shape(_ corners: [(Double, Double)]) {
-            script.fill(corners.map { Point(x + $0.0 * side, y + $0.1 * side) }, colour: Paint.words)
+        let room = Double(area.width) / layout.scale - 2 * Measure.margin
+        let words = LineBreaking(room: room - 2 * Measure.margin, longest: 200, width: width).shortened(aim.words)
+        let wide = Int(((width(words) + 2 * Measure.margin) * layout.scale).rounded(.up))
+        let high = Int((Measure.aimHeight * layout.scale).rounded())
+        let middle = Double(line.x) + Double(line.width) * aim.place
+        let left = min(area.width - wide, max(0, Int(middle) - wide / 2))
+        let box = PixelRect(x: left, y: layout.rect.y - high, width: wide, height: high)
+        guard box.y >= 0, left >= 0 else { return }
+        sheet.fill(box, Paint.ground)
+        let margin = Int((Measure.margin * layout.scale).rounded())
+        sheet.write(words, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
+    }
+
+    /// A script in pixels of the window; strokes and letters are given in units.
+    private struct Sheet {
+        var script = TextScript()
+        let scale: Double
+
+        init(scale: Double) { self.scale = scale }
+
+        mutating func fill(_ rect: PixelRect, _ colour: TextScript.Colour) {
+            script.fill(
+                x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height),
+                colour: colour)
         }
-        func block(_ left: Double, _ top: Double, _ width: Double, _ height: Double) {
-            shape([(left, top), (left + width, top), (left + width, top + height), (left, top + height)])
+
+        /// A part of a line, on whole pixels, so that edges are sharp.
+        mutating func fill(
+            share: ClosedRange<Double>, of line: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
+        ) {
+            let half = max(1, (half * scale).rounded())
+            let (start, end) = (place(share.lowerBound, on: line), place(share.upperBound, on: line))
+            guard end > start else { return }
+            script.fill(x: start, y: Double(middle) - half, width: end - start, height: 2 * half, colour: colour)
         }
-        switch part {
-        case .play where isPlaying:
-            block(0.1, 0, 0.28, 1)
-            block(0.62, 0, 0.28, 1)
-        case .play: shape([(0.1, 0), (1, 0.5), (0.1, 1)])
-        case .next:
-            shape([(0.05, 0.1), (0.7, 0.5), (0.05, 0.9)])
-            block(0.75, 0.1, 0.18, 0.8)
-        case .previous:
-            shape([(0.95, 0.1), (0.3, 0.5), (0.95, 0.9)])
-            block(0.07, 0.1, 0.18, 0.8)
-        case .button(.fullScreen):
-            // Four corners.
-            for (left, top) in [(0.0, 0.0), (0.65, 0), (0, 0.65), (0.65, 0.65)] {
-                block(left, top == 0 ? 0 : 0.87, 0.35, 0.13)
-                block(left == 0 ? 0 : 0.87, top, 0.13, 0.35)
+
+        mutating func notch(
+            _ share: Double, of line: PixelRect, at middle: Int, half: Double, _ colour: TextScript.Colour
+        ) {
+            let half = max(1, (half * scale).rounded())
+            let wide = max(1, (0.8 * scale).rounded())
+            let left = place(share, on: line) - (wide / 2).rounded(.down)
+            script.fill(x: left, y: Double(middle) - half, width: wide, height: 2 * half, colour: colour)
+        }
+
+        mutating func knob(
+            _ share: Double, of line: PixelRect, at middle: Int, _ half: Double, _ colour: TextScript.Colour
+        ) {
+            let half = (half * scale).rounded()
+            let centre = place(share, on: line)
+            // Eight corners look round at this size.
+            let cut = half * 0.41
+            let corners = [
+                (-cut, -half), (cut, -half), (half, -cut), (half, cut), (cut, half), (-cut, half), (-half, cut),
+                (-half, -cut),
+            ]
+            script.fill(corners.map { Point(centre + $0.0, Double(middle) + $0.1) }, colour: colour)
+        }
+
+        mutating func write(_ text: String, in rect: PixelRect) {
+            script.write(
+                text, at: Point(Double(rect.x), Double(rect.y) + Double(rect.height) / 2), anchor: .left,
+                size: Measure.line * scale, colour: Paint.words, rim: 0.3 * scale,
+                rimColour: TextScript.Colour(grey: 0, opacity: 128))
+        }
+
+        mutating func draw(_ sign: BarSign, in rect: PixelRect) {
+            let side = 9 * scale
+            let x = Double(rect.x) + (Double(rect.width) - side) / 2
+            let y = Double(rect.y) + (Double(rect.height) - side) / 2
+            for shape in sign.shapes {
+                script.fill(shape.map { Point(x + $0.x * side, y + $0.y * side) }, colour: Paint.words)
             }
-        case .button, .place, .nothing: break
+        }
+
+        private func place(_ share: Double, on line: PixelRect) -> Double {
+            (Double(line.x) + Double(line.width) * share).rounded()
         }
     }
 }

@@ -1,16 +1,24 @@
 internal import MediaCore
+internal import Text
 
-/// Where the parts of a bar lie in a window, in pixels. What does not fit is left out, what matters least first; nothing is cut.
+/// Where the parts of a bar lie in a window, in pixels. Letters become smaller and words shorter before anything is left out, and
+/// what matters least is left out first.
 struct BarLayout: Hashable {
     /// The whole bar.
     let rect: PixelRect
     /// Pixels for a unit; a small letter is five units high.
     let scale: Double
-    /// The line that shows where the film is; nil where nobody knows how long it lasts.
+    /// The line that shows where the film is, where a pointer may touch it; nil where nobody knows how long it lasts.
     let line: PixelRect?
     let parts: [Place]
     /// Where the time is written; nil where there is no room for it.
     let time: PixelRect?
+    /// The line of the loudness, where a pointer may touch it, and where its number is written; nil where there is no room.
+    let volume: Volume?
+
+    struct Volume: Hashable {
+        let line, number: PixelRect
+    }
 
     struct Place: Hashable {
         let part: ScreenBar.Part
@@ -29,18 +37,37 @@ struct BarLayout: Hashable {
         static let gap = 8.0
         static let sign = 14.0
         static let row = 18.0
-        /// From the bar's upper edge to the line, and the line's own height where a pointer may touch it.
-        static let lineTop = 5.0
-        static let lineReach = 10.0
+        /// From the bar's upper edge to the middle of the line.
+        static let lineMiddle = 6.0
+        /// Above and below the line a pointer touches it this far.
+        static let lineReach = 6.0
         static let height = 36.0
+        static let volume = 40.0
+        /// `100%`.
+        static let number = 22.0
+        /// The box over the line that tells where a pointer is.
+        static let aimHeight = 15.0
+    }
+
+    /// A way to fit: how large letters are, how long the words of a button may be, and whether parts may be left out.
+    private struct Fit {
+        var scale: Double
+        var words: Double
+        var mayLeaveOut = false
     }
 
     /// Nil where the window is too small for a finger.
-    init?(_ bar: ScreenBar, in area: PixelSize, width: Width) {
-        // Letters that one reads from three metres; in a small window smaller ones before anything is left out.
-        let usual = max(1.3, Double(area.height) / 330)
-        for scale in [usual, min(usual, 1), min(usual, 0.8)] {
-            if let layout = BarLayout(bar, in: area, scale: scale, width: width, mayLeaveOut: scale <= 0.8) {
+    init?(_ bar: ScreenBar, in area: PixelSize, width: @escaping Width) {
+        // Letters that one reads from three metres; also on a screen that stands on end.
+        let usual = max(1.3, min(Double(area.height), Double(area.width) * 0.75) / 330)
+        let small = max(0.8, usual * 0.6)
+        let fits = [
+            Fit(scale: usual, words: 100), Fit(scale: usual, words: 60), Fit(scale: (usual + small) / 2, words: 60),
+            Fit(scale: small, words: 100), Fit(scale: small, words: 45),
+            Fit(scale: small, words: 45, mayLeaveOut: true),
+        ]
+        for fit in fits {
+            if let layout = BarLayout(bar, in: area, fit, width) {
                 self = layout
                 return
             }
@@ -48,7 +75,8 @@ struct BarLayout: Hashable {
         return nil
     }
 
-    private init?(_ bar: ScreenBar, in area: PixelSize, scale: Double, width: Width, mayLeaveOut: Bool) {
+    private init?(_ bar: ScreenBar, in area: PixelSize, _ fit: Fit, _ width: @escaping Width) {
+        let scale = fit.scale
         let room = Double(area.width) / scale - 2 * Measure.margin
         guard room >= 3 * Measure.sign, Double(area.height) / scale >= Measure.height * 2 else { return nil }
         self.scale = scale
@@ -62,55 +90,97 @@ struct BarLayout: Hashable {
         }
         line =
             bar.place == nil
-            ? nil : pixels(Measure.margin, Measure.lineTop - Measure.lineReach / 2 + 1, room, Measure.lineReach)
+            ? nil : pixels(Measure.margin, Measure.lineMiddle - Measure.lineReach, room, 2 * Measure.lineReach)
 
-        var left = [ScreenBar.Part.play]
-        if bar.hasPrevious { left.insert(.previous, at: 0) }
-        if bar.hasNext { left.append(.next) }
-        var shown = ScreenBar.Button.allCases.filter { bar.buttons[$0] != nil }
-        var showsTime = !bar.time.isEmpty
-        func wanted() -> Double {
-            Double(left.count) * (Measure.sign + Measure.gap) + (showsTime ? width(bar.time) + Measure.gap : 0)
-                + shown.reduce(0) { $0 + Self.width(of: $1, bar, width) + Measure.gap }
+        var row = Row(bar, longest: fit.words, width: width)
+        if row.width > room {
+            guard fit.mayLeaveOut else { return nil }
+            row.leaveOut(toFit: room)
         }
-        // The last to go is what begins and stops the film.
-        let leastWanted: [ScreenBar.Button] = [.speed, .sound, .rooms, .subtitles, .fullScreen]
-        for button in leastWanted where wanted() > room {
-            guard mayLeaveOut else { return nil }
-            shown.removeAll { $0 == button }
-        }
-        if wanted() > room { left = [.play] }
-        if wanted() > room { showsTime = false }
-
         let y = Measure.height - Measure.row - 2
         var places: [Place] = []
         var x = Measure.margin
-        for part in left {
+        for part in row.left {
             places.append(Place(part: part, rect: pixels(x, y, Measure.sign, Measure.row), words: ""))
             x += Measure.sign + Measure.gap
         }
-        time = showsTime ? pixels(x, y, width(bar.time), Measure.row) : nil
+        time = row.time > 0 ? pixels(x, y, row.time, Measure.row) : nil
         var right = Measure.margin + room
-        for button in shown.reversed() {
-            let wide = Self.width(of: button, bar, width)
-            right -= wide
-            places.append(
-                Place(
-                    part: .button(button), rect: pixels(right, y, wide, Measure.row), words: bar.buttons[button] ?? ""))
+        var volume: Volume?
+        for item in row.right.reversed() {
+            right -= item.width
+            switch item.part {
+            case .volume:
+                places.append(Place(part: .mute, rect: pixels(right, y, Measure.sign, Measure.row), words: ""))
+                let start = right + Measure.sign + Measure.gap / 2
+                volume = Volume(
+                    line: pixels(start, y, Measure.volume, Measure.row),
+                    number: pixels(start + Measure.volume + Measure.gap / 2, y, Measure.number, Measure.row))
+            default:
+                places.append(
+                    Place(part: item.part, rect: pixels(right, y, item.width, Measure.row), words: item.words))
+            }
             right -= Measure.gap
         }
+        self.volume = volume
         parts = places
     }
 
-    private static func width(of button: ScreenBar.Button, _ bar: ScreenBar, _ width: Width) -> Double {
-        let words = bar.buttons[button] ?? ""
-        return words.isEmpty ? Measure.sign : max(Measure.sign, width(words))
+    /// What stands in the lower row, in units.
+    private struct Row {
+        struct Item {
+            var part: ScreenBar.Part
+            var words: String
+            var width: Double
+        }
+
+        var left: [ScreenBar.Part] = [.play]
+        var time: Double
+        var right: [Item] = []
+
+        init(_ bar: ScreenBar, longest: Double, width: @escaping Width) {
+            if bar.hasPrevious { left.insert(.previous, at: 0) }
+            if bar.hasNext { left.append(.next) }
+            time = bar.time.isEmpty ? 0 : width(bar.time)
+            let breaking = LineBreaking(room: longest, longest: 200, width: width)
+            for button in ScreenBar.Button.allCases {
+                if button == .fullScreen, bar.volume != nil {
+                    let wide = Measure.sign + Measure.volume + Measure.number + Measure.gap
+                    right.append(Item(part: .volume(0), words: "", width: wide))
+                }
+                guard let words = bar.buttons[button] else { continue }
+                let short = breaking.shortened(words)
+                right.append(
+                    Item(
+                        part: .button(button), words: short,
+                        width: short.isEmpty ? Measure.sign : max(Measure.sign, width(short))))
+            }
+        }
+
+        var width: Double {
+            Double(left.count) * (Measure.sign + Measure.gap) + (time > 0 ? time + Measure.gap : 0)
+                + right.reduce(-Measure.gap) { $0 + $1.width + Measure.gap }
+        }
+
+        /// The last to go is what begins and stops the film.
+        mutating func leaveOut(toFit room: Double) {
+            let leastWanted: [ScreenBar.Part] = [
+                .button(.speed), .button(.chapters), .volume(0), .button(.sound), .button(.rooms), .button(.subtitles),
+            ]
+            for part in leastWanted where width > room { right.removeAll { $0.part == part } }
+            if width > room { left = [.play] }
+            if width > room { time = 0 }
+            if width > room { right = [] }
+        }
     }
+
+    // MARK: Pointing
 
     /// The part at a pixel of the window; nil outside of the bar.
     func hit(x: Int, y: Int) -> ScreenBar.Part? {
         guard rect.holds(x, y) || line?.holds(x, y) ?? false else { return nil }
-        if let line, line.holds(x, y) { return .place(share(of: x)) }
+        if line?.holds(x, y) ?? false { return .place(share(of: x)) }
+        if let volume, volume.line.holds(x, y) { return .volume(loudness(at: x)) }
         // Fingers are wide: half the gap on each side belongs to a part.
         let reach = Int(Measure.gap * scale / 2)
         return parts.first { place in
@@ -120,10 +190,22 @@ struct BarLayout: Hashable {
         }?.part ?? .nothing
     }
 
-    /// The place on the line that lies above or below a pixel; for a pointer that is held down, also beside it.
-    func share(of x: Int) -> Double {
-        guard let line, line.width > 1 else { return 0 }
-        return min(1, max(0, Double(x - line.x) / Double(line.width - 1)))
+    /// What a pointer means that is held down since it touched a part: it may leave a line that it moves something on.
+    func drag(_ part: ScreenBar.Part, to x: Int) -> ScreenBar.Part? {
+        switch part {
+        case .place: .place(share(of: x))
+        case .volume: .volume(loudness(at: x))
+        default: nil
+        }
+    }
+
+    /// The place on the film's line above or below a pixel, 0…1, also beside it.
+    func share(of x: Int) -> Double { line.map { Self.share(of: x, on: $0) } ?? 0 }
+
+    private func loudness(at x: Int) -> Double { volume.map { Self.share(of: x, on: $0.line) } ?? 0 }
+
+    private static func share(of x: Int, on line: PixelRect) -> Double {
+        line.width > 1 ? min(1, max(0, Double(x - line.x) / Double(line.width - 1))) : 0
     }
 }
 

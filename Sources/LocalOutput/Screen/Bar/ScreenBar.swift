@@ -5,40 +5,72 @@ public struct ScreenBar: Sendable, Hashable {
         case previous, play, next
         /// A place on the line, 0…1.
         case place(Double)
+        /// The sign of the loudness.
+        case mute
+        /// A place on the line of the loudness, 0…1.
+        case volume(Double)
         case button(Button)
         /// The bar's ground.
         case nothing
     }
 
-    /// What opens or changes something; each is shown with the words that say how it stands.
-    public enum Button: String, Sendable, CaseIterable { case sound, subtitles, rooms, speed, fullScreen }
+    /// What opens a list or changes something; each is shown with the words that say how it stands.
+    public enum Button: String, Sendable, CaseIterable { case chapters, sound, subtitles, speed, rooms, fullScreen }
+
+    /// What a pointer would do where it rests on the line.
+    public struct Aim: Sendable, Hashable {
+        /// 0…1.
+        public var place: Double
+        /// `00:12:34`, and the chapter that lies there.
+        public var words: String
+
+        public init(place: Double, words: String) { (self.place, self.words) = (place, words) }
+    }
+
+    /// How loud it is.
+    public struct Volume: Sendable, Hashable {
+        /// 0…100, and up to 130 where sound is lifted.
+        public var percent: Int
+        public var isMuted: Bool
+
+        public init(percent: Int, isMuted: Bool) { (self.percent, self.isMuted) = (percent, isMuted) }
+    }
 
     public var isPlaying: Bool
     /// Where the film is, 0…1; nil where nobody knows how long it lasts.
     public var place: Double?
-    /// How far sound has been handed over, 0…1.
+    /// How far the film has been read, 0…1.
+    public var loaded: Double?
+    /// How far the speaker holds the sound already, 0…1.
     public var handed: Double?
     /// Where chapters begin, 0…1.
     public var chapters: [Double]
     /// `00:01:02 / 01:02:03`.
     public var time: String
-    /// What is shown of each button, such as `1/3`; one that is absent is left out.
+    /// What is shown of each button, such as `Subtitles: eng`; one that is absent is left out.
     public var buttons: [Button: String]
     /// There is something before, and behind.
     public var hasPrevious: Bool
     public var hasNext: Bool
+    /// Nil without sound.
+    public var volume: Volume?
+    public var aim: Aim?
 
     public init(
-        isPlaying: Bool, place: Double?, handed: Double? = nil, chapters: [Double] = [], time: String,
-        buttons: [Button: String] = [:], hasPrevious: Bool = false, hasNext: Bool = false
+        isPlaying: Bool, place: Double?, loaded: Double? = nil, handed: Double? = nil, chapters: [Double] = [],
+        time: String, buttons: [Button: String] = [:], hasPrevious: Bool = false, hasNext: Bool = false,
+        volume: Volume? = nil, aim: Aim? = nil
     ) {
         self.isPlaying = isPlaying
         self.place = place
+        self.loaded = loaded
         self.handed = handed
         self.chapters = chapters
         self.time = time
         self.buttons = buttons
         self.hasPrevious = hasPrevious
         self.hasNext = hasNext
+        self.volume = volume
+        self.aim = aim
     }
 }

@@ -91,7 +91,7 @@ import Testing
         programme.run(for: .seconds(1))
         #expect(programme.screen.shown.last?.lines == [3])
         #expect(programme.state.subtitleTrack?.number == 1)
-        #expect(programme.state.subtitleTrackCount == 2)
+        #expect(programme.state.subtitleTracks.count == 2)
         programme.core.cycleSubtitles(by: 1)
         programme.run(for: .milliseconds(200))
         #expect(programme.screen.shown.last?.lines == [4])

@@ -11,10 +11,10 @@ import Testing
     @Test func theBarStaysTwoSecondsBehindThePointerAndLongerUnderIt() {
         var bar = BarVisibility()
         #expect(!bar.isShown(at: now))
-        bar.pointerMoved(at: now, isOverBar: false)
+        bar.pointerMoved(at: now, over: nil)
         #expect(bar.isShown(at: now.advanced(by: .milliseconds(1999))))
         #expect(!bar.isShown(at: now.advanced(by: .seconds(2))))
-        bar.pointerMoved(at: now, isOverBar: true)
+        bar.pointerMoved(at: now, over: .play)
         #expect(bar.isShown(at: now.advanced(by: .seconds(9))))
         #expect(!bar.isShown(at: now.advanced(by: .seconds(10))))
     }
@@ -23,22 +23,74 @@ import Testing
         var state = PlayerState()
         (state.phase, state.duration) = (.playing, MediaTime(value: 100, timescale: 1))
         state.position = MediaTime(value: 25, timescale: 1)
-        let plain = ScreenBar(state, hasRooms: false, hasPrevious: false, hasNext: false)
+        let plain = ScreenBar(state, hasPrevious: false, hasNext: false)
         #expect(plain.place == 0.25)
         #expect(plain.isPlaying)
         #expect(plain.buttons == [.speed: "×1", .fullScreen: ""])
-        state.subtitleTrackCount = 2
+        state.subtitleTracks = [track(1, "eng"), track(2, "deu", "signs")]
         state.speed = 1.25
-        let more = ScreenBar(state, hasRooms: true, hasPrevious: true, hasNext: true)
-        #expect(more.buttons == [.speed: "×1.25", .fullScreen: "", .rooms: "Rooms", .subtitles: "Subtitles 0/2"])
+        let more = ScreenBar(state, hasPrevious: true, hasNext: true)
+        #expect(more.buttons == [.speed: "×1.25", .fullScreen: "", .subtitles: "Subtitles: none"])
+        state.subtitleTrack = state.subtitleTracks[1]
+        state.chapters = [(0, "Calm"), (20, "Wind")].map {
+            Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
+        }
+        let most = ScreenBar(state, hasPrevious: true, hasNext: true)
+        #expect(most.buttons[.subtitles] == "Subtitles: deu, signs")
+        #expect(most.buttons[.chapters] == "2/2 Wind")
+        #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
     }
 
     @Test func aTenthOfASecondOfATwoHourFilmLooksTheSame() {
         var state = PlayerState()
         (state.phase, state.duration) = (.playing, MediaTime(value: 7200, timescale: 1))
         state.position = MediaTime(value: 10_0, timescale: 10)
-        let first = ScreenBar(state, hasRooms: true, hasPrevious: false, hasNext: false)
+        let first = ScreenBar(state, hasPrevious: false, hasNext: false)
         state.position = MediaTime(value: 10_1, timescale: 10)
-        #expect(ScreenBar(state, hasRooms: true, hasPrevious: false, hasNext: false) == first)
+        #expect(ScreenBar(state, hasPrevious: false, hasNext: false) == first)
+    }
+
+    private func track(_ number: Int, _ language: String?, _ title: String? = nil) -> Track {
+        Track(
+            id: number, number: number,
+            format: .subtitle(SubtitleFormat(parameters: CodecParameters(codec: "subrip"))), language: language,
+            title: title)
+    }
+
+    @Test func aListOfTracksBeginsOnTheOneThatIsShownAndTakesAnotherByKeysOrPointer() throws {
+        var state = PlayerState()
+        state.subtitleTracks = [track(1, "eng"), track(2, nil)]
+        state.subtitleTrack = state.subtitleTracks[0]
+        var list = ChoiceList(.subtitles, title: "Subtitles", rows: ChoiceList.rows(.subtitles, of: state))
+        #expect(list.rows.map(\.text) == ["None", "eng", "Track 2"])
+        #expect(list.current == 1)
+        #expect(list.press("DOWN") == .some(nil))
+        #expect(list.press("DOWN") == .some(nil), "stays on the last")
+        #expect(list.press("ENTER") == .some(.choose(2)))
+        #expect(list.point(at: 0, turned: 0) == .choose(0))
+        #expect(list.point(at: 7, turned: 0) == nil, "no such row")
+        #expect(list.press("ESC") == .some(.close))
+        #expect(list.press("f") == nil, "the film's")
+        list.update([])
+        #expect(list.press("ENTER") == .some(nil))
+        #expect(list.panel.current == nil)
+    }
+
+    @Test func theListOfSpeedsTakesEffectByThePointerAlone() {
+        let rig = SessionRig("long")
+        rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
+        let row = ChoiceList.speeds.firstIndex(of: 1.5)!
+        rig.mailbox.post(.screen(.panel(row: row, .text, turned: 0)))
+        #expect(rig.run(.screen(.close)) == 0)
+        #expect(rig.director.settings.speed == 1.5)
+        #expect(rig.director.choice == nil)
+    }
+
+    @Test func theLoudnessFollowsThePointerAndTheSignMutes() {
+        let rig = SessionRig("long")
+        rig.mailbox.post(.screen(.bar(.volume(0.35), isDragged: true)))
+        #expect(rig.run(.screen(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
+        #expect(rig.director.settings.volume == 35)
+        #expect(rig.director.settings.isMuted)
     }
 }

@@ -56,11 +56,14 @@ import Testing
         state.position = MediaTime(value: 120, timescale: 1)
         #expect(StatusText.place(state).hasSuffix("\n(3/3)"))
         #expect(StatusText.film(state).hasPrefix("Storm\n00:02:00"))
-        state.audioTrack = Track(
-            id: 2, number: 2,
-            format: .audio(AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48000, layout: .stereo)),
-            language: "rus", title: "commentary")
-        state.audioTrackCount = 3
+        state.audioTracks = (1...3).map { number in
+            Track(
+                id: number, number: number,
+                format: .audio(
+                    AudioFormat(parameters: CodecParameters(codec: "aac"), sampleRate: 48000, layout: .stereo)),
+                language: "rus", title: "commentary")
+        }
+        state.audioTrack = state.audioTracks[1]
         #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, rus, commentary"))
     }
 

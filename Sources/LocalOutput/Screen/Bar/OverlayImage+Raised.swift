@@ -1,0 +1,13 @@
+internal import MediaCore
+
+extension OverlayImage {
+    /// The same image where it does not reach below an edge; what lies in the upper half of the area, or has no room above the
+    /// edge, stays where it is.
+    func raised(above edge: Int?, in area: PixelSize?) -> OverlayImage {
+        guard let edge, let area, rect.y >= area.height / 2 else { return self }
+        let excess = rect.y + rect.height - edge
+        guard excess > 0, rect.y >= excess else { return self }
+        return OverlayImage(
+            rect: PixelRect(x: rect.x, y: rect.y - excess, width: rect.width, height: rect.height), pixels: pixels)
+    }
+}

@@ -1,0 +1,72 @@
+internal import MediaCore
+internal import Playback
+
+/// What there is to choose of a film.
+extension ChoiceList {
+    /// What the list of speeds holds.
+    static let speeds = [0.5, 0.75, 1, 1.25, 1.5, 2]
+
+    static func title(_ subject: Subject) -> String {
+        switch subject {
+        case .sound: "Sound"
+        case .subtitles: "Subtitles"
+        case .chapters: "Chapters"
+        case .speed: "Speed"
+        }
+    }
+
+    static func rows(_ subject: Subject, of state: PlayerState) -> [Row] {
+        switch subject {
+        case .sound:
+            state.audioTracks.map { track in
+                Row(text: track.name, detail: track.particulars, isChosen: track == state.audioTrack)
+            }
+        case .subtitles:
+            // The first row is the track with the number nought.
+            [Row(text: "None", isChosen: state.subtitleTrack == nil)]
+                + state.subtitleTracks.map { track in
+                    Row(text: track.name, detail: track.particulars, isChosen: track == state.subtitleTrack)
+                }
+        case .chapters:
+            state.chapters.enumerated().map { number, chapter in
+                Row(
+                    text: chapter.title.map(PrintableText.of) ?? "Chapter \(number + 1)", detail: chapter.start.clock,
+                    isChosen: number == state.chapters.index(at: state.position))
+            }
+        case .speed:
+            speeds.map { Row(text: "×\(Decimals.short($0))", isChosen: abs($0 - state.speed) < 0.005) }
+        }
+    }
+}
+
+extension Track {
+    /// For a list: `eng, commentary`.
+    var name: String {
+        let words = [language, title].compactMap { $0 }.filter { !$0.isEmpty }
+        return words.isEmpty ? "Track \(number)" : PrintableText.of(words.joined(separator: ", "))
+    }
+
+    /// What a person may want to know of it: `5.1, ac3`, `forced`.
+    var particulars: String {
+        var words: [String] = []
+        if let sound = audioFormat { words += [sound.layout.words, sound.parameters.codec] }
+        if subtitleFormat != nil {
+            if isForced { words.append("forced") }
+            if isForHearingImpaired { words.append("for the hard of hearing") }
+            if isExternal { words.append("a file of its own") }
+        }
+        return words.joined(separator: ", ")
+    }
+}
+
+extension ChannelLayout {
+    fileprivate var words: String {
+        switch self {
+        case .mono: "mono"
+        case .stereo: "stereo"
+        case .surround51: "5.1"
+        case .surround71: "7.1"
+        default: "\(count) channels"
+        }
+    }
+}
