@@ -117,7 +117,7 @@ extension ScreenLoop {
         guard let screen, let drawn = overlayPainter.take() else { return }
         screen.messages = drawn.images.isEmpty ? nil : Overlay(drawn.images)
         (panelLayout, barLayout) = (drawn.layout, drawn.barLayout)
-        screen.barTop = barLayout?.rect.y
+        screen.barTop = barLayout.map { $0.rect.y - Int(2 * $0.scale) }
         beginMessage()
     }
 

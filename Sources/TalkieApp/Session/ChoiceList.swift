@@ -65,7 +65,7 @@ struct ChoiceList: Equatable {
         current = current.map { min(rows.count - 1, max(0, $0 + distance)) }
     }
 
-    static let keys = "↑↓ choose   Enter take it   Esc close"
+    static let keys = "↑↓ move   Enter choose   Esc close"
 
     /// As the screen draws it.
     var panel: ScreenPanel {

@@ -15,7 +15,7 @@ extension SessionDirector {
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
                 percent: Int((settings.volume ?? ownVolume).rounded()), isMuted: settings.isMuted)
-            if let desk { shown.buttons[.rooms] = "♪ \(PrintableText.of(desk.name))" }
+            if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
         screen.show(bar: shown)
@@ -56,14 +56,19 @@ extension ScreenBar {
         func share(_ time: MediaTime) -> Double? {
             duration.map { (min(1, max(0, time.seconds / $0)) * 2000).rounded() / 2000 }
         }
-        var buttons: [Button: String] = [.speed: "×\(Decimals.short(state.speed))", .fullScreen: ""]
+        var buttons: [Button: [String]] = [.speed: ["×\(Decimals.short(state.speed))"], .fullScreen: []]
         if state.chapters.count > 1, let index = state.chapters.index(at: state.position) {
-            let title = state.chapters[index].title.map { " " + PrintableText.of($0) } ?? ""
-            buttons[.chapters] = "\(index + 1)/\(state.chapters.count)" + title
+            let number = "\(index + 1)/\(state.chapters.count)"
+            buttons[.chapters] = [
+                state.chapters[index].title.map { "\(number) \(PrintableText.of($0))" } ?? number, number,
+            ]
         }
-        if let track = state.audioTrack, state.audioTracks.count > 1 { buttons[.sound] = "Sound: \(track.name)" }
+        if let track = state.audioTrack, state.audioTracks.count > 1 {
+            buttons[.sound] = ["Sound: \(track.name)", "Sound"]
+        }
         if !state.subtitleTracks.isEmpty {
-            buttons[.subtitles] = "Subtitles: \(state.showsSubtitles ? state.subtitleTrack?.name ?? "none" : "hidden")"
+            let shown = state.showsSubtitles ? state.subtitleTrack?.name ?? "none" : "hidden"
+            buttons[.subtitles] = ["Subtitles: \(shown)", "Subs: \(shown)", "Subs"]
         }
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }

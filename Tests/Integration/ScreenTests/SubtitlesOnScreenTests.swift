@@ -18,9 +18,8 @@ struct SubtitlesOnScreenTests {
         let path = folder.appendingPathComponent(name).path
         try Self.lines.write(toFile: folder.path + "/lines.txt", atomically: true, encoding: .utf8)
         let inputs = ["-f", "lavfi", "-i", "color=c=0x406080:s=640x360:r=25:d=4"]
-        try run(
-            "/usr/bin/ffmpeg",
-            ["-nostdin", "-v", "error", "-y"] + inputs
+        try PlayedFilm.make(
+            inputs
                 + arguments.map { $0 == "LINES" ? folder.path + "/lines.txt" : $0 } + [path])
         for (name, text) in files {
             try text.write(toFile: folder.path + "/" + name, atomically: true, encoding: .utf8)
@@ -28,50 +27,13 @@ struct SubtitlesOnScreenTests {
         return path
     }
 
-    @discardableResult
-    private func run(_ program: String, _ arguments: [String]) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "\(program) \(arguments)")
-        return process.terminationStatus
-    }
-
-    /// Pixels as bright as letters are.
-    private func bright(_ picture: DisplayPicture) -> [(x: Int, y: Int)] {
-        var found: [(Int, Int)] = []
-        for y in 0..<picture.height {
-            for x in 0..<picture.width {
-                let color = picture.color(x, y)
-                if min(color.red, color.green, color.blue) > 220 { found.append((x, y)) }
-            }
-        }
-        return found
-    }
-
     /// Shows a film paused at a moment and waits until what is bright on the screen satisfies a condition.
     private func show(
         _ film: String, at moment: String, _ options: String..., until isSo: ([(x: Int, y: Int)]) -> Bool
     ) throws {
-        let display = try VirtualDisplay("640x400")
-        let player = Process()
-        player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
-        player.arguments =
-            ["play", "--really-quiet", "--fs", "--no-audio", "--pause", "--start", moment, film] + options
-        let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
-        player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": home]
-        player.standardInput = FileHandle.nullDevice
-        try player.run()
-        defer {
-            player.terminate()
-            kill(player.processIdentifier, SIGKILL)
-            player.waitUntilExit()
-        }
-        try eventually("the film is there") { try display.picture().color(10, 100) != .black }
-        try eventually("its words are as wanted") { isSo(bright(try display.picture())) }
+        let played = try PlayedFilm(film, ["--no-audio", "--pause", "--start", moment] + options)
+        try eventually("the film is there") { try played.display.picture().color(10, 100) != .black }
+        try eventually("its words are as wanted") { isSo(try played.display.picture().bright) }
     }
 
     private func isLine(_ pixels: [(x: Int, y: Int)]) -> Bool {

@@ -10,8 +10,9 @@ import Testing
     private let full = ScreenBar(
         isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
         buttons: [
-            .chapters: "3/12 The storm", .sound: "Sound: eng, commentary of the director", .subtitles: "Subtitles: eng",
-            .rooms: "♪ Living room, Kitchen", .speed: "×1", .fullScreen: "",
+            .chapters: ["3/12 The storm", "3/12"], .sound: ["Sound: eng, commentary of the director", "Sound"],
+            .subtitles: ["Subtitles: eng", "Subs: eng"], .rooms: ["♪ Living room, Kitchen"], .speed: ["×1"],
+            .fullScreen: [],
         ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
 
     private static let windows = [(200, 150), (320, 240), (640, 360), (720, 1280), (1920, 1080), (3840, 2160)]
@@ -36,6 +37,10 @@ import Testing
         let large = try #require(BarLayout(full, in: PixelSize(width: 1280, height: 720), width: width))
         #expect(large.parts.count == 10)
         #expect(large.time != nil && large.volume != nil)
+        let wide = try #require(BarLayout(full, in: PixelSize(width: 2560, height: 1080), width: width))
+        let narrow = try #require(BarLayout(full, in: PixelSize(width: 320, height: 240), width: width))
+        func words(_ layout: BarLayout) -> [String] { layout.parts.map(\.words).filter { !$0.isEmpty } }
+        #expect(words(wide).contains("Subtitles: eng") && words(narrow).contains("Subs: eng"))
     }
 
     @Test func aPointerFindsThePartThatItLiesOn() throws {

@@ -7,6 +7,7 @@ struct BarDrawing {
 
     private enum Paint {
         static let ground = TextScript.Colour(grey: 14, opacity: 200)
+        static let box = TextScript.Colour(grey: 14, opacity: 235)
         static let track = TextScript.Colour(grey: 84, opacity: 235)
         static let loaded = TextScript.Colour(grey: 128, opacity: 235)
         static let handed = TextScript.Colour(grey: 176, opacity: 235)
@@ -74,7 +75,7 @@ struct BarDrawing {
         let left = min(area.width - wide, max(0, Int(middle) - wide / 2))
         let box = PixelRect(x: left, y: layout.rect.y - high, width: wide, height: high)
         guard box.y >= 0, left >= 0 else { return }
-        sheet.fill(box, Paint.ground)
+        sheet.fill(box, Paint.box)
         let margin = Int((Measure.margin * layout.scale).rounded())
         sheet.write(words, in: PixelRect(x: left + margin, y: box.y, width: wide - margin, height: high))
     }

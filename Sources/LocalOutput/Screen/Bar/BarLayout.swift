@@ -63,8 +63,8 @@ struct BarLayout: Hashable {
         let small = max(0.8, usual * 0.6)
         let fits = [
             Fit(scale: usual, words: 100), Fit(scale: usual, words: 60), Fit(scale: (usual + small) / 2, words: 60),
-            Fit(scale: small, words: 100), Fit(scale: small, words: 45),
-            Fit(scale: small, words: 45, mayLeaveOut: true),
+            Fit(scale: small, words: 100), Fit(scale: small, words: 50),
+            Fit(scale: small, words: 50, mayLeaveOut: true),
         ]
         for fit in fits {
             if let layout = BarLayout(bar, in: area, fit, width) {
@@ -149,7 +149,7 @@ struct BarLayout: Hashable {
                     right.append(Item(part: .volume(0), words: "", width: wide))
                 }
                 guard let words = bar.buttons[button] else { continue }
-                let short = breaking.shortened(words)
+                let short = words.first { width($0) <= longest } ?? words.last.map(breaking.shortened) ?? ""
                 right.append(
                     Item(
                         part: .button(button), words: short,

@@ -47,8 +47,9 @@ public struct ScreenBar: Sendable, Hashable {
     public var chapters: [Double]
     /// `00:01:02 / 01:02:03`.
     public var time: String
-    /// What is shown of each button, such as `Subtitles: eng`; one that is absent is left out.
-    public var buttons: [Button: String]
+    /// What is shown of each button, the longest way to say it first, such as `Subtitles: eng`, `Subs: eng`; one that is absent is
+    /// left out, and one without words shows its sign.
+    public var buttons: [Button: [String]]
     /// There is something before, and behind.
     public var hasPrevious: Bool
     public var hasNext: Bool
@@ -58,7 +59,7 @@ public struct ScreenBar: Sendable, Hashable {
 
     public init(
         isPlaying: Bool, place: Double?, loaded: Double? = nil, handed: Double? = nil, chapters: [Double] = [],
-        time: String, buttons: [Button: String] = [:], hasPrevious: Bool = false, hasNext: Bool = false,
+        time: String, buttons: [Button: [String]] = [:], hasPrevious: Bool = false, hasNext: Bool = false,
         volume: Volume? = nil, aim: Aim? = nil
     ) {
         self.isPlaying = isPlaying

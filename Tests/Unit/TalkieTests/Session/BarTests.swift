@@ -26,18 +26,21 @@ import Testing
         let plain = ScreenBar(state, hasPrevious: false, hasNext: false)
         #expect(plain.place == 0.25)
         #expect(plain.isPlaying)
-        #expect(plain.buttons == [.speed: "×1", .fullScreen: ""])
+        #expect(plain.buttons == [.speed: ["×1"], .fullScreen: []])
         state.subtitleTracks = [track(1, "eng"), track(2, "deu", "signs")]
         state.speed = 1.25
         let more = ScreenBar(state, hasPrevious: true, hasNext: true)
-        #expect(more.buttons == [.speed: "×1.25", .fullScreen: "", .subtitles: "Subtitles: none"])
+        #expect(
+            more.buttons == [
+                .speed: ["×1.25"], .fullScreen: [], .subtitles: ["Subtitles: none", "Subs: none", "Subs"],
+            ])
         state.subtitleTrack = state.subtitleTracks[1]
         state.chapters = [(0, "Calm"), (20, "Wind")].map {
             Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
         }
         let most = ScreenBar(state, hasPrevious: true, hasNext: true)
-        #expect(most.buttons[.subtitles] == "Subtitles: deu, signs")
-        #expect(most.buttons[.chapters] == "2/2 Wind")
+        #expect(most.buttons[.subtitles]?.first == "Subtitles: deu, signs")
+        #expect(most.buttons[.chapters] == ["2/2 Wind", "2/2"])
         #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
     }
 

@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+/// The bar on an X server, by the pointer alone.
+@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
+struct BarOnScreenTests {
+    /// Two seconds of red, two of blue, and a line of words below.
+    private func film() throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bar-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let words = "1\n00:00:00,000 --> 00:00:04,000\nWords\n"
+        try words.write(toFile: folder.path + "/film.srt", atomically: true, encoding: .utf8)
+        let path = folder.appendingPathComponent("film.mkv").path
+        func colour(_ name: String) -> [String] { ["-f", "lavfi", "-i", "color=c=\(name):s=640x400:r=25:d=2"] }
+        try PlayedFilm.make(
+            colour("0xA00000") + colour("0x0000A0") + ["-filter_complex", "[0][1]concat=n=2", "-c:v", "ffv1", path])
+        return path
+    }
+
+    @Test func thePointerBringsTheBarWindsTheFilmAndTheBarLeaves() throws {
+        let played = try PlayedFilm(film(), ["--no-audio", "--pause"])
+        let display = played.display
+        try eventually("the film stands, with its words") {
+            let picture = try display.picture()
+            return picture.color(10, 100).red > 120 && picture.bright.contains { $0.y > 345 }
+        }
+        let words = try display.picture().bright.map(\.y).max() ?? 0
+        #expect(words > 360, "near the lower edge")
+
+        try display.run("xdotool", "mousemove", "320", "100")
+        // The whole width along the lower edge is darker than the film.
+        try eventually("the bar is there") { try display.picture().color(2, 398).red < 80 }
+        // The bar has letters of its own, none of them in the middle.
+        try eventually("the film's words have made room for it") {
+            !(try display.picture().bright.contains { (290..<350).contains($0.x) && $0.y > words - 4 && $0.y < words })
+        }
+
+        // Three quarters along the line, which runs a sixth of the bar below its upper edge.
+        try display.run("xdotool", "mousemove", "480", "364", "click", "1")
+        try eventually("the film is in its second half") { try display.picture().color(10, 100).blue > 120 }
+        try display.run("xdotool", "mousemove", "320", "100")
+        try eventually("the bar has left") {
+            let color = try display.picture().color(2, 398)
+            return color.blue > 120 && color.red < 40
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// The program, which shows a film on an X server of its own until this object goes.
+final class PlayedFilm {
+    let display: VirtualDisplay
+    private let player = Process()
+
+    /// - Parameters:
+    ///   - film: in a folder that is made for it: the program takes that for the home of its user.
+    ///   - options: beside `--fs`.
+    init(_ film: String, _ options: [String], on size: String = "640x400") throws {
+        display = try VirtualDisplay(size)
+        player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
+        player.arguments = ["play", "--really-quiet", "--fs"] + options + [film]
+        let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
+        player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": home]
+        player.standardInput = FileHandle.nullDevice
+        try player.run()
+    }
+
+    deinit {
+        player.terminate()
+        kill(player.processIdentifier, SIGKILL)
+        player.waitUntilExit()
+    }
+
+    /// Has ffmpeg make a film.
+    static func make(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/ffmpeg")
+        process.arguments = ["-nostdin", "-v", "error", "-y"] + arguments
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "ffmpeg \(arguments)")
+    }
+}
+
+extension DisplayPicture {
+    /// Pixels as bright as letters are.
+    var bright: [(x: Int, y: Int)] {
+        var found: [(Int, Int)] = []
+        for y in 0..<height {
+            for x in 0..<width {
+                let color = color(x, y)
+                if min(color.red, color.green, color.blue) > 220 { found.append((x, y)) }
+            }
+        }
+        return found
+    }
+}
