@@ -25,6 +25,8 @@ extension ScreenLoop {
                 fullScreenMayHaveChanged()
             }
             if let news { control.tell(news) }
+            // Nothing says any more that it rests on the bar.
+            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(.pointer(over: nil)) }
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
             if let name = KeyName.name(of: event.key.keysym) { tell(name) }
