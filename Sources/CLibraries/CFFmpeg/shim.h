@@ -52,3 +52,14 @@ static inline AVRational cff_microseconds(void) { return AV_TIME_BASE_Q; }
 
 /* memfd_create(2), which glibc declares for _GNU_SOURCE only; 1 is MFD_CLOEXEC. */
 static inline int cff_memory_file(void) { return (int)syscall(SYS_memfd_create, "authorities", 1); }
+
+/* libavfilter is loaded when it is wanted (FilterLibrary.swift): its functions as types, so that the headers keep them true. */
+typedef __typeof__(&avfilter_graph_free) cff_avfilter_graph_free;
+typedef __typeof__(&avfilter_get_by_name) cff_avfilter_get_by_name;
+typedef __typeof__(&avfilter_graph_create_filter) cff_avfilter_graph_create_filter;
+typedef __typeof__(&avfilter_link) cff_avfilter_link;
+typedef __typeof__(&avfilter_graph_config) cff_avfilter_graph_config;
+typedef __typeof__(&av_buffersrc_add_frame_flags) cff_av_buffersrc_add_frame_flags;
+typedef __typeof__(&av_buffersink_get_frame) cff_av_buffersink_get_frame;
+typedef __typeof__(&avfilter_graph_alloc) cff_avfilter_graph_alloc;
+

@@ -19,9 +19,7 @@ final class Deinterlacer {
         var hasTwo: Bool
     }
 
-    private var graph: UnsafeMutablePointer<AVFilterGraph>?
-    private var input: UnsafeMutablePointer<AVFilterContext>?
-    private var output: UnsafeMutablePointer<AVFilterContext>?
+    private var graph: FilterGraph?
     private var shape: Shape?
     /// This FFmpeg, or this kind of picture, has no graph.
     private var refused: Shape?
@@ -32,14 +30,12 @@ final class Deinterlacer {
     /// The filter's number of the picture whose first field came out last.
     private var begun: Int64 = -1
 
-    deinit { avfilter_graph_free(&graph) }
-
     /// Something may be inside.
     var isInUse: Bool { graph != nil }
 
     /// Forgets what is inside, for a jump.
     func flush() {
-        avfilter_graph_free(&graph)
+        graph = nil
         shape = nil
         inside.removeAll(keepingCapacity: true)
         (number, begun) = (0, -1)
@@ -65,7 +61,7 @@ final class Deinterlacer {
         }
         frame.pointee.pts = number + Int64(inside.count)
         inside.append(Inside(buffer: buffer, hasTwo: takesAll || frame.pointee.interlaced_frame != 0))
-        if av_buffersrc_add_frame_flags(input, frame, Int32(AV_BUFFERSRC_FLAG_KEEP_REF)) < 0 {
+        if graph?.push(frame, keeps: true) != true {
             inside.removeLast()
             finish(format, to: &ready)
             return false
@@ -76,7 +72,7 @@ final class Deinterlacer {
 
     /// Gives out what is inside, and is empty.
     func finish(_ format: VideoFormat, to ready: inout [SampleBuffer]) {
-        if graph != nil, av_buffersrc_add_frame_flags(input, nil, 0) >= 0 { pull(format, to: &ready) }
+        if graph?.push(nil) == true { pull(format, to: &ready) }
         flush()
     }
 
@@ -84,7 +80,7 @@ final class Deinterlacer {
         while true {
             let picture = pool.acquire()
             av_frame_unref(picture.frame)
-            guard av_buffersink_get_frame(output, picture.frame) >= 0 else { return }
+            guard graph?.pull(into: picture.frame) == true else { return }
             // Counted in halves: two for each picture.
             let count = picture.frame.pointee.pts
             let index = Int((count >> 1) - number)
@@ -127,25 +123,15 @@ final class Deinterlacer {
     }
 
     private func begin(_ shape: Shape) -> Bool {
-        guard shape.height >= 4, shape.width >= 4, let fresh = avfilter_graph_alloc() else { return false }
-        graph = fresh
-        fresh.pointee.nb_threads = 1
+        guard shape.height >= 4, shape.width >= 4 else { return false }
         let settings =
             "video_size=\(shape.width)x\(shape.height):pix_fmt=\(shape.format):time_base=1/1:pixel_aspect=1/1"
         let fields = "mode=send_field:parity=auto:deint=\(shape.takesAll ? "all" : "interlaced")"
-        var filter: UnsafeMutablePointer<AVFilterContext>?
-        let code =
-            [
-                avfilter_graph_create_filter(&input, avfilter_get_by_name("buffer"), "in", settings, nil, fresh),
-                avfilter_graph_create_filter(&filter, avfilter_get_by_name("bwdif"), "fields", fields, nil, fresh),
-                avfilter_graph_create_filter(&output, avfilter_get_by_name("buffersink"), "out", nil, nil, fresh),
-            ].min() ?? -1
-        guard code >= 0, avfilter_link(input, 0, filter, 0) >= 0, avfilter_link(filter, 0, output, 0) >= 0,
-            avfilter_graph_config(fresh, nil) >= 0
-        else {
-            avfilter_graph_free(&graph)
-            return false
-        }
+        graph = FilterGraph([
+            FilterGraph.Step(name: "buffer", settings: settings), FilterGraph.Step(name: "bwdif", settings: fields),
+            FilterGraph.Step(name: "buffersink"),
+        ])
+        guard graph != nil else { return false }
         self.shape = shape
         return true
     }

@@ -5,9 +5,7 @@ internal import MediaCore
 final class TempoStretcher {
     private let format: PCMFormat
     private let speed: Double
-    private var graph: UnsafeMutablePointer<AVFilterGraph>?
-    private var input: UnsafeMutablePointer<AVFilterContext>?
-    private var output: UnsafeMutablePointer<AVFilterContext>?
+    private var graph: FilterGraph?
     private let frame: UnsafeMutablePointer<AVFrame>
     private let stretched: UnsafeMutablePointer<AVFrame>
     private var layout = AVChannelLayout()
@@ -34,35 +32,24 @@ final class TempoStretcher {
         var (first, second) = (Optional(frame), Optional(stretched))
         av_frame_free(&first)
         av_frame_free(&second)
-        avfilter_graph_free(&graph)
     }
 
     /// Forgets what is inside and starts anew.
     func begin() throws(MediaError) {
-        avfilter_graph_free(&graph)
+        graph = nil
         av_frame_unref(stretched)
         taken = 0
-        guard let fresh = avfilter_graph_alloc() else { throw CodecContext.noMemory }
-        graph = fresh
-        fresh.pointee.nb_threads = 1
         let layout = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
             av_channel_layout_describe(&self.layout, text.baseAddress, 256) > 0
                 ? String(cString: text.baseAddress!) : ""
         }
         let rate = format.sampleRate
         let settings = "sample_rate=\(rate):sample_fmt=flt:channel_layout=\(layout):time_base=1/\(rate)"
-        let tempo = "tempo=\(speed)"
-        var stretch: UnsafeMutablePointer<AVFilterContext>?
-        let code =
-            [
-                avfilter_graph_create_filter(&input, avfilter_get_by_name("abuffer"), "in", settings, nil, fresh),
-                avfilter_graph_create_filter(&stretch, avfilter_get_by_name("atempo"), "speed", tempo, nil, fresh),
-                avfilter_graph_create_filter(&output, avfilter_get_by_name("abuffersink"), "out", nil, nil, fresh),
-            ].min() ?? -1
-        guard code >= 0, avfilter_link(input, 0, stretch, 0) >= 0, avfilter_link(stretch, 0, output, 0) >= 0,
-            avfilter_graph_config(fresh, nil) >= 0
-        else {
-            avfilter_graph_free(&graph)
+        graph = FilterGraph([
+            FilterGraph.Step(name: "abuffer", settings: settings),
+            FilterGraph.Step(name: "atempo", settings: "tempo=\(speed)"), FilterGraph.Step(name: "abuffersink"),
+        ])
+        if graph == nil {
             throw MediaError(
                 .unsupported, "this machine's FFmpeg cannot change the speed of sound; play at speed 1")
         }
@@ -70,7 +57,7 @@ final class TempoStretcher {
 
     /// Puts sound in.
     func push(_ samples: UnsafePointer<Float>, frames: Int) {
-        guard graph != nil, frames > 0 else { return }
+        guard let graph, frames > 0 else { return }
         frame.pointee.nb_samples = Int32(clamping: frames)
         frame.pointee.format = AV_SAMPLE_FMT_FLT.rawValue
         frame.pointee.sample_rate = Int32(clamping: format.sampleRate)
@@ -80,19 +67,19 @@ final class TempoStretcher {
         UnsafeMutableRawPointer(target).copyMemory(
             from: samples, byteCount: frames * format.channels * MemoryLayout<Float>.stride)
         // The filter takes the reference over and leaves the frame empty, whether it could use it or not.
-        if av_buffersrc_add_frame_flags(input, frame, 0) < 0 { av_frame_unref(frame) }
+        if !graph.push(frame) { av_frame_unref(frame) }
     }
 
     /// No more sound follows.
-    func finish() { if graph != nil { _ = av_buffersrc_add_frame_flags(input, nil, 0) } }
+    func finish() { graph?.push(nil) }
 
     /// Takes up to `room` stretched frames out; 0 when nothing is ready.
     func pull(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
-        guard graph != nil else { return 0 }
+        guard let graph else { return 0 }
         if taken >= Int(stretched.pointee.nb_samples) {
             av_frame_unref(stretched)
             taken = 0
-            if av_buffersink_get_frame(output, stretched) < 0 { return 0 }
+            guard graph.pull(into: stretched) else { return 0 }
         }
         guard let source = stretched.pointee.data.0 else { return 0 }
         let count = min(room, Int(stretched.pointee.nb_samples) - taken)
