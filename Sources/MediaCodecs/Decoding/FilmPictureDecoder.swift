@@ -62,6 +62,13 @@ public final class FilmPictureDecoder: PictureDecoder {
         decoder.discardPictures(before: time)
     }
 
+    public func goOn(to time: MediaTime) -> Bool {
+        // What a filter for fields holds may be the very picture, or a neighbour that it must not mix in.
+        if let fields, fields.isInUse { return false }
+        showFrom = time
+        return decoder.goOn(to: time)
+    }
+
     public func receive() -> SampleBuffer? {
         while true {
             if !ready.isEmpty {

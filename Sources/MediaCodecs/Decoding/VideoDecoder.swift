@@ -24,6 +24,8 @@ public final class VideoDecoder: PictureDecoder {
     private var ready: [SampleBuffer] = []
     private var isDiscontinuous = false
     private var showFrom: MediaTime?
+    /// The latest place at or before `showFrom` for which a picture was sent since that is asked for.
+    private var latestSent: MediaTime?
     /// The last picture that `discardPictures(before:)` held back, in case no later one comes.
     private var held: SampleBuffer?
 
@@ -97,7 +99,7 @@ public final class VideoDecoder: PictureDecoder {
         }
         if format !== self.format { try adopt(format) }
         context.pointee.skip_frame = skipping(for: buffer)
-        context.pointee.skip_loop_filter = effort <= .plain ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
+        context.pointee.skip_loop_filter = effort <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
         // Indices, because iterating would retain the array for each packet.
         for index in batch.packets.indices {
             feed(batch.packets[index], of: batch, isSync: buffer.flags.contains(.sync))
@@ -105,8 +107,18 @@ public final class VideoDecoder: PictureDecoder {
     }
 
     private func skipping(for buffer: SampleBuffer) -> AVDiscard {
+        if let showFrom { return skipping(for: buffer, before: showFrom) }
         if effort == .syncOnly { return AVDISCARD_NONKEY }
         if effort == .referencesOnly || buffer.flags.contains(.decodeOnly) { return AVDISCARD_NONREF }
+        return AVDISCARD_DEFAULT
+    }
+
+    /// On the way to a place that was asked for exactly, at whatever effort: what no other picture needs is left out where a later
+    /// one is seen at that place. Lengths are not asked, because a picture stays for longer where nothing is coded.
+    private func skipping(for buffer: SampleBuffer, before place: MediaTime) -> AVDiscard {
+        guard let time = buffer.presentationTime, time <= place else { return AVDISCARD_DEFAULT }
+        if let latestSent, time < latestSent, latestSent <= place { return AVDISCARD_NONREF }
+        latestSent = time
         return AVDISCARD_DEFAULT
     }
 
@@ -160,10 +172,15 @@ public final class VideoDecoder: PictureDecoder {
     /// and with `flush`.
     public func discardPictures(before time: MediaTime) { showFrom = time }
 
+    public func goOn(to time: MediaTime) -> Bool {
+        discardPictures(before: time)
+        return true
+    }
+
     private func reset() {
         avcodec_flush_buffers(context)
         times?.reset()
-        held = nil
+        (held, latestSent) = (nil, nil)
     }
 
     private func adopt(_ fresh: VideoFormat) throws(MediaError) {

@@ -31,8 +31,16 @@ public protocol SampleSource: AnyObject, Sendable {
     @discardableResult
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime?
 
+    /// The film time of the last sync sample at or before a moment, give or take the few pictures by which decoding leads showing,
+    /// where an index tells without reading; nil where none does, and behind what it knows.
+    func syncTime(before time: MediaTime) -> MediaTime?
+
     /// Makes a blocked call, and every later one, fail with `cancelled`. Any thread; returns at once.
     func cancel()
+}
+
+extension SampleSource {
+    public func syncTime(before time: MediaTime) -> MediaTime? { nil }
 }
 
 /// A film: its tracks, and a source for each.

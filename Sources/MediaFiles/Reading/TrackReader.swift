@@ -70,5 +70,17 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)
     }
 
+    public func syncTime(before time: MediaTime) -> MediaTime? {
+        use.enter()
+        defer { use.leave() }
+        guard !packager.clock.wraps, jumps.count <= 1 else { return nil }
+        let raw = packager.clock.raw(time) &- epoch
+        // An index that ends before the place may be one that grows while the file is read.
+        guard av_index_search_timestamp(stream, raw, 0) >= 0 else { return nil }
+        let index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
+        guard index >= 0, let entry = avformat_index_get_entry(stream, index) else { return nil }
+        return packager.clock.filmTime(entry.pointee.timestamp &+ epoch)
+    }
+
     public func cancel() { cancellation.cancel() }
 }

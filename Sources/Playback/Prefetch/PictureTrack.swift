@@ -17,10 +17,17 @@ package final class PictureTrack: @unchecked Sendable {
     private var found: SampleBuffer?
     private var sourceHasEnded = false
     private var failuresInARow = 0
+    /// The picture that was handed out last, and the latest place of a sync picture that was read, since the last jump.
+    private var last: SampleBuffer?
+    private var lastSync: MediaTime?
+    /// A jump leads on from this picture. It stays where nothing is coded for the place asked for.
+    private var staying: (picture: SampleBuffer, place: MediaTime)?
 
     /// Packets that may be read for a first picture.
     private static let mostPackets = 500
     private static let mostFailures = 1000
+    /// Where an index has holes, so much at most is decoded on the way to a place that a jump would find at once.
+    private static let longestWay = MediaTime(value: 10, timescale: 1)
 
     package init(film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false) {
         self.film = film
@@ -39,7 +46,8 @@ package final class PictureTrack: @unchecked Sendable {
             if let still { ready.append(still) }
             return time
         }
-        found = nil
+        if aim == .exact, goOn(to: time) { return time }
+        (found, last, lastSync, staying) = (nil, nil, nil, nil)
         (sourceHasEnded, failuresInARow) = (false, 0)
         if let sync = try findSync(aim, time) {
             decoder.flush()
@@ -57,6 +65,23 @@ package final class PictureTrack: @unchecked Sendable {
         decoder.flush()
         if isExact { decoder.discardPictures(before: time) }
         return isExact ? time : nil
+    }
+
+    /// Decodes on to a place behind the last picture, where a jump would begin with a sync picture that was decoded already.
+    private func goOn(to time: MediaTime) -> Bool {
+        guard let last, let end = last.end, time >= end, time - end <= Self.longestWay, let lastSync, found == nil,
+            !sourceHasEnded, decoder.effort >= .plain, let sync = source.syncTime(before: time), sync <= lastSync
+        else { return false }
+        staying = (last, time)
+        while let picture = decoder.receive() {
+            if let end = picture.end, end <= time {
+                staying?.picture = picture
+            } else {
+                ready.append(picture)
+                return true
+            }
+        }
+        return decoder.goOn(to: time)
     }
 
     /// The sync picture that a jump by a distance aims at; nil when there is none so near. The next packet read is its own.
@@ -112,16 +137,17 @@ package final class PictureTrack: @unchecked Sendable {
     ///
     /// - Throws: `cancelled`.
     package func step() throws(MediaError) -> Step {
-        if !ready.isEmpty { return .picture(ready.removeFirst()) }
+        if !ready.isEmpty { return handed(ready.removeFirst()) }
         if still != nil { return .ended }
         if let picture = decoder.receive() {
             if isStill { still = picture }
-            return .picture(picture)
+            return handed(picture)
         }
         if sourceHasEnded { return .ended }
         do {
             if let buffer = try nextPacket() {
                 failuresInARow = 0
+                if buffer.flags.contains(.sync) { lastSync = buffer.presentationTime ?? lastSync }
                 try decoder.send(buffer)
             } else {
                 finish()
@@ -133,6 +159,19 @@ package final class PictureTrack: @unchecked Sendable {
             if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { finish() }
         }
         return .moved
+    }
+
+    private func handed(_ picture: SampleBuffer) -> Step {
+        var picture = picture
+        if let (before, place) = staying.take(), let shown = before.presentationTime,
+            let start = picture.presentationTime, start > place
+        {
+            ready.insert(picture, at: 0)
+            picture = before
+            picture.duration = start - shown
+        }
+        last = picture
+        return .picture(picture)
     }
 
     private func nextPacket() throws(MediaError) -> SampleBuffer? {

@@ -30,10 +30,19 @@ public protocol PictureDecoder: AnyObject {
     /// After an exact jump: pictures that end at or before `time` are decoded and not handed out, unless the film ends
     /// there.
     func discardPictures(before time: MediaTime)
+    /// The same for a jump to a place further on without a sync picture in between: nothing is flushed, and the next buffers follow
+    /// those that were sent. Everything that is ready was received before.
+    ///
+    /// - Returns: false where that cannot be done; nothing has changed then.
+    func goOn(to time: MediaTime) -> Bool
     /// May be changed between any two calls.
     var effort: DecodingEffort { get set }
     /// Packets that could not be decoded, since the start.
     var damagedPackets: Int { get }
+}
+
+extension PictureDecoder {
+    public func goOn(to time: MediaTime) -> Bool { false }
 }
 
 /// Makes decoders for pictures; the application passes the one from MediaCodecs, or its own.
