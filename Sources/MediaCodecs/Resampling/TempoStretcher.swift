@@ -1,10 +1,13 @@
 internal import CFFmpeg
 internal import MediaCore
+internal import SyncRendering
 
-/// Stretches sound in time and keeps its pitch, with libavfilter's `atempo`.
+/// Stretches sound in time and keeps its pitch, with libavfilter's `atempo`: one from half to double speed, and two of the same tempo
+/// one behind the other beyond that, because above double speed a single one leaves samples out instead of mixing them.
 final class TempoStretcher {
     private let format: PCMFormat
-    private let speed: Double
+    /// Of the filters one behind the other; their product is the speed.
+    private let tempos: [Double]
     private var graph: FilterGraph?
     private let frame: UnsafeMutablePointer<AVFrame>
     private let stretched: UnsafeMutablePointer<AVFrame>
@@ -13,11 +16,13 @@ final class TempoStretcher {
     private var taken = 0
 
     init(format: PCMFormat, speed: Double) throws(MediaError) {
-        guard speed.isFinite, speed >= 0.5, speed <= 2 else {
-            throw MediaError(.unsupported, "cannot play at that speed; choose one from 0.5 to 2")
+        let range = AudioRenderer.speedRange
+        guard range.contains(speed) else {
+            let (least, most) = (range.lowerBound, range.upperBound)
+            throw MediaError(.unsupported, "cannot play at that speed; choose one from \(least) to \(most)")
         }
         self.format = format
-        self.speed = speed
+        tempos = (0.5...2).contains(speed) ? [speed] : [speed.squareRoot(), speed.squareRoot()]
         guard let frame = av_frame_alloc(), let stretched = av_frame_alloc() else { throw CodecContext.noMemory }
         (self.frame, self.stretched) = (frame, stretched)
         // The filters want to know positions; where there are none, those usual for the number of channels.
@@ -45,10 +50,10 @@ final class TempoStretcher {
         }
         let rate = format.sampleRate
         let settings = "sample_rate=\(rate):sample_fmt=flt:channel_layout=\(layout):time_base=1/\(rate)"
-        graph = FilterGraph([
-            FilterGraph.Step(name: "abuffer", settings: settings),
-            FilterGraph.Step(name: "atempo", settings: "tempo=\(speed)"), FilterGraph.Step(name: "abuffersink"),
-        ])
+        graph = FilterGraph(
+            [FilterGraph.Step(name: "abuffer", settings: settings)]
+                + tempos.map { FilterGraph.Step(name: "atempo", settings: "tempo=\($0)") }
+                + [FilterGraph.Step(name: "abuffersink")])
         if graph == nil {
             throw MediaError(
                 .unsupported, "this machine's FFmpeg cannot change the speed of sound; play at speed 1")

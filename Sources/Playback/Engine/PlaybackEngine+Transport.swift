@@ -72,7 +72,8 @@ extension PlaybackEngine {
     }
 
     func setSpeed(_ speed: Double) {
-        let held = min(2, max(0.5, speed))
+        let range = PlayerOptions.speedRange
+        let held = min(range.upperBound, max(range.lowerBound, speed))
         guard held != state.speed else { return }
         let moment = filmMoment
         state.speed = held

@@ -156,7 +156,7 @@ public final class Player: Sendable {
     public func stepForward() { mailbox.post { $0.stepForward() } }
     public func stepBackward() { mailbox.post { $0.stepBackward() } }
 
-    /// Film seconds per second, held to 0.5…2; the pitch stays.
+    /// Film seconds per second, held to `PlayerOptions.speedRange`; the pitch stays.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
     /// 0…130 on the perceptual curve; see `VolumeCurve`.
     public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }

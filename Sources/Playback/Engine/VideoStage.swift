@@ -32,6 +32,11 @@ final class VideoStage: TrackStage {
     /// Where the picture of a recording is shown first.
     private var stillTime = MediaTime.zero
     private var policy = EffortPolicy()
+    /// The effort before film passed faster than pictures can be shown; nil while it does not.
+    private var unhurried: DecodingEffort?
+
+    /// A screen that shows more pictures a second is rare, and nobody would tell them apart in film that is wound.
+    private static let mostPicturesASecond = 120.0
 
     /// Where the first picture comes later than that, there is black first.
     private static let longestStart: Duration = .milliseconds(250)
@@ -222,6 +227,19 @@ final class VideoStage: TrackStage {
             case .more: 1
             }
         if step != 0, let effort = DecodingEffort(rawValue: decoder.effort.rawValue + step) { decoder.effort = effort }
+        hurry(decoder, with: picture)
+    }
+
+    /// Film at several times its speed has more pictures than a screen can show: those that no other one needs are left out from the
+    /// start, before the machine falls behind.
+    private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
+        let pace = picture.duration > .zero ? setting.timebase.rate / picture.duration.seconds : 0
+        if pace > Self.mostPicturesASecond * 1.01 {
+            unhurried = unhurried ?? decoder.effort
+            decoder.effort = min(decoder.effort, .referencesOnly)
+        } else if let before = unhurried.take() {
+            decoder.effort = before
+        }
     }
 
     /// What the decoder leaves out shows as a hole in film time.

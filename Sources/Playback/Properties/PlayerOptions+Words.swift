@@ -17,15 +17,15 @@ extension PlayerOptions.Loop {
 }
 
 extension PlayerOptions {
-    /// Speeds at which speech stays speech; beyond them pitch-keeping stretching falls apart.
-    public static let speedRange = 0.5...2.0
+    /// Speeds at which a film can be played, in film seconds per second.
+    public static let speedRange = AudioRenderer.speedRange
     /// The longest shift between sound and picture that can be asked for.
     public static let longestAudioDelay = Duration.seconds(600)
 
-    /// Film seconds per second, 0.5 to 2.
+    /// Film seconds per second, 0.25 to 4.
     public static func speed(parsing text: String) throws(ValueError) -> Double {
         guard let speed = DecimalNumber.parse(text), speedRange.contains(speed) else {
-            throw ValueError("speed is a number from 0.5 to 2")
+            throw ValueError("speed is a number from 0.25 to 4")
         }
         return speed
     }

@@ -16,7 +16,7 @@ public struct PlayerOptions: Sendable {
     /// Where each film begins, and where it stops.
     public var start: FilmPosition?
     public var end: FilmPosition?
-    /// Film seconds per second, 0.5…2.
+    /// Film seconds per second, 0.25…4.
     public var speed: Double = 1
     public var startsPaused = false
     /// How often each film is played again at once.

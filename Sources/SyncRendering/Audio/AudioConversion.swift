@@ -43,7 +43,7 @@ public protocol PCMEncoder: AnyObject {
 
 /// Makes converters and encoders; the application passes the one from MediaCodecs, or its own.
 public protocol AudioCodecs: Sendable {
-    /// - Parameter speed: film seconds per second of output, 0.5…2, pitch kept.
+    /// - Parameter speed: film seconds per second of output, within `AudioRenderer.speedRange`, pitch kept.
     func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
         -> any PCMConverter
     func encoder(from input: PCMFormat, to format: AudioFormat) throws(MediaError) -> any PCMEncoder

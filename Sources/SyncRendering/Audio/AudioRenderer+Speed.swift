@@ -11,7 +11,14 @@ extension AudioRenderer {
     /// What was heard this long ago is forgotten.
     private static let memory: Duration = .seconds(1)
 
-    /// Film seconds per second of sound, held to 0.5…2, pitch kept. A renderer also follows its synchronizer's rate.
+    /// Speeds at which sound is played, in film seconds per second. At a quarter speech is hardly speech any more, and at four times
+    /// nobody follows it; mpv goes further, with sound that nobody can use.
+    public static let speedRange = 0.25...4.0
+
+    /// The speed within `speedRange` that is nearest.
+    static func held(_ speed: Double) -> Double { max(speedRange.lowerBound, min(speedRange.upperBound, speed)) }
+
+    /// Film seconds per second of sound, held to `speedRange`, pitch kept. A renderer also follows its synchronizer's rate.
     ///
     /// What is not yet heard is stretched anew; nothing needs to be enqueued again.
     public func setSpeed(_ speed: Double) {
@@ -27,7 +34,7 @@ extension AudioRenderer {
 
     private func setSpeed(_ speed: Double, _ state: inout State) -> Bool {
         guard speed.isFinite, abs(speed / state.speed - 1) > Self.speedTolerance else { return false }
-        let held = min(2, max(0.5, speed))
+        let held = Self.held(speed)
         guard held != state.speed else { return false }
         state.speed = held
         let line = state.timebase.snapshot.upcoming

@@ -21,11 +21,11 @@ struct Roster: Sendable {
     var suspensions = SuspensionWatch(MonotonicClock())
     var lastRemoval: UInt64 = 0
 
-    /// Notes the rate asked for: what makes no sense stands still, and renderers stretch sound from half to double speed.
+    /// Notes the rate asked for: what makes no sense stands still, and renderers stretch sound only so far.
     mutating func ask(for wanted: Float) -> (isCrowded: Bool, delays: Bool, rate: Float) {
         let isCrowded = !entries.isEmpty
         if isCrowded {
-            rate = wanted > 0 ? min(2, max(0.5, wanted)) : 0
+            rate = wanted > 0 ? Float(AudioRenderer.held(Double(wanted))) : 0
         } else {
             rate = wanted.isFinite ? max(0, wanted) : 0
         }

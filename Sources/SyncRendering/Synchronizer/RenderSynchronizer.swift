@@ -92,7 +92,7 @@ public final class RenderSynchronizer: Sendable {
     /// followers it takes effect at once.
     ///
     /// - Parameters:
-    ///   - rate: 0 stands still; 0.5…2 for films, and where there are renderers held to that.
+    ///   - rate: 0 stands still; `AudioRenderer.speedRange` for films, and where there are renderers held to that.
     ///   - time: nil keeps the film moment that the present line gives for that instant.
     ///   - hostInstant: obeyed as it is; a past moment counts from there. Until a future moment the present line stays in
     ///     force, and a later command replaces a scheduled one, and one that waits for material.

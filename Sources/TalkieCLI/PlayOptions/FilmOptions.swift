@@ -28,7 +28,7 @@ struct FilmOptions: ParsableArguments {
     var abLoopB: FilmPosition?
 
     @Option(
-        help: ArgumentHelp("0.5 to 2, pitch kept.", valueName: "X"),
+        help: ArgumentHelp("0.25 to 4, pitch kept.", valueName: "X"),
         transform: { try PlayerOptions.speed(parsing: $0) })
     var speed: Double = 1
 

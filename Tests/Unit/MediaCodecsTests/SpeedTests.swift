@@ -12,18 +12,20 @@ import Testing
         return try film.reader(for: try #require(film.summary.track(.audio)))
     }
 
-    @Test(arguments: [0.5, 0.8, 1.25, 1.5, 2])
+    @Test(arguments: [0.25, 0.4, 0.5, 0.8, 1.25, 1.5, 2, 3, 4])
     func atAnySpeedEveryBeepIsAtItsFilmTime(_ speed: Double) throws {
         let sound = try HeardSound.decode(try reader(), speed: speed)
         #expect(sound.jumps.isEmpty)
-        #expect(abs(Double(sound.samples.count) / 48000 * speed - 20) < 0.05)
+        // Half a window of the listener's own time.
+        let pace = max(1, speed / 2)
+        #expect(abs(Double(sound.samples.count) / 48000 * speed - 20) < 0.05 * pace)
         // Beeps are counted on the output's own seconds; one of them is `speed` seconds of film.
         let moments = sound.beeps.map { $0 * speed }
         try #require(moments.count == 20)
         let errors = moments.enumerated().map { $1 - Double($0) - 0.05 }
         // The filter shifts single sounds within its window and drifts nowhere.
-        for error in errors { #expect(abs(error) < 0.04) }
-        #expect(abs(errors.reduce(0, +) / 20) < 0.012)
+        for error in errors { #expect(abs(error) < 0.04 * pace) }
+        #expect(abs(errors.reduce(0, +) / 20) < 0.012 * max(1, speed))
     }
 
     @Test func pitchStays() throws {
@@ -52,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0.0, 0.2, 5, .nan, .infinity, -1]) func impossibleSpeedsAreRefused(_ speed: Double) throws {
+    @Test(arguments: [0.0, 0.2, 4.1, .nan, .infinity, -1]) func impossibleSpeedsAreRefused(_ speed: Double) throws {
         let format = try #require(try reader().track.audioFormat)
         #expect(throws: MediaError.self) {
             try FilmAudioCodecs().converter(

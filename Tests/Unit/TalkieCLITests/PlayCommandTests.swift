@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--speed", "0.4"], ["--speed", "2.01"], ["--speed", "nan"], ["--volume", "131"], ["--volume", "-1"],
+        ["--speed", "0.24"], ["--speed", "4.01"], ["--speed", "nan"], ["--volume", "131"], ["--volume", "-1"],
         ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
         ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],
         ["--loop-playlist", "many"], ["--start", "noon"], ["--end", "1:2:3:4"], ["--start-policy", "hurry"],

@@ -146,7 +146,7 @@ import Testing
         #expect(cinema.phase == .paused)
     }
 
-    @Test(arguments: [0.5, 1.5, 2.0]) func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double)
+    @Test(arguments: [0.25, 0.5, 1.5, 2.0, 4.0]) func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double)
         throws
     {
         let cinema = VirtualCinema(film: film(seconds: 60))

@@ -34,13 +34,13 @@ import Testing
         #expect(programme.dropped == 0)
     }
 
-    @Test(arguments: [0.5, 2.0])
+    @Test(arguments: [0.25, 0.5, 2.0, 4.0])
     func atAnySpeedTheSamePicturesBearThem(_ speed: Double) {
         var options = PlayerOptions()
         options.speed = speed
         let film = film(lines: [[CountedLine(3, at: 1, for: 2)]])
         let programme = VirtualProgramme(["film": film], first: "film", options: options)
-        #expect(programme.run(untilPhase: .ended, atMost: .seconds(30)))
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(50)))
         #expect(seen(programme) == ["[]: 0...24", "[3]: 25...74", "[]: 75...249"])
     }
 
