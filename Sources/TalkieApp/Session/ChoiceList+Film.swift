@@ -4,7 +4,7 @@ internal import Playback
 /// What there is to choose of a film.
 extension ChoiceList {
     /// What the list of speeds holds.
-    static let speeds = [0.5, 0.75, 1, 1.25, 1.5, 2]
+    static let speeds = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4]
 
     static func title(_ subject: Subject) -> String {
         switch subject {
