@@ -98,6 +98,10 @@ final class AudioStage: TrackStage {
     /// What lies behind an entry was taken back, or behind its new end; what is to follow it comes next.
     func cut(after serial: Int) {
         guard let kept = list.entry(serial) else { return }
+        if let end = kept.sectionEnd, kept.serial == entry?.serial, !isAtEnd, readUntil < end {
+            // It reads on, to there.
+            return entry = kept
+        }
         (entry, isAtEnd, next) = (kept, true, nil)
         shaper?.drop()
         list.enter(serial, walker)

@@ -98,8 +98,14 @@ extension PlaybackEngine {
     func letSoundsGoOn() { for sound in addedSounds { sound.pipeline?.goOn() } }
 
     /// Those that have read what is not wanted any more read anew from where the film is; only theirs is interrupted.
-    func rereadSounds(thatEntered serial: Int) {
-        for sound in addedSounds where shared.hasEntered(serial, sound.walker) { goThere(sound) }
+    ///
+    /// - Parameter time: whoever has handed over more than that has read it, too.
+    func rereadSounds(thatEntered serial: Int, handedBeyond time: MediaTime? = nil) {
+        for sound in addedSounds {
+            let until = sound.renderer.progress.enqueuedUntil
+            let isBeyond = time.map { time in until.map { $0 > time } ?? false } ?? false
+            if isBeyond || shared.hasEntered(serial, sound.walker) { goThere(sound) }
+        }
     }
 
     // MARK: Jumps and starts

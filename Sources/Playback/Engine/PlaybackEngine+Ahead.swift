@@ -18,6 +18,8 @@ extension PlaybackEngine {
         var loopAgain: Retry?
         /// The entry that was given up last: those laid out before it prove nothing about the file.
         var lastLost = 0
+        /// The entry whose sound was handed over beyond its end and cannot be taken back: nothing joins it.
+        var closed: Int?
         /// What could not be opened since a film has begun, by address, and when it is tried again.
         var failures: [String: Retry] = [:]
         /// An item waits for that moment.
@@ -44,7 +46,7 @@ extension PlaybackEngine {
         wakePipelines()
         findEnd()
         if isOpen, let next, isNear(last) {
-            if next.item == last.item, next.itemPass > 0 {
+            if next.from != nil || (next.item == last.item && next.itemPass > 0) {
                 append(last.again(serial: shared.update { $0.newSerial() }, turn: next), behind: last)
             } else {
                 prefetch(next, behind: last)
@@ -55,9 +57,9 @@ extension PlaybackEngine {
     }
 
     private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry) -> Bool {
-        if last.film.summary.isLive || !isInTime(behind: last) { return false }
+        if last.film.summary.isLive || last.serial == ahead.closed || !isInTime(behind: last) { return false }
         if last.isEmpty, next.item == last.item { return false }
-        if next.item == last.item, next.itemPass > 0 {
+        if next.from != nil || (next.item == last.item && next.itemPass > 0) {
             if let again = ahead.loopAgain, parts.clock.now < again.notBefore { return false }
             return last.media.hasOwnReaders
         }
@@ -97,7 +99,9 @@ extension PlaybackEngine {
     private func findEnd() {
         let list = list
         guard !ahead.isFindingEnd,
-            let entry = list.entries.first(where: { $0.pictureEnd == .unknown && $0.offset != nil }),
+            let entry = list.entries.first(where: {
+                $0.pictureEnd == .unknown && $0.sectionEnd == nil && $0.offset != nil
+            }),
             let track = entry.videoTrack, isNear(entry), entry.media.hasOwnReaders, ahead.endless !== entry.film,
             list.successor(of: entry) != nil
         else { return }

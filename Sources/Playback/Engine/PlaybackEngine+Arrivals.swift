@@ -220,9 +220,15 @@ extension PlaybackEngine {
     }
 
     /// The current film's own time is the line's from here on, and nothing is laid out behind it.
-    func rebase() {
+    ///
+    /// - Parameter moment: where in the film it goes on.
+    func rebase(at moment: MediaTime) {
         abandonAhead()
-        shared.restart { $0.rebase() }
+        let section = seamlessSection
+        shared.restart { list in
+            list.section = section
+            list.rebase(at: moment)
+        }
         state.lineOffset = .zero
     }
 
@@ -236,7 +242,7 @@ extension PlaybackEngine {
         let isOnlyItself = options.expectsMore && next?.itemPass == 0 && next?.item == entry?.item
         let isLoop = next != nil && next?.item.address == entry?.item.address && !isOnlyItself
         let hasPictures = entry?.videoTrack.map { !$0.isCoverArt } ?? false
-        let joinsExactly = isLoop || (!hasPictures && (options.expectsMore || next != nil))
+        let joinsExactly = isLoop || list.section != nil || (!hasPictures && (options.expectsMore || next != nil))
         let mayPass = !joinsExactly && !options.replayGain.isActive
         renderer?.allowsPassThrough = mayPass
         parts.audioOutput?.allowPassThrough(mayPass)

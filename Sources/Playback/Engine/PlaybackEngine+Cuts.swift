@@ -13,7 +13,9 @@ struct ListCut {
     let kept: Int
     var time: MediaTime
     /// What is not wanted is perceived all the same, and ends early.
-    var isLate: Bool { kept == unwanted.serial }
+    var isLate: Bool { kept == unwanted.serial && !endsSection }
+    /// The entry is wanted, and to end with a section: what was read of it beyond that is not.
+    var endsSection = false
     var attempts = 0
     /// Sound of what is not wanted has been handed to the renderer.
     let hasSound: Bool
@@ -48,9 +50,31 @@ extension PlaybackEngine {
             return reconcile()
         }
         if state.phase == .playing, (joint - synchronizer.currentTime()).duration < Self.leastLead {
+            if isStillWanted(unwanted) { return beginHere() }
             return cutLate(unwanted, lead: renderer?.partialFlushLead ?? .zero)
         }
         start(unwanted, keeping: kept.serial, until: joint)
+    }
+
+    /// A part of a film is not to be played now, but the film is.
+    private func isStillWanted(_ entry: PlaybackList.Entry) -> Bool { entry.isPart && list.contains(entry.item.id) }
+
+    /// The film goes on from where it is, and with what the list says by now.
+    func beginHere() {
+        (cut, outcome) = (nil, .interrupted)
+        begin(at: min(filmMoment, state.duration ?? filmMoment), exact: true)
+    }
+
+    /// Has the entry that is perceived end with a section, whatever was read beyond that.
+    ///
+    /// - Returns: false where that is too near; nothing has changed then.
+    func endCurrent(withSectionAt end: MediaTime) -> Bool {
+        guard cut == nil, let entry = current, let offset = entry.offset, !entry.isCut else { return false }
+        let lead = state.phase == .playing ? Self.leastLead * speed : .zero
+        guard (end + offset - synchronizer.currentTime()).duration > lead else { return false }
+        shared.update { list in list.change(entry.serial) { $0.sectionEnd = end } }
+        start(entry, keeping: entry.serial, until: end + offset, endsSection: true)
+        return true
     }
 
     /// The item that is perceived, or was to begin, is not wanted and cannot go on.
@@ -86,11 +110,13 @@ extension PlaybackEngine {
     }
 
     private func start(
-        _ unwanted: PlaybackList.Entry, keeping kept: Int, until time: MediaTime, after before: ListCut? = nil
+        _ unwanted: PlaybackList.Entry, keeping kept: Int, until time: MediaTime, after before: ListCut? = nil,
+        endsSection: Bool = false
     ) {
         cuts += 1
         let cut = ListCut(
-            number: cuts, unwanted: unwanted, kept: kept, time: time, attempts: before.map { $0.attempts + 1 } ?? 0,
+            number: cuts, unwanted: unwanted, kept: kept, time: time, endsSection: endsSection,
+            attempts: before.map { $0.attempts + 1 } ?? 0,
             hasSound: before?.hasSound ?? (audio != nil && shared.hasEntered(unwanted.serial, .sound)))
         self.cut = cut
         shared.setBarrier(behind: kept)
@@ -124,7 +150,12 @@ extension PlaybackEngine {
         guard let cut, cut.number == number else { return }
         switch result {
         case .flushed: stopPictures()
-        case .refused(let lead?) where cut.attempts < Self.mostAttempts && lead < Self.longestLateness:
+        case .refused where cut.endsSection:
+            // What lies beyond the section's end is handed over for good: there it goes back with a jump.
+            ahead.closed = cut.kept
+            stopPictures()
+        case .refused(let lead?)
+        where !isStillWanted(cut.unwanted) && cut.attempts < Self.mostAttempts && lead < Self.longestLateness:
             self.cut = nil
             cutLate(cut.unwanted, lead: lead, after: cut)
         case .refused, .overtaken: interrupt(cut)
@@ -133,10 +164,11 @@ extension PlaybackEngine {
 
     /// The route cannot take anything back: everything begins anew where the film is, or with the item that takes its place.
     private func interrupt(_ cut: ListCut) {
-        self.cut = nil
-        outcome = .interrupted
-        if current?.serial == cut.unwanted.serial { return replaceCurrent() }
-        begin(at: min(filmMoment, state.duration ?? filmMoment), exact: true)
+        if current?.serial == cut.unwanted.serial, !cut.endsSection, !isStillWanted(cut.unwanted) {
+            (self.cut, outcome) = (nil, .interrupted)
+            return replaceCurrent()
+        }
+        beginHere()
     }
 
     /// The list loses what was taken back, and the pictures with it.
@@ -159,8 +191,10 @@ extension PlaybackEngine {
 
     private func finishCut() {
         if let cut {
-            rereadSounds(thatEntered: cut.unwanted.serial)
-            rereadSubtitles(thatEntered: cut.unwanted.serial)
+            // Of what is wanted to its end nobody reads anything anew.
+            let first = cut.endsSection ? cut.unwanted.serial + 1 : cut.unwanted.serial
+            rereadSounds(thatEntered: first, handedBeyond: cut.endsSection ? cut.time : nil)
+            rereadSubtitles(thatEntered: first)
         }
         cut = nil
         shared.setBarrier(behind: nil)

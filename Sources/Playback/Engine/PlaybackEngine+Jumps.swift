@@ -29,7 +29,7 @@ extension PlaybackEngine {
 
     func begin(at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true) {
         serial += 1
-        if movesPicture { rebase() }
+        if movesPicture { rebase(at: moment) }
         choosePassThrough()
         let target = moment + state.lineOffset
         synchronizer.setRate(0, time: target)
@@ -57,6 +57,10 @@ extension PlaybackEngine {
         let pictureReady = isPictureReady(for: jump)
         if jump.soundFollowsPicture {
             guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
+            if let end = current?.sectionEnd, place - state.lineOffset >= end {
+                // Behind the section after all, which lets go of whoever winds past it.
+                return begin(at: place - state.lineOffset, exact: true)
+            }
             // The picture found its place; the sound meets it there.
             jump.target = place
             jump.soundFollowsPicture = false

@@ -1,17 +1,42 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A part of the film that is repeated: an exact jump back, each time its end is passed.
+/// A part of the film that is repeated. Where the film can be read from two places at once its end joins its beginning without a
+/// seam, as parts of the list (`PlaybackList.part`); elsewhere it is an exact jump back, each time the end is passed.
 extension PlaybackEngine {
     /// Nil repeats nothing.
     func setRepeatedSection(_ section: MediaTimeRange?) {
         repeated = section.map { (section: $0, from: filmMoment) }
+        let joining = seamlessSection
+        let isNew = list.section != joining
+        shared.update { $0.section = joining }
+        guard isUnderWay, let entry = current else { return }
+        choosePassThrough()
+        // A jump under way, or a list that is being changed, goes on as the section says.
+        if jump != nil || cut != nil { return isNew ? beginHere() : () }
+        if let joining, filmMoment < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
+            guard !isShaped else { return beginHere() }
+            // Where that is too late it goes back with a jump.
+            _ = endCurrent(withSectionAt: joining.end)
+        }
+        reconcile()
     }
+
+    /// What is repeated, where the film that plays can do so without a seam.
+    var seamlessSection: MediaTimeRange? {
+        guard let section = repeated?.section, let entry = current, PlaybackList.joins(section, in: entry) else {
+            return nil
+        }
+        return section
+    }
+
+    /// Sound that waits to be a stretch of one length cannot be taken back to a moment.
+    private var isShaped: Bool { options.tap != nil || options.soundFormat != nil }
 
     /// Goes back to the section's start when play has come to its end, or the film's. Whoever winds past it is let go, as in mpv.
     func repeatSection() {
-        guard let (section, before) = repeated, current != nil else { return }
-        guard jump == nil, state.phase == .playing else {
+        guard let (section, before) = repeated, let entry = current else { return }
+        guard jump == nil, state.phase == .playing, entry.sectionEnd == nil else {
             repeated?.from = filmMoment
             return
         }

@@ -14,7 +14,7 @@ extension PlaybackEngine {
     /// Goes by a distance from the place that is meant: where the film is, or where a jump under way leads.
     func seek(by distance: MediaTime, exact: Bool) {
         guard canSeek, let current else { return }
-        let end = [current.limit, state.duration].compactMap { $0 }.min()
+        let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
         let target = max(.zero, filmMoment + distance)
         if distance > .zero, let end, target >= end { return passEnd(end) }
         // Where all tracks have one reader, they are to ask for one place.
@@ -41,7 +41,7 @@ extension PlaybackEngine {
         // mpv's threshold (`--chapter-seek-threshold`, five seconds): whoever goes back in the middle of a chapter wants to see it again.
         let isInside = index >= 0 && (moment - chapters[index].start).duration > .seconds(5)
         index += count < 0 && isInside ? count + 1 : count
-        let end = [current.limit, state.duration].compactMap { $0 }.min()
+        let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
         if index >= chapters.count || (index >= 0 && end.map { chapters[index].start >= $0 } ?? false) {
             return passEnd(end ?? moment)
         }

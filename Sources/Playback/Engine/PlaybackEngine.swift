@@ -221,7 +221,7 @@ package final class PlaybackEngine {
         let entries = list.entries
         if entries.count > 1, let begin = entries[1].begin { return begin }
         let asked = options.end?.moment(in: state.duration).map { $0 + state.lineOffset }
-        let cut = entries.first.flatMap { $0.cutEnd == nil ? nil : $0.joint }
+        let cut = entries.first.flatMap { $0.setEnd == nil ? nil : $0.joint }
         return [ownEnd, asked, cut].compactMap { $0 }.min()
     }
 
@@ -254,6 +254,8 @@ package final class PlaybackEngine {
             synchronizer.setRate(0, atHostTime: parts.clock.now)
             return list.mayComeBack ? waitForReturn() : enter(.ended)
         }
+        // Nothing joined the section in time.
+        if let place = turn.from { return begin(at: place, exact: true) }
         if turn.item == entry.item, turn.itemPass > 0 {
             if entry.film.summary.isSeekable {
                 shared.update { list in list.change(entry.serial) { $0.turn = turn } }

@@ -177,7 +177,7 @@ final class SharedPlaybackList: Sendable {
         state.withLock { state in
             let entries = state.list.entries
             guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return nil }
-            if entries[index].cutEnd != nil { return entries[index].joint }
+            if entries[index].setEnd != nil { return entries[index].joint }
             return index + 1 < entries.count ? entries[index + 1].begin : nil
         }
     }

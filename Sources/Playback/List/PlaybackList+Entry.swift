@@ -24,8 +24,12 @@ extension PlaybackList {
         package var audioTrack: Track?
         package var videoTrack: Track?
         /// Film times between which it plays; `end` is what was asked for, nil plays to the film's own end.
-        package let start: MediaTime
+        package private(set) var start: MediaTime
         package let end: MediaTime?
+        /// Where the item begins; a part of it begins elsewhere.
+        private let itemStart: MediaTime
+        /// Where a part of the film ends that another part follows without a seam, in film time.
+        var sectionEnd: MediaTime?
         /// The timeline minus film time; nil until the end of the film before is known.
         package var offset: MediaTime?
         var soundEnd = TrackEnd.unknown
@@ -45,7 +49,7 @@ extension PlaybackList {
             self.media = media
             self.audioTrack = audioTrack
             self.videoTrack = videoTrack
-            self.start = start
+            (self.start, itemStart) = (start, start)
             self.end = end
             soundEnd = audioTrack == nil ? .none : .unknown
             // A still picture beside a recording lasts as long as that.
@@ -55,7 +59,9 @@ extension PlaybackList {
         package var item: QueueItem { turn.item }
         package var film: any MediaSource { media.film }
         /// The same film once more, behind the entry before.
-        var isLoop: Bool { turn.itemPass > 0 }
+        var isLoop: Bool { turn.itemPass > 0 || isPart }
+        /// It goes on from another part of the same film.
+        var isPart: Bool { turn.from != nil }
         /// What people are shown.
         package var title: String { item.title ?? film.summary.title ?? item.name }
 
@@ -63,11 +69,13 @@ extension PlaybackList {
         var begin: MediaTime? { offset.map { $0 + start } }
 
         /// Nothing of it is perceived from here on, in film time, as far as that was asked for.
-        package var limit: MediaTime? { cutEnd ?? end }
+        package var limit: MediaTime? { setEnd ?? end }
+        /// Where it was made to end, wherever its tracks do.
+        var setEnd: MediaTime? { cutEnd ?? sectionEnd }
 
         /// Where it ends in film time, once both tracks' ends are known.
         var filmEnd: MediaTime? {
-            if let cutEnd { return cutEnd }
+            if let setEnd { return setEnd }
             var last: MediaTime?
             for end in [soundEnd, pictureEnd] {
                 switch end {
@@ -90,13 +98,20 @@ extension PlaybackList {
         }
 
         /// It lasts no time at all.
-        package var isEmpty: Bool { cutEnd == nil && filmEnd.map { $0 <= start } ?? false }
+        package var isEmpty: Bool { setEnd == nil && filmEnd.map { $0 <= start } ?? false }
 
-        /// The same film once more behind this playing of it.
+        /// Begins anew somewhere, and is no part any more.
+        mutating func becomeWhole() {
+            (start, sectionEnd) = (itemStart, nil)
+            (turn.from, turn.until) = (nil, nil)
+        }
+
+        /// The same film, or a part of it, once more behind this playing of it.
         package func again(serial: Int, turn: Turn) -> Entry {
             var entry = Entry(
-                serial: serial, turn: turn, media: media, audioTrack: audioTrack, videoTrack: videoTrack, start: start,
-                end: end)
+                serial: serial, turn: turn, media: media, audioTrack: audioTrack, videoTrack: videoTrack,
+                start: itemStart, end: end)
+            if let from = turn.from { (entry.start, entry.sectionEnd) = (from, turn.until) }
             // What was read to its end once ends there again.
             entry.pictureEnd = pictureEnd
             return entry

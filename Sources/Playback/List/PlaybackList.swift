@@ -13,9 +13,14 @@ package struct PlaybackList: Sendable {
         /// How many times the item was played before, in this pass of the list and in a row.
         var itemPass = 0
         var listPass = 0
+        /// Film times between which it plays where it is a part of an item that goes on from another part of it; a part without an
+        /// end plays to the item's own.
+        var from: MediaTime?
+        var until: MediaTime?
 
         func isSame(as other: Turn) -> Bool {
-            item == other.item && itemPass == other.itemPass && listPass == other.listPass
+            item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
+                && until == other.until
         }
     }
 
@@ -32,6 +37,8 @@ package struct PlaybackList: Sendable {
     var slots: [Slot] = []
     var loopItem = PlayerOptions.Loop.times(0)
     var loopList = PlayerOptions.Loop.times(0)
+    /// A part of the item that is perceived, which follows itself without a seam.
+    var section: MediaTimeRange?
     package private(set) var entries: [Entry] = []
     /// Whose turn it is while nothing is laid out, because it is not open yet.
     private(set) var awaited: Turn?
@@ -79,7 +86,7 @@ package struct PlaybackList: Sendable {
     }
 
     /// Whose turn it is behind an entry; nil at the end.
-    func successor(of entry: Entry) -> Turn? { successor(of: entry.basis ?? entry.turn) }
+    func successor(of entry: Entry) -> Turn? { part(behind: entry) ?? successor(of: entry.basis ?? entry.turn) }
 
     /// - Parameter leavesLoop: the item is not played again although its loops are not over.
     func successor(of turn: Turn, leavesLoop: Bool = false) -> Turn? {
@@ -132,9 +139,13 @@ package struct PlaybackList: Sendable {
     }
 
     /// The entry that is perceived begins anew on its own time, and nothing is laid out behind it.
-    mutating func rebase() {
+    ///
+    /// - Parameter moment: where in the film; whoever is behind the section that is repeated is let go.
+    mutating func rebase(at moment: MediaTime = .zero) {
         guard var entry = entries.first else { return }
         entry.offset = .zero
+        entry.becomeWhole()
+        if let section, moment < section.end { entry.sectionEnd = section.end }
         // Read once more to its end, perhaps by another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
         entries = [entry]
@@ -186,7 +197,7 @@ package struct PlaybackList: Sendable {
     package mutating func note(_ end: Entry.TrackEnd, _ kind: Track.Kind, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         let isSettled = index + 1 < entries.count && entries[index + 1].offset != nil
-        guard !isSettled else { return }
+        guard !isSettled, entries[index].sectionEnd == nil else { return }
         if kind == .audio {
             entries[index].soundEnd = end
         } else if entries[index].pictureEnd == .unknown {

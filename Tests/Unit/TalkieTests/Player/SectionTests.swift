@@ -58,4 +58,120 @@ import Testing
         cinema.core.setRepeatedSection(MediaTimeRange(start: second(50), end: second(60)))
         #expect(cinema.run(untilPhase: .ended, atMost: .seconds(5)))
     }
+
+    // MARK: Without a seam
+
+    /// 250 pictures, ten seconds.
+    private func programme(
+        _ film: CountedFilm = CountedFilm(1), depth: Duration = .seconds(1), recallLead: Duration? = .milliseconds(50)
+    ) -> VirtualProgramme {
+        let programme = VirtualProgramme(["film": film], first: "film", depth: depth)
+        programme.tape.recallLead = recallLead
+        programme.run(for: .milliseconds(1100))
+        return programme
+    }
+
+    private func section(_ start: Double, _ end: Double) -> MediaTimeRange {
+        MediaTimeRange(
+            start: MediaTime(seconds: start, preferredTimescale: 1000),
+            end: MediaTime(seconds: end, preferredTimescale: 1000))
+    }
+
+    /// What was played is these parts of the film, in seconds, to the sample and to the picture; the last part may be cut short.
+    private func expect(
+        _ parts: [ClosedRange<Double>], of programme: VirtualProgramme,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let tape = programme.tape
+        #expect(tape.doubled == 0 && tape.blanks == 0 && tape.takes.isEmpty, sourceLocation: sourceLocation)
+        #expect(programme.dropped == 0, sourceLocation: sourceLocation)
+        let frames = parts.flatMap { Int64($0.lowerBound * 48_000)..<Int64($0.upperBound * 48_000) }
+        let content = tape.content
+        #expect(content.count > frames.count * 3 / 4, sourceLocation: sourceLocation)
+        let wrong = zip(content, frames).enumerated().first { $1.0?.frame != $1.1 }
+        #expect(wrong == nil, "\(wrong.map { "\($0)" } ?? "")", sourceLocation: sourceLocation)
+        let pictures = parts.flatMap { Int($0.lowerBound * 25)..<Int($0.upperBound * 25) }
+        let shown = programme.numbers.map { ($0 ?? -1) % 1_000_000 }
+        #expect(shown.count > pictures.count * 3 / 4, sourceLocation: sourceLocation)
+        #expect(shown == Array(pictures.prefix(shown.count)), sourceLocation: sourceLocation)
+        // On one line: no picture waited for another.
+        let instants = programme.shown.dropFirst().map(\.presented)
+        let longest = zip(instants, instants.dropFirst()).map { ($1 - $0).inMilliseconds }.max() ?? 0
+        #expect(longest < 40.5, sourceLocation: sourceLocation)
+        let waits = programme.news.filter { if case .phase(.buffering) = $0 { true } else { false } }.count
+        #expect(waits == 1, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: [Duration.milliseconds(300), .seconds(1), .seconds(4)])
+    func theEndJoinsTheBeginningToTheSampleAndThePicture(_ depth: Duration) {
+        // With four seconds ahead the sound behind the end has been handed over, and is taken back.
+        let programme = programme(depth: depth)
+        programme.core.setRepeatedSection(section(2, 4))
+        programme.run(for: .seconds(8))
+        expect([0...4, 2...4, 2...4, 2...4, 2...4], of: programme)
+        #expect((2.0...4.0).contains(programme.state.position.seconds))
+    }
+
+    @Test func whereTheLoopIsGivenUpTheFilmGoesOnBehindItsEnd() {
+        let programme = programme()
+        programme.core.setRepeatedSection(section(2, 4))
+        programme.run(for: .seconds(4))
+        programme.core.setRepeatedSection(nil)
+        programme.run(for: .seconds(4))
+        expect([0...4, 2...4, 4...10], of: programme)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(10)))
+        #expect(programme.numbers.last == 1_000_249)
+    }
+
+    @Test func anEarlierEndAndALaterOneFollowWithoutASeam() {
+        let programme = programme()
+        programme.core.setRepeatedSection(section(2, 6))
+        programme.run(for: .milliseconds(500))
+        programme.core.setRepeatedSection(section(1, 3))
+        programme.run(for: .seconds(2))
+        // Another beginning of the round that follows, and a later end, which is come to by what lies between.
+        programme.core.setRepeatedSection(section(2.5, 5))
+        programme.run(for: .seconds(5))
+        expect([0...3, 1...3, 3...5, 2.5...5], of: programme)
+    }
+
+    @Test func whatIsSetInAPausedFilmIsThereWhenItGoesOn() {
+        let programme = programme()
+        programme.core.pause()
+        programme.run(for: .milliseconds(500))
+        programme.core.setRepeatedSection(section(0.4, 1.6))
+        programme.run(for: .milliseconds(500))
+        programme.core.play()
+        programme.run(for: .seconds(3))
+        #expect(programme.tape.doubled == 0 && programme.tape.blanks == 0)
+        let shown = programme.numbers.map { ($0 ?? -1) % 1_000_000 }
+        #expect(shown.max() == 39)
+        #expect(shown.filter { $0 == 10 }.count >= 2)
+    }
+
+    @Test func whoeverWindsInsideASectionStaysInItAndWhoeverLeavesItIsLetGo() {
+        let programme = programme()
+        programme.core.setRepeatedSection(section(2, 4))
+        programme.run(for: .seconds(1))
+        programme.core.seek(to: second(3), exact: true)
+        programme.run(for: .seconds(3))
+        #expect((2.0...4.0).contains(programme.state.position.seconds))
+        programme.core.seek(by: second(5), exact: true)
+        programme.run(for: .seconds(1))
+        #expect(programme.state.position.seconds > 7)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(10)))
+    }
+
+    /// Neither is the sound behind the end taken back nor the input read from two places: then it is a jump, as exact.
+    @Test(arguments: [true, false]) func whatCannotJoinGoesBackWithAJump(_ sharesReader: Bool) {
+        let programme = programme(
+            CountedFilm(1, sharesReader: sharesReader), depth: .seconds(4),
+            recallLead: sharesReader ? .milliseconds(50) : nil)
+        programme.core.setRepeatedSection(section(2, 4))
+        programme.run(for: .seconds(6))
+        let shown = programme.numbers.map { ($0 ?? -1) % 1_000_000 }
+        let jumps = shown.indices.dropFirst().filter { shown[$0] < shown[$0 - 1] }
+        #expect(!jumps.isEmpty && jumps.allSatisfy { shown[$0] == 50 && (98...100).contains(shown[$0 - 1]) })
+        #expect(shown.max() ?? 0 <= 100)
+    }
 }
