@@ -52,6 +52,16 @@ extension PlayerOptions {
         return value
     }
 
+    /// What programmes are brought to, in LUFS (EBU R 128, recommendation c).
+    public static let programmeLoudness = -23.0
+
+    /// LUFS, from −40 to −10: below, most of a film is hiss beside what it is played with, and above no headroom is left.
+    public static func loudness(parsing text: String) throws(ValueError) -> Double {
+        guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), (-40...(-10)).contains(value)
+        else { throw ValueError("a loudness is a number of LUFS from -40 to -10") }
+        return value
+    }
+
     /// Decibels, positive or negative, at most 60 of them.
     public static func decibels(parsing text: String) throws(ValueError) -> Double {
         guard let value = DecimalNumber.signedBillionths(text).map({ Double($0) / 1e9 }), abs(value) <= 60 else {

@@ -55,6 +55,9 @@ public struct PlayerOptions: Sendable {
     public var replayGain = ReplayGainOptions()
     /// Night mode: loud and quiet are brought nearer to each other.
     public var isNight = false
+    /// LUFS that films are brought to while they play, by what was heard of them so far; nil leaves them as they are. A film that says by
+    /// its tags how loud it is, and is heard so (`replayGain`), is left alone.
+    public var loudness: Double?
     /// Decibels by which a film's centre channel is lifted above the others, 0…12.
     public var dialogueLift = 0.0
     public var startPolicy: StartPolicy = .wait
@@ -93,6 +96,7 @@ public struct PlayerOptions: Sendable {
     var treatment: SoundTreatment {
         var treatment = SoundTreatment.none
         (treatment.isNight, treatment.dialogueLift) = (isNight, Self.held(dialogueLift: dialogueLift))
+        treatment.loudness = loudness
         return treatment
     }
 

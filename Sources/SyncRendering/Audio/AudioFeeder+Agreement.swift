@@ -79,7 +79,7 @@ extension AudioFeeder {
         }
         do {
             let natural = try renderer.codecs.converter(from: format, to: pcm, speed: speed)
-            converter = TreatedConverter(natural, format: pcm, treatment: treatment)
+            converter = TreatedConverter(natural, format: pcm, treatment: treatment, leveller: leveller)
             if case .encoded(let target, _) = delivery, encoder == nil {
                 encoder = try renderer.codecs.encoder(from: pcm, to: target)
             }

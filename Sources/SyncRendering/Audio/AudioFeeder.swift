@@ -19,6 +19,8 @@ struct AudioFeeder {
     var delivery: AudioDelivery?
     var format: AudioFormat?
     var converter: TreatedConverter?
+    /// What was heard so far, and the gain that follows from it.
+    let leveller = LoudnessLeveller()
     var encoder: (any PCMEncoder)?
     var block: PCMBlock?
     var batch = PacketBatch()

@@ -7,6 +7,7 @@ internal import MediaCore
 final class TreatedConverter: PCMConverter {
     private let inner: any PCMConverter
     private let format: PCMFormat
+    private let leveller: LoudnessLeveller
     /// What is in force, and what comes into force at a film time.
     private(set) var treatment: SoundTreatment
     private var coming: (treatment: SoundTreatment, from: MediaTime)?
@@ -28,9 +29,11 @@ final class TreatedConverter: PCMConverter {
     private var isWaiting = false
     private var isFinished = false
 
-    init(_ inner: any PCMConverter, format: PCMFormat, treatment: SoundTreatment) {
-        self.inner = inner
-        self.format = format
+    init(
+        _ inner: any PCMConverter, format: PCMFormat, treatment: SoundTreatment,
+        leveller: LoudnessLeveller = LoudnessLeveller()
+    ) {
+        (self.inner, self.format, self.leveller) = (inner, format, leveller)
         self.treatment = treatment
         inner.setDialogueLift(treatment.dialogueLift)
         if treatment != .none { engage() }
@@ -56,7 +59,7 @@ final class TreatedConverter: PCMConverter {
     private func engage() {
         guard !isEngaged else { return }
         isEngaged = true
-        if chain == nil { chain = TreatmentChain(format: format) }
+        if chain == nil { chain = TreatmentChain(format: format, leveller: leveller) }
         chain?.begin(with: treatment, gain: gains[0].gain)
     }
 
@@ -66,6 +69,7 @@ final class TreatedConverter: PCMConverter {
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
+        if buffer.flags.contains(.joint) { leveller.beginPiece() }
         if buffer.gain != gains[gains.count - 1].gain {
             gains.append((buffer.gain, buffer.presentationTime ?? end ?? .zero))
             engage()

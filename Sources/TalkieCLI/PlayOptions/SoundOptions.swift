@@ -44,6 +44,20 @@ struct SoundOptions: ParsableArguments {
     @Flag(help: "Bring loud and quiet nearer to each other.")
     var nightMode = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Bring films to one loudness while they play, by what was heard of them so far (EBU R 128).",
+            valueName: "off|ebur128"), completion: .list(["off", "ebur128"]),
+        transform: wordChoice("a loudness is off or ebur128"))
+    var loudness: LoudnessWord = .off
+
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("The loudness that they are brought to.", valueName: "LUFS"),
+        transform: { try PlayerOptions.loudness(parsing: $0) })
+    var loudnessTarget: Double = PlayerOptions.programmeLoudness
+
+    enum LoudnessWord: String, CaseIterable { case off, ebur128 }
+
     @OptionGroup var replayGain: ReplayGainWords
 
     @Option(
@@ -84,6 +98,7 @@ struct SoundOptions: ParsableArguments {
         arguments.options.isMuted = mute
         arguments.options.dialogueLift = dialogLevel
         arguments.options.isNight = nightMode
+        arguments.options.loudness = loudness == .ebur128 ? loudnessTarget : nil
         arguments.options.replayGain = replayGain.options
         arguments.options.audioDelay = audioDelay ?? .zero
         arguments.isAudioDelayChosen = audioDelay != nil

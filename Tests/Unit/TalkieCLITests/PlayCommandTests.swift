@@ -89,7 +89,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--speed", "0.24"], ["--speed", "4.01"], ["--speed", "nan"], ["--volume", "131"], ["--volume", "-1"],
+        ["--speed", "0.24"], ["--speed", "4.01"], ["--speed", "nan"], ["--loudness", "loud"],
+        ["--loudness-target", "-41"],
+        ["--loudness-target", "-9"], ["--volume", "131"], ["--volume", "-1"],
         ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
         ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],
         ["--loop-playlist", "many"], ["--start", "noon"], ["--end", "1:2:3:4"], ["--start-policy", "hurry"],
@@ -98,6 +100,12 @@ import Testing
     func aValueOutOfRangeIsRefusedWithWhatIsExpected(words: [String]) throws {
         let sentence = try refusal("film.mp4", words[0], words[1])
         #expect(sentence.contains(words[0]))
+    }
+
+    @Test func loudnessIsLeftAloneUnlessItIsAskedFor() throws {
+        #expect(try arguments("a", "--loudness-target=-16").options.loudness == nil)
+        #expect(try arguments("a", "--loudness=ebur128").options.loudness == -23)
+        #expect(try arguments("a", "--loudness=ebur128", "--loudness-target", "-16").options.loudness == -16)
     }
 
     @Test func wordsThatMakeNoSenseAreUsageErrors() throws {

@@ -105,6 +105,21 @@ private final class Blocks: PCMConverter {
         #expect(Set(film.filter { $0.value != 0 }.keys) == places)
     }
 
+    @Test func broughtToOneLoudnessEveryImpulseStaysInPlace() throws {
+        let places: Set<Int64> = Set(stride(from: 100, to: 480_000, by: 991))
+        put(0..<480_000, impulses: places)
+        var treatment = louder(1)
+        treatment.loudness = -20
+        let converter = TreatedConverter(blocks, format: format, treatment: treatment)
+        var film: [Int64: Float] = [:]
+        try take(converter, into: &film)
+        converter.finish()
+        try take(converter, into: &film)
+        #expect(film.count == 480_000)
+        #expect(Set(film.filter { $0.value != 0 }.keys) == places)
+        #expect(abs((film[100 + 991] ?? 0) - 0.1) < 1e-6 && (film[100 + 991 * 480] ?? 0) > 0.12)
+    }
+
     @Test func aHoleInTheFilmStaysAHoleAndWhatIsHeldComesBeforeIt() throws {
         put(0..<5_000, impulses: [4_999])
         put(96_000..<99_000, impulses: [96_000])

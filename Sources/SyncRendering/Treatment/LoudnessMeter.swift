@@ -1,0 +1,150 @@
+internal import Glibc
+internal import MediaCore
+
+/// Measures loudness as ITU-R BS.1770-4 says: filtered as an ear hears, in pieces of 400 ms that begin every 100, of which those count
+/// that are no silence (annex 1: above −70 LUFS, and no more than 10 LU below the mean of these). Owned by one thread; allocates only
+/// when it is made.
+struct LoudnessMeter {
+    /// A filter of the second order with its coefficients; a0 is 1.
+    struct Section {
+        var b: (Double, Double, Double)
+        var a: (Double, Double)
+    }
+
+    private static let quietest = -70.0
+    private static let relativeGate = -10.0
+    /// Pieces are counted by tenths of a decibel.
+    private static let steps = 800
+    private static let perDecibel = 10.0
+
+    /// Pieces by loudness from −70 LUFS on.
+    private var counts = [Int](repeating: 0, count: steps)
+    /// Pieces that are no silence.
+    private(set) var pieces = 0
+    private var shelf = Section(b: (1, 0, 0), a: (0, 0))
+    private var lowCut = Section(b: (1, 0, 0), a: (0, 0))
+    /// Of each channel: 0 is not heard.
+    private var weights: [Double] = []
+    /// Of each channel, two for each filter.
+    private var memory: [Double] = []
+    /// The sum of a tenth of a second so far, and of the three before.
+    private var sum = 0.0
+    private var frames = 0
+    private var tenth = 1
+    private var before: (Double, Double, Double) = (0, 0, 0)
+    private var tenths = 0
+
+    /// Prepares for sound of a format. What was measured stays.
+    mutating func take(_ format: PCMFormat) {
+        (shelf, lowCut) = Self.ear(at: Double(format.sampleRate))
+        weights = Self.weights(of: format.layout)
+        memory = [Double](repeating: 0, count: 4 * format.channels)
+        tenth = max(1, format.sampleRate / 10)
+        breakOff()
+    }
+
+    /// What follows does not follow on from what was measured, which stays.
+    mutating func breakOff() {
+        for index in memory.indices { memory[index] = 0 }
+        (sum, frames, tenths) = (0, 0, 0)
+    }
+
+    /// What was measured is forgotten.
+    mutating func forget() {
+        for index in counts.indices { counts[index] = 0 }
+        pieces = 0
+    }
+
+    /// The head's shelf and the low cut of annex 1, tables 1 and 2, which are given for 48 kHz. For other rates by the analogue filters
+    /// behind them (B. De Man, “Evaluation of Implementations of the EBU R128 Loudness Measurement”, AES 145, 2018).
+    static func ear(at rate: Double) -> (shelf: Section, lowCut: Section) {
+        func warped(_ frequency: Double) -> Double { tan(.pi * min(frequency / rate, 0.49)) }
+        var (k, q) = (warped(1681.974450955533), 0.7071752369554196)
+        let high = pow(10, 3.999843853973347 / 20)
+        let band = pow(high, 0.4996667741545416)
+        var a0 = 1 + k / q + k * k
+        let shelf = Section(
+            b: ((high + band * k / q + k * k) / a0, 2 * (k * k - high) / a0, (high - band * k / q + k * k) / a0),
+            a: (2 * (k * k - 1) / a0, (1 - k / q + k * k) / a0))
+        (k, q) = (warped(38.13547087602444), 0.5003270373238773)
+        a0 = 1 + k / q + k * k
+        return (shelf, Section(b: (1, -2, 1), a: (2 * (k * k - 1) / a0, (1 - k / q + k * k) / a0)))
+    }
+
+    /// Annex 1, table 3: loudspeakers beside and behind count for 1.5 dB more, the one for low frequencies not at all.
+    static func weights(of layout: ChannelLayout) -> [Double] {
+        // Channels come in the order of their bits: LFE is bit 3, those behind 4, 5 and 8, those beside 9 and 10.
+        let positions = (0..<64).filter { layout.mask >> UInt64($0) & 1 == 1 }
+        return (0..<layout.count).map { channel in
+            guard positions.count == layout.count else { return 1 }
+            return switch positions[channel] {
+            case 3: 0
+            case 4, 5, 8, 9, 10: 1.41
+            default: 1
+            }
+        }
+    }
+
+    /// Takes frames in.
+    ///
+    /// - Returns: whether a tenth of a second has come to its end in them.
+    mutating func measure(_ samples: UnsafePointer<Float>, frames count: Int) -> Bool {
+        let channels = weights.count
+        var hasEnded = false
+        for frame in 0..<count {
+            for channel in 0..<channels where weights[channel] > 0 {
+                let place = 4 * channel
+                // A sample that is no number would stay in the filters for ever.
+                let sample = Double(samples[frame * channels + channel])
+                let input = sample.isFinite ? sample : 0
+                let head = shelf.b.0 * input + memory[place]
+                memory[place] = shelf.b.1 * input - shelf.a.0 * head + memory[place + 1]
+                memory[place + 1] = shelf.b.2 * input - shelf.a.1 * head
+                let heard = lowCut.b.0 * head + memory[place + 2]
+                memory[place + 2] = lowCut.b.1 * head - lowCut.a.0 * heard + memory[place + 3]
+                memory[place + 3] = lowCut.b.2 * head - lowCut.a.1 * heard
+                sum += weights[channel] * heard * heard
+            }
+            frames += 1
+            guard frames == tenth else { continue }
+            endTenth()
+            hasEnded = true
+        }
+        return hasEnded
+    }
+
+    private mutating func endTenth() {
+        tenths += 1
+        if tenths >= 4 {
+            let power = (before.0 + before.1 + before.2 + sum) / Double(4 * tenth)
+            let index = (Self.loudness(of: power) - Self.quietest) * Self.perDecibel
+            if index >= 0 {
+                counts[min(Self.steps - 1, Int(index))] += 1
+                pieces += 1
+            }
+        }
+        before = (before.1, before.2, sum)
+        (sum, frames) = (0, 0)
+    }
+
+    private static func loudness(of power: Double) -> Double { power > 0 ? -0.691 + 10 * log10(power) : -.infinity }
+    private static func power(ofStep step: Int) -> Double {
+        pow(10, (quietest + (Double(step) + 0.5) / perDecibel + 0.691) / 10)
+    }
+
+    /// The loudness of all that was measured, in LUFS; nil of silence.
+    var integrated: Double? {
+        guard let all = mean(from: 0) else { return nil }
+        let gate = (Self.loudness(of: all) + Self.relativeGate - Self.quietest) * Self.perDecibel
+        return mean(from: max(0, Int(gate.rounded(.up)))).map(Self.loudness)
+    }
+
+    private func mean(from first: Int) -> Double? {
+        var (power, count) = (0.0, 0)
+        for step in first..<max(first, Self.steps) where counts[step] > 0 {
+            power += Double(counts[step]) * Self.power(ofStep: step)
+            count += counts[step]
+        }
+        return count > 0 ? power / Double(count) : nil
+    }
+}

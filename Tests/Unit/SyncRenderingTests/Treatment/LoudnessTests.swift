@@ -1,0 +1,128 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import SyncRendering
+
+@Suite struct LoudnessTests {
+    /// A tone of 1 kHz on each channel, for so many seconds each at decibels of its peak, in the format's order of channels.
+    private func tone(_ parts: [(seconds: Int, levels: [Double])], _ format: PCMFormat) -> [Float] {
+        var samples: [Float] = []
+        for part in parts {
+            let peaks = part.levels.map { pow(10, $0 / 20) }
+            for frame in 0..<part.seconds * format.sampleRate {
+                let wave = sin(2 * .pi * 1000 * Double(frame) / Double(format.sampleRate))
+                for peak in peaks { samples.append(Float(peak * wave)) }
+            }
+        }
+        return samples
+    }
+
+    private func measured(_ samples: [Float], _ format: PCMFormat) -> Double? {
+        var meter = LoudnessMeter()
+        meter.take(format)
+        _ = samples.withUnsafeBufferPointer {
+            meter.measure($0.baseAddress!, frames: samples.count / format.channels)
+        }
+        return meter.integrated
+    }
+
+    /// ITU-R BS.1770-4, annex 1, tables 1 and 2.
+    @Test func theFiltersAreThoseOfTheStandard() {
+        let (shelf, lowCut) = LoudnessMeter.ear(at: 48_000)
+        let stated = [1.53512485958697, -2.69169618940638, 1.19839281085285, -1.69065929318241, 0.73248077421585]
+        let ours = [shelf.b.0, shelf.b.1, shelf.b.2, shelf.a.0, shelf.a.1]
+        for (one, other) in zip(ours, stated) { #expect(abs(one - other) < 1e-8) }
+        #expect(abs(lowCut.a.0 - -1.99004745483398) < 1e-8 && abs(lowCut.a.1 - 0.99007225036621) < 1e-8)
+    }
+
+    /// EBU Tech 3341, table 1, cases 1, 2, 3 and 5: the answer may be 0.1 LU off.
+    @Test(arguments: [44_100, 48_000, 96_000]) func theTonesOfTheStandardMeasureAsItSays(_ rate: Int) throws {
+        let format = PCMFormat(sampleRate: rate, layout: .stereo)
+        func both(_ parts: (Int, Double)...) -> [Float] {
+            tone(parts.map { ($0.0, [$0.1, $0.1]) }, format)
+        }
+        #expect(abs(try #require(measured(both((20, -23)), format)) - -23) < 0.1)
+        #expect(abs(try #require(measured(both((20, -33)), format)) - -33) < 0.1)
+        #expect(abs(try #require(measured(both((10, -36), (60, -23), (10, -36)), format)) - -23) < 0.1)
+        #expect(abs(try #require(measured(both((20, -26), (20, -20), (20, -26)), format)) - -23) < 0.1)
+    }
+
+    /// Case 6 of the same: five channels, and one for low frequencies that does not count.
+    @Test func surroundCountsAsTheStandardSays() throws {
+        let format = PCMFormat(sampleRate: 48_000, layout: .surround51)
+        let sound = tone([(20, [-28, -28, -24, 0, -30, -30])], format)
+        #expect(abs(try #require(measured(sound, format)) - -23) < 0.1)
+    }
+
+    @Test func silenceHasNoLoudnessAndWhatIsNoNumberLeavesNothingBehind() throws {
+        let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
+        #expect(measured([Float](repeating: 0, count: 96_000), format) == nil)
+        let sound = [Float.nan, .infinity] + tone([(20, [-23, -23])], format)
+        #expect(abs(try #require(measured(sound, format)) - -23) < 0.1)
+    }
+
+    // MARK: Levelling
+
+    private let format = PCMFormat(sampleRate: 48_000, layout: .stereo)
+
+    /// Levels of what comes out, one for each tenth of a second, in decibels of its peaks.
+    private func levels(_ samples: [Float], _ leveller: LoudnessLeveller, target: Double? = -23) -> [Double] {
+        var samples = samples
+        samples.withUnsafeMutableBufferPointer { buffer in
+            for start in stride(from: 0, to: buffer.count, by: 2 * 1024) {
+                let frames = min(1024, (buffer.count - start) / 2)
+                leveller.process(buffer.baseAddress! + start, frames: frames, target: target)
+            }
+        }
+        return stride(from: 0, to: samples.count, by: 9600).map { start in
+            20 * log10(Double(samples[start..<min(samples.count, start + 9600)].map(abs).max() ?? 0))
+        }
+    }
+
+    private func begun() -> LoudnessLeveller {
+        let leveller = LoudnessLeveller()
+        leveller.begin(format, isOn: true)
+        return leveller
+    }
+
+    @Test func aQuietFilmIsRaisedSlowlyAndALoudOneLowered() {
+        for level in [-31.0, -12] {
+            let heard = levels(tone([(30, [level, level])], format), begun())
+            #expect(heard.prefix(29).allSatisfy { abs($0 - level) < 0.01 }, "nothing in the first three seconds")
+            #expect(abs((heard.last ?? 0) - -23) < 0.2)
+            let fastest = zip(heard, heard.dropFirst()).map { abs($1 - $0) }.max() ?? 9
+            #expect(fastest < 0.11, "a decibel a second")
+        }
+    }
+
+    @Test func whatIsNearlySilentIsNotMadeLoud() {
+        let heard = levels(tone([(40, [-60, -60])], format), begun())
+        #expect(abs((heard.last ?? 0) - -48) < 0.2)
+    }
+
+    @Test func aQuietSceneOfALevelFilmStaysQuiet() {
+        let heard = levels(tone([(60, [-23, -23]), (20, [-45, -45])], format), begun())
+        #expect(abs((heard.last ?? 0) - -45) < 0.3)
+    }
+
+    @Test func aJumpGoesOnAtTheGainThatWasReachedAndAnotherPieceIsMeasuredForItself() {
+        let leveller = begun()
+        _ = levels(tone([(30, [-31, -31])], format), leveller)
+        leveller.begin(format, isOn: true)
+        #expect(abs((levels(tone([(1, [-31, -31])], format), leveller).first ?? 0) - -23) < 0.2)
+        leveller.beginPiece()
+        let heard = levels(tone([(20, [-15, -15])], format), leveller)
+        #expect(abs((heard.first ?? 0) - -7) < 0.2)
+        #expect(abs((heard.last ?? 0) - -23) < 0.2)
+    }
+
+    @Test func switchedOffItTouchesNothingAndFadesAway() {
+        let leveller = LoudnessLeveller()
+        leveller.begin(format, isOn: false)
+        let quiet = tone([(10, [-31, -31])], format)
+        #expect(levels(quiet, leveller, target: nil).allSatisfy { abs($0 - -31) < 0.01 })
+        _ = levels(quiet, leveller)
+        #expect(abs((levels(quiet, leveller, target: nil).last ?? 0) - -31) < 0.01)
+    }
+}
