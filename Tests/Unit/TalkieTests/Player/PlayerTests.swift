@@ -146,9 +146,8 @@ import Testing
         #expect(cinema.phase == .paused)
     }
 
-    @Test(arguments: [0.25, 0.5, 1.5, 2.0, 4.0]) func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double)
-        throws
-    {
+    @Test(arguments: [0.25, 0.5, 1.5, 2.0, 4.0])
+    func aChangeOfSpeedHoldsNoPictureAndTheSoundIsThereAgainAtOnce(_ speed: Double) throws {
         let cinema = VirtualCinema(film: film(seconds: 60))
         cinema.run(for: .seconds(3))
         let before = cinema.screen.shown.count
