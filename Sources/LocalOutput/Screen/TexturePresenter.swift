@@ -158,7 +158,7 @@ final class TexturePresenter: PicturePresenter {
     /// How SDL 2.26 would convert this picture; nil when it has no such matrix and range, so that the converter must.
     private static func conversionMode(of picture: any Picture) -> SDL_YUV_CONVERSION_MODE? {
         guard picture.bitDepth == 8 else { return nil }
-        switch (picture.color.matrix(forHeight: picture.size.height), picture.color.isFullRange) {
+        switch (picture.color.matrix(for: picture.size), picture.color.isFullRange) {
         case (.bt601, false): return SDL_YUV_CONVERSION_BT601
         case (.bt601, true): return SDL_YUV_CONVERSION_JPEG
         case (.bt709, false): return SDL_YUV_CONVERSION_BT709

@@ -40,7 +40,7 @@ public final class SoftwarePictureConverter: PictureConverter {
         else { return false }
         let setup = ScalerPass.Setup(
             source: source, sourceSize: part.size, target: output, targetSize: target.size,
-            matrix: picture.color.matrix(forHeight: picture.size.height), isFullRange: picture.color.isFullRange)
+            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange)
         return picture.withPlanes { planes in
             var from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
                 planes.bases,

@@ -38,14 +38,16 @@ public struct ColorDescription: Hashable, Sendable, BitwiseCopyable {
     /// H.273 table 3: 16 is SMPTE ST 2084 (PQ), 18 is ARIB STD-B67 (HLG).
     public var isHighDynamicRange: Bool { transfer == 16 || transfer == 18 }
 
-    /// The luma weights to use; where a film does not say, standard definition is BT.601 and the rest BT.709, as
-    /// encoders assume.
-    public func matrix(forHeight height: Int) -> YCbCrMatrix {
+    /// The luma weights to use; where a film does not say, standard definition is BT.601 and the rest BT.709, as encoders assume. A film
+    /// in scope has the width of its kind and not the height: 1280×544 is none of standard definition. mpv 0.35 draws the same line.
+    ///
+    /// - Parameter size: as it is stored.
+    public func matrix(for size: PixelSize) -> YCbCrMatrix {
         switch matrix {
         case 1: return .bt709
         case 5, 6: return .bt601
         case 9, 10: return .bt2020
-        default: return height < 720 ? .bt601 : .bt709
+        default: return size.width >= 1280 || size.height > 576 ? .bt709 : .bt601
         }
     }
 }

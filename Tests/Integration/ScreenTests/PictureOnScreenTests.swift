@@ -46,10 +46,10 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test func aFilmThatDoesNotSayItsMatrixIsTakenByItsHeight() throws {
+    @Test func aFilmThatDoesNotSayItsMatrixIsTakenByItsSize() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360")
-        for size in ["720x576", "1280x720"] {
+        for size in ["720x576", "1280x720", "1280x544"] {
             try probe.tell("picture \(size)")
             let picture = try display.picture()
             expect(colors(picture, picture.lit), are: [0, 1, 2, 3], within: 4)

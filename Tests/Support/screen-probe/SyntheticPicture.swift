@@ -25,7 +25,7 @@ final class SyntheticPicture: Picture {
         self.color = color
         chromaWidth = (size.width + 1) / 2
         chromaHeight = (size.height + 1) / 2
-        let matrix = color.matrix(forHeight: size.height)
+        let matrix = color.matrix(for: size)
         let codes = Self.quarters.map { Self.encode($0, matrix, isFullRange: color.isFullRange) }
         var luma = [UInt8](repeating: 0, count: size.width * size.height)
         for y in 0..<size.height {

@@ -109,3 +109,15 @@ import Testing
         #expect(batch.withBytes(of: packets[0]) { Array($0) } == [1, 1, 1, 1, 1])
     }
 }
+
+@Suite struct ColorDescriptionTests {
+    @Test(arguments: [
+        (720, 576, YCbCrMatrix.bt601), (854, 480, .bt601), (1280, 720, .bt709), (1280, 544, .bt709), (960, 720, .bt709),
+        (1080, 1920, .bt709), (360, 640, .bt709),
+    ])
+    func aFilmThatDoesNotSayItsMatrixHasThatOfItsSize(width: Int, height: Int, matrix: YCbCrMatrix) {
+        let size = PixelSize(width: width, height: height)
+        #expect(ColorDescription().matrix(for: size) == matrix)
+        #expect(ColorDescription(matrix: 5).matrix(for: size) == .bt601)
+    }
+}
