@@ -138,9 +138,20 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         keepStreams(withLeader: true)
         defer { keepStreams(withLeader: false) }
         let leader = leader ?? pace
-        let plan = SeekPlan(track: leader.track, stream: leader.index, target: goal, mode: .syncBefore)
-        let landed = try plan.runKeeping(on: context, packager: seeker, epoch: epoch, jumps: jumps) { packet in
-            packet.pointee.stream_index == pace.index ? paceMoment(packet) : nil
+        func go(to goal: MediaTime) throws(MediaError) -> MediaTime? {
+            let plan = SeekPlan(track: leader.track, stream: leader.index, target: goal, mode: .syncBefore)
+            return try plan.runKeeping(on: context, packager: seeker, epoch: epoch, jumps: jumps) { packet in
+                packet.pointee.stream_index == pace.index ? paceMoment(packet) : nil
+            }
+        }
+        var landed = try go(to: goal)
+        // Behind the jump, because Matroska's index is read with the first.
+        let earlier = SubtitleReach(context, stream: stream, leader: leader.index, clock: packager.clock)?.start(
+            for: time)
+        if let earlier, let place = landed, earlier < min(goal, place) {
+            packager.reset(decodeOnlyBefore: nil, expecting: packager.clock.raw(earlier))
+            if let clock = paceClock { paceClock?.follow(clock.raw(earlier)) }
+            landed = try go(to: earlier)
         }
         return landed.map { min($0, time) }
     }

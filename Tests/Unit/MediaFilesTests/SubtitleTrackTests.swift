@@ -42,6 +42,32 @@ struct ReadSubtitles {
     ]
     private let codecs = TestClips.words("-c:v libx264 -preset ultrafast -c:a aac")
 
+    /// Ninety seconds with a line from 20 to 80, and short ones.
+    private func longLine(_ name: String, _ more: String) throws -> String {
+        let lines = try SubtitleFiles.write(
+            SubtitleFiles.srt([
+                .init(1000, 2000, "first"), .init(20_000, 80_000, "long"), .init(45_000, 46_000, "short"),
+                .init(85_000, 86_000, "last"),
+            ]), as: "srt")
+        return try TestClips.make(
+            name,
+            TestClips.words("-f lavfi -i color=s=64x36:r=5:d=90 -f lavfi -i sine=sample_rate=8000:d=90 -i") + [lines]
+                + TestClips.words("-map 0 -map 1 -map 2 -g 25") + codecs + TestClips.words(more))
+    }
+
+    @Test(arguments: [("long.mkv", "-c:s srt"), ("long.mp4", "-c:s mov_text")])
+    func aJumpIntoALongLineFindsItWhereTheFileHasAnIndexOfItsSubtitles(name: String, more: String) throws {
+        let film = try MediaFile.open(try longLine(name, more))
+        let reader = try film.source(for: try #require(film.summary.tracks.first { $0.kind == .subtitle }))
+        for target in [70, 30, 75] {
+            try reader.seek(to: MediaTime(value: Int64(target), timescale: 1), mode: .exact)
+            #expect(try ReadSubtitles(reader, until: MediaTime(value: 76, timescale: 1)).texts.contains("long"))
+        }
+        // It has ended, and is more than a minute old.
+        try reader.seek(to: MediaTime(value: 88, timescale: 1), mode: .exact)
+        #expect(try ReadSubtitles(reader).texts.last == "last")
+    }
+
     @Test func subtitlesAreTracksThatSayWhatTheyAreAndDoNotStretchTheFilm() throws {
         let one = try SubtitleFiles.write(
             SubtitleFiles.srt([.init(500, 1500, "one"), .init(60_000, 61_000, "late")]), as: "srt")
