@@ -221,6 +221,7 @@ let package = Package(
         .target(name: "FuzzWatch", path: "Tests/Support/FuzzWatch"),
         fuzzing("Demux", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
+        fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "Storage", "LocalOutput", "MediaCore"]),

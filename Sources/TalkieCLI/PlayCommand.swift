@@ -24,6 +24,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
     @OptionGroup(title: "Where the picture goes") var picture: PictureOptions
     @OptionGroup(title: "What is played") var film: FilmOptions
     @OptionGroup(title: "Subtitles") var subtitles: SubtitleOptions
+    @OptionGroup(title: "Covers and pictures") var covers: CoverOptions
     @OptionGroup(title: "Films from the network") var network: NetworkOptions
     @OptionGroup(title: "What is told and recorded") var record: RecordOptions
     @OptionGroup(title: "What is read before the command line") var configuration: ConfigurationOptions
@@ -57,6 +58,7 @@ struct PlayCommand: ParsableCommand, UsageLine {
         picture.apply(to: &arguments)
         film.apply(to: &arguments)
         subtitles.apply(to: &arguments)
+        covers.apply(to: &arguments)
         network.apply(to: &arguments)
         record.apply(to: &arguments)
         return arguments

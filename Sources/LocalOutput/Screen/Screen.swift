@@ -231,6 +231,13 @@ public final class Screen: VideoOutput {
         return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)
     }
 
+    /// What the window shows of the film, without messages, whatever way pictures take to the glass; nil where it is hidden.
+    func snapshot(of picture: any Picture) -> ScreenSnapshot? {
+        guard let presenter, isVisible else { return nil }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: presenter.area)
+        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
+    }
+
     private func stack() {
         overlays =
             (words?.images.map { $0.raised(above: barTop, in: presenter?.area) } ?? []) + (messages?.images ?? [])

@@ -16,8 +16,16 @@ public final class ScreenControl: Sendable {
         case mark(String?)
         case panel(ScreenPanel?)
         case bar(ScreenBar?)
-        case snapshot(@Sendable (ScreenSnapshot?) -> Void)
+        case snapshot(SnapshotKind, @Sendable (ScreenSnapshot?) -> Void)
         case stop
+    }
+
+    /// What a snapshot shows.
+    package enum SnapshotKind: Sendable {
+        /// The film's picture, in its own size.
+        case picture
+        /// What the window shows of the film, with its words.
+        case window
     }
 
     /// What the screen is doing, read whole.
@@ -137,7 +145,9 @@ public final class ScreenControl: Sendable {
     /// The same for whoever does not wait.
     ///
     /// - Parameter reply: called on the loop's thread; must return at once.
-    package func takeSnapshot(_ reply: @escaping @Sendable (ScreenSnapshot?) -> Void) { send(.snapshot(reply)) }
+    package func takeSnapshot(
+        _ kind: SnapshotKind = .picture, _ reply: @escaping @Sendable (ScreenSnapshot?) -> Void
+    ) { send(.snapshot(kind, reply)) }
 
     /// Ends the loop; the window closes.
     public func stop() { send(.stop) }

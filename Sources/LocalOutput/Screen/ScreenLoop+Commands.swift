@@ -49,8 +49,13 @@ extension ScreenLoop {
             guard bar != self.bar else { return }
             self.bar = bar
             layOutMessage()
-        case .snapshot(let reply):
-            reply(presenter?.onScreen?.picture.flatMap { ScreenSnapshot(of: $0, by: converter) })
+        case .snapshot(.picture, let reply):
+            reply(
+                presenter?.onScreen?.picture.flatMap {
+                    ScreenSnapshot(of: $0, at: presenter?.momentOnScreen, by: converter)
+                })
+        case .snapshot(.window, let reply):
+            reply(presenter?.onScreen?.picture.flatMap { screen?.snapshot(of: $0) })
         case .stop: isStopping = true
         }
     }

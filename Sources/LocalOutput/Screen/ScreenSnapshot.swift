@@ -1,42 +1,120 @@
 public import MediaCore
-internal import SyncRendering
+package import SyncRendering
 
 /// A picture as people see it: turned, in square pixels, in full-range R'G'B'.
 public struct ScreenSnapshot: Sendable {
     public var size: PixelSize
     /// B, G, R, A per pixel, rows without gaps.
     public var pixels: [UInt8]
+    /// The film moment that it shows, on the player's timeline.
+    private var time: MediaTime?
+    /// The picture's own size, turned, before pixels were made square.
+    private var storage = PixelSize(width: 0, height: 0)
 
-    /// Draws a picture anew; nil when the converter cannot.
-    init?(of picture: any Picture, by converter: any PictureConverter) {
+    /// Draws a picture anew, in its own size; nil when the converter cannot.
+    ///
+    /// - Parameter time: the film time whose words lie over it.
+    init?(of picture: any Picture, at time: MediaTime?, by converter: any PictureConverter) {
         let size = PicturePlacement.displaySize(
             of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation)
         let placement = PicturePlacement(
             size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, in: size)
-        let upright = placement.unrotatedSize
+        self.init(of: picture, lying: placement, by: converter)
+        self.time = time
+        storage =
+            placement.rotation % 180 == 0
+            ? picture.size : PixelSize(width: picture.size.height, height: picture.size.width)
+    }
+
+    /// Draws a picture anew, as it lies in an area that is black beside it; nil when the converter cannot.
+    init?(of picture: any Picture, lying placement: PicturePlacement, by converter: any PictureConverter) {
+        size = placement.area
         guard size.width * size.height <= Self.largest else { return nil }
+        let all = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
+        let isWhole = placement.rect.isInside(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
+        guard
+            let seen = isWhole
+                ? PicturePlacement.Part(source: all, target: placement.rect)
+                : placement.visiblePart(of: picture.size, step: Self.partStep)
+        else { return nil }
+        let place = seen.target
+        let upright =
+            placement.rotation % 180 == 0 ? place.size : PixelSize(width: place.height, height: place.width)
+        guard upright.width * upright.height <= Self.largest else { return nil }
         var straight = [UInt8](repeating: 0, count: upright.width * upright.height * 4)
-        let isDone = straight.withUnsafeMutableBytes {
-            converter.convert(
-                picture, to: PixelTarget(base: $0.baseAddress!, stride: upright.width * 4, size: upright))
+        let isDone = straight.withUnsafeMutableBytes { bytes in
+            let target = PixelTarget(base: bytes.baseAddress!, stride: upright.width * 4, size: upright)
+            return seen.source == all
+                ? converter.convert(picture, to: target) : converter.convert(picture, part: seen.source, to: target)
         }
         guard isDone else { return nil }
-        self.size = size
-        guard placement.rotation != 0 else {
-            pixels = straight
+        var turned = straight
+        if placement.rotation != 0 {
+            turned.withUnsafeMutableBytes { target in
+                straight.withUnsafeBytes { source in
+                    PixelRotation.copy(
+                        from: source.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: upright.width,
+                        size: upright, turned: placement.rotation,
+                        to: target.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: place.width)
+                }
+            }
+        }
+        guard place.size != size || place.x != 0 || place.y != 0 else {
+            pixels = turned
             return
         }
-        pixels = [UInt8](repeating: 0, count: straight.count)
-        pixels.withUnsafeMutableBytes { target in
-            straight.withUnsafeBytes { source in
-                PixelRotation.copy(
-                    from: source.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: upright.width,
-                    size: upright, turned: placement.rotation,
-                    to: target.baseAddress!.assumingMemoryBound(to: UInt32.self), stride: size.width)
+        pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
+        let shown = place.intersection(PixelRect(x: 0, y: 0, width: size.width, height: size.height))
+        for row in shown.y..<shown.y + shown.height {
+            let from = ((row - place.y) * place.width + shown.x - place.x) * 4
+            let to = (row * size.width + shown.x) * 4
+            pixels.replaceSubrange(to..<to + shown.width * 4, with: turned[from..<from + shown.width * 4])
+        }
+    }
+
+    // MARK: Words
+
+    /// Draws the words that lie over the picture in its own size, as on a window of that size. Blocks while it draws; any thread.
+    ///
+    /// - Parameter layer: whose subtitles they are.
+    package mutating func lay(words layer: DisplayLayer) {
+        guard let time else { return }
+        let picture = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        blend(layer.drawWords(at: time, on: SubtitleCanvas(area: size, picture: picture, storage: storage)))
+    }
+
+    func under(_ images: [OverlayImage]) -> ScreenSnapshot {
+        var copy = self
+        copy.blend(images)
+        return copy
+    }
+
+    private mutating func blend(_ images: [OverlayImage]) {
+        let whole = PixelRect(x: 0, y: 0, width: size.width, height: size.height)
+        for image in images {
+            let seen = image.rect.intersection(whole)
+            guard !seen.isEmpty else { continue }
+            for row in seen.y..<seen.y + seen.height {
+                var from = ((row - image.rect.y) * image.rect.width + seen.x - image.rect.x) * 4
+                var to = (row * size.width + seen.x) * 4
+                for _ in 0..<seen.width {
+                    let alpha = Int(image.pixels[from + 3])
+                    if alpha > 0 {
+                        for channel in 0..<3 {
+                            let under = Int(pixels[to + channel])
+                            let over = Int(image.pixels[from + channel])
+                            pixels[to + channel] = UInt8(under + (over - under) * alpha / 255)
+                        }
+                    }
+                    from += 4
+                    to += 4
+                }
             }
         }
     }
 
     /// Pixels; more than 8K by 8K is no picture that a screen has shown.
     private static let largest = 8192 * 8192
+    /// A multiple of what shares a colour in any format, and of what vector code loads.
+    private static let partStep = 16
 }

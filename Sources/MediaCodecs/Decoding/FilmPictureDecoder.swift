@@ -1,7 +1,8 @@
 public import MediaCore
 public import SyncRendering
 
-/// Decodes pictures, and makes of them what a screen can show: two fields become two pictures, HDR (PQ, HLG) becomes BT.709.
+/// Decodes pictures, and makes of them what a screen can show: two fields become two pictures, HDR (PQ, HLG) becomes BT.709,
+/// and what one can see through lies on tiles.
 /// Owned and called by one thread, which does all of it, so that a screen's thread only shows.
 ///
 /// Pictures of other films are handed on as they come.
@@ -12,6 +13,8 @@ public final class FilmPictureDecoder: PictureDecoder {
     private var fields: Deinterlacer?
     /// Nil until a picture is HDR.
     private var tones: ToneMapper?
+    /// Nil until one can see through a picture.
+    private var glass: TransparentPicture?
     /// Pictures that came out together with others.
     private var ready: [SampleBuffer] = []
     /// No more are to come: what is inside comes out.
@@ -117,7 +120,15 @@ public final class FilmPictureDecoder: PictureDecoder {
 
     /// The same moment as a screen can show it.
     private func shown(_ buffer: SampleBuffer) -> SampleBuffer {
-        guard let picture = buffer.picture as? DecodedPicture, picture.color.isHighDynamicRange else { return buffer }
+        guard let picture = buffer.picture as? DecodedPicture else { return buffer }
+        if TransparentPicture.isTransparent(picture, of: decoder.format) {
+            let glass = self.glass ?? TransparentPicture()
+            self.glass = glass
+            var shown = buffer
+            if let flat = glass.flatten(picture, of: decoder.format) { shown.payload = .picture(flat) }
+            return shown
+        }
+        guard picture.color.isHighDynamicRange else { return buffer }
         let tones = self.tones ?? ToneMapper()
         self.tones = tones
         guard let mapped = tones.map(picture, of: decoder.format) else { return buffer }

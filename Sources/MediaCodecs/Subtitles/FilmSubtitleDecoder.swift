@@ -10,6 +10,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     /// Packets that could not be decoded, or were more than anybody can read, so far.
     public private(set) var damagedPackets = 0
 
+    private let place: SubtitlePlace
     private var format: SubtitleFormat
     private var context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
@@ -22,12 +23,14 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     /// What libavcodec is told times in; it hands them back in this unit whatever it was told (`AVSubtitle.pts`).
     private static let timescale: Int32 = 1_000_000
 
-    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `exhausted`.
-    public init(format: SubtitleFormat) throws(MediaError) {
-        self.format = format
+    /// - Parameter place: where the words are to stand.
+    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or for bitmaps at the top; or `exhausted`.
+    public init(format: SubtitleFormat, place: SubtitlePlace = .asWritten) throws(MediaError) {
+        (self.format, self.place) = (format, place)
+        try Self.require(words: format, at: place)
         recoding = Self.recoding(format)
         context = try Self.open(format, recoding)
-        sheet = Self.sheet(format, context)
+        sheet = Self.sheet(format, context, place)
         guard let packet = av_packet_alloc() else { throw CodecContext.noMemory }
         self.packet = packet
     }
@@ -37,6 +40,13 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         avcodec_free_context(&last)
         var lastPacket: UnsafeMutablePointer<AVPacket>? = packet
         av_packet_free(&lastPacket)
+    }
+
+    private static func require(words format: SubtitleFormat, at place: SubtitlePlace) throws(MediaError) {
+        guard place == .top, let descriptor = avcodec_descriptor_get_by_name(format.parameters.codec),
+            descriptor.pointee.props & AV_CODEC_PROP_BITMAP_SUB != 0
+        else { return }
+        throw MediaError(.unsupported, "subtitles that are pictures cannot stand at the top; choose words for there")
     }
 
     private static func recoding(_ format: SubtitleFormat) -> TextRecoding? {
@@ -69,9 +79,10 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         return context
     }
 
-    private static func sheet(_ format: SubtitleFormat, _ context: UnsafeMutablePointer<AVCodecContext>)
-        -> SubtitleStyleSheet
-    {
+    private static func sheet(
+        _ format: SubtitleFormat, _ context: UnsafeMutablePointer<AVCodecContext>, _ place: SubtitlePlace
+    ) -> SubtitleStyleSheet {
+        if place == .top { return SubtitleStyleSheet(header: PlainSubtitleStyle.topHeader, isAuthored: false) }
         let isAuthored = ["ass", "ssa"].contains(format.parameters.codec)
         guard isAuthored, let header = context.pointee.subtitle_header, context.pointee.subtitle_header_size > 0 else {
             return SubtitleStyleSheet(header: PlainSubtitleStyle.header, isAuthored: false)
@@ -102,12 +113,13 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
 
     private func adopt(_ fresh: SubtitleFormat) throws(MediaError) {
         if fresh != format {
+            try Self.require(words: fresh, at: place)
             let recoding = Self.recoding(fresh)
             let opened = try Self.open(fresh, recoding)
             var old: UnsafeMutablePointer<AVCodecContext>? = context
             avcodec_free_context(&old)
             (context, self.recoding) = (opened, recoding)
-            sheet = Self.sheet(fresh, opened)
+            sheet = Self.sheet(fresh, opened, place)
         }
         format = fresh
     }
@@ -196,7 +208,9 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
                 damagedPackets += 1
                 continue
             }
-            let event = SubtitleEvent.repaired(bytes)
+            let written = SubtitleEvent.repaired(bytes)
+            let event = place == .top ? SubtitleEvent.plain(written) : written
+            if event.isEmpty { continue }
             cues.append(SubtitleCue(.script(event, sheet), isAnimated: SubtitleEvent.isAnimated(event)))
         }
         return cues

@@ -11,7 +11,11 @@ enum PlainSubtitleStyle {
 
     /// mpv 0.35's defaults, as `mpv --list-options` has them: `sub-font=sans-serif`, `sub-font-size=55`, `sub-border-size=3`, `sub-shadow-offset=0`,
     /// `sub-margin-x=25`, `sub-margin-y=22`, white on black, in the middle below. Later ones are other numbers.
-    static let header: [UInt8] = {
+    static let header = header(alignment: 2)
+    /// The same at the top: mpv's second subtitles.
+    static let topHeader = header(alignment: 8)
+
+    private static func header(alignment: Int) -> [UInt8] {
         let size = scaled(55)
         let edge = scaled(3)
         // Margins are whole numbers; mpv, too, loses what lies behind the point.
@@ -26,12 +30,12 @@ enum PlainSubtitleStyle {
 
             [V4+ Styles]
             Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
-            Style: Default,sans-serif,\(size),&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,\(edge),0,2,\(side),\(side),\(bottom),1
+            Style: Default,sans-serif,\(size),&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,\(edge),0,\(alignment),\(side),\(side),\(bottom),1
 
             [Events]
             Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
 
             """
         return Array(text.utf8)
-    }()
+    }
 }

@@ -38,6 +38,30 @@ enum SubtitleEvent {
         return false
     }
 
+    /// The words of an event alone, in the style called Default: without overrides, effects and margins. Empty where they are a drawing.
+    static func plain(_ event: [UInt8]) -> [UInt8] {
+        let fields = event.split(separator: UInt8(ascii: ","), maxSplits: 8, omittingEmptySubsequences: false)
+        guard fields.count == 9 else { return [] }
+        var words: [UInt8] = []
+        var rest = fields[8]
+        while let open = rest.firstIndex(of: UInt8(ascii: "{")),
+            let close = rest[open...].firstIndex(of: UInt8(ascii: "}"))
+        {
+            words += rest[..<open]
+            if draws(rest[open..<close]) { return [] }
+            rest = rest[(close + 1)...]
+        }
+        words += rest
+        return fields[0] + Array(",0,Default,,0,0,0,,".utf8) + words
+    }
+
+    /// `\p1` and above; `\pos` and `\pbo` are others.
+    private static func draws(_ block: ArraySlice<UInt8>) -> Bool {
+        block.split(separator: UInt8(ascii: "\\")).dropFirst().contains { part in
+            part.first == UInt8(ascii: "p") && part.dropFirst().first.map { (49...57).contains($0) } ?? false
+        }
+    }
+
     /// Without what is no UTF-8, which the drawing would refuse.
     static func repaired(_ event: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         String(validating: event, as: UTF8.self) != nil

@@ -62,6 +62,9 @@ public struct MediaSummary: Sendable {
     /// How long the film lasts from film time 0; nil for live streams and where it can't be known.
     public var duration: MediaTime?
     public var title: String?
+    /// Who plays or sings, and the record that it is from, where a recording says so.
+    public package(set) var artist: String?
+    public package(set) var album: String?
     /// Whether `seek` can work.
     public var isSeekable: Bool
     /// True when all tracks come from one reader, because the input cannot be opened twice (a pipe, a live stream):

@@ -22,6 +22,8 @@ public struct Track: Sendable, Hashable {
     public var isSpecialPurpose: Bool
     /// A still picture that came along with a recording: something to show, but not a film.
     public var isCoverArt: Bool
+    /// One picture that is a film of its own, shown for as long as `duration` says.
+    public package(set) var isPicture = false
     /// Subtitles for what the film's own language leaves foreign: shown also to who understands the rest.
     public var isForced: Bool
     /// Subtitles that also tell what is heard.

@@ -68,6 +68,7 @@ final class DemuxContext {
             throw distrust ?? ReadingErrors.opening(code, address, waiting)
         }
         if !hasRandomAccess, !managesOwnInputs { headerEnd = bytePosition }
+        lookAtCovers()
         if !headerSaysEverything {
             noteOversizedPictures()
             let code = avformat_find_stream_info(context, nil)
@@ -148,6 +149,35 @@ final class DemuxContext {
 
     /// Sizes that the header claims and libavformat forgets as soon as it finds them impossible, by stream.
     private(set) var oversizedPictures: [Int32: (width: Int32, height: Int32)] = [:]
+
+    /// Streams of pictures beside a recording whose bytes are no picture that can be shown.
+    private(set) var damagedCovers: Set<Int32> = []
+
+    /// Reads the headers of the pictures that lie in the container whole, so that nobody need decode them to learn their size.
+    private func lookAtCovers() {
+        for stream in streams where stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 {
+            let picture = stream.pointee.attached_pic
+            guard picture.size > 0, let data = picture.data else { continue }
+            let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
+            guard let header = PictureHeader(bytes), let parameters = stream.pointee.codecpar else {
+                damagedCovers.insert(stream.pointee.index)
+                stream.pointee.discard = AVDISCARD_ALL
+                continue
+            }
+            let (width, height) = (Int32(clamping: header.size.width), Int32(clamping: header.size.height))
+            if FormatReading.isSensible(width: width, height: height) {
+                (parameters.pointee.width, parameters.pointee.height) = (width, height)
+                if let descriptor = avcodec_descriptor_get_by_name(header.codec) {
+                    parameters.pointee.codec_id = descriptor.pointee.id
+                }
+                // Only says that nothing is left to be found out.
+                parameters.pointee.format = AV_PIX_FMT_YUVJ420P.rawValue
+            } else {
+                oversizedPictures[stream.pointee.index] = (width, height)
+                stream.pointee.discard = AVDISCARD_ALL
+            }
+        }
+    }
 
     private func noteOversizedPictures() {
         for stream in streams {

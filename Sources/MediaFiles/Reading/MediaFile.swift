@@ -9,6 +9,8 @@ public final class MediaFile: MediaSource {
     public let summary: MediaSummary
     /// One sentence for each track that was left out because it cannot be played.
     public let warnings: [String]
+    /// Those that are about covers.
+    let coverWarnings: [String]
 
     private let address: InputAddress
     private let options: ReadOptions
@@ -20,6 +22,8 @@ public final class MediaFile: MediaSource {
     private let cancellation: Cancellation
     /// The input that was probed, until a reader takes it over.
     private let probed: Lock<DemuxContext?>
+    /// Pictures that lie in the container whole, by stream: read with its header, and kept.
+    private let covers: [Int: PacketBatch]
     /// The one input of all tracks, where there can be no second.
     private let shared: Lock<SharedDemuxer?>
 
@@ -56,6 +60,16 @@ public final class MediaFile: MediaSource {
         let inspection = TrackInspection(context)
         guard !inspection.playable.isEmpty else { throw Self.nothingToPlay(address, inspection) }
         warnings = inspection.problems + inspection.subtitles.problems
+        coverWarnings = inspection.coverProblems
+        covers = Dictionary(
+            inspection.playable.compactMap { stream in
+                let picture = stream.pointee.attached_pic
+                guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0,
+                    let data = picture.data
+                else { return nil }
+                let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
+                return (Int(stream.pointee.index), PictureReader.batch(bytes, for: .zero))
+            }, uniquingKeysWith: { first, _ in first })
         let starts = try inspection.findStarts(in: context)
         origin = starts.origin
         streamIDs = Dictionary(
@@ -69,12 +83,15 @@ public final class MediaFile: MediaSource {
         // A server without ranges that says how long the film is sends it again.
         let canReopen =
             sharesReader && address.kind == .network && !context.managesOwnInputs && context.byteCount != nil
-        summary = MediaSummary(
+        let tags = TagReading(context)
+        var summary = MediaSummary(
             container: Self.shortName(of: formatName), tracks: tracks, duration: duration,
-            title: context.metadata("title"),
+            title: tags.title,
             isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
             chapters: ChapterReading.chapters(of: context, origin: origin))
+        (summary.artist, summary.album) = (tags.artist, tags.album)
+        self.summary = summary
         if sharesReader {
             let demuxer = SharedDemuxer(
                 context, tracks: tracks, origin: origin, jumps: jumps, options: options,
@@ -93,6 +110,7 @@ public final class MediaFile: MediaSource {
     /// Begins reading a track from the start of the film. The first reader takes over the input that was opened; each
     /// further one opens the film again, which may block.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
+        if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
         if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
         let own = Cancellation()

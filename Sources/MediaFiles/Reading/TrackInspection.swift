@@ -7,6 +7,8 @@ struct TrackInspection {
     private(set) var playable: [UnsafeMutablePointer<AVStream>] = []
     /// One sentence for each sound or picture stream that cannot.
     private(set) var problems: [String] = []
+    /// Those of them that are about covers.
+    private(set) var coverProblems: [String] = []
     /// The code of the first of them.
     private(set) var firstCode: MediaError.Code?
     let subtitles: SubtitleInspection
@@ -19,8 +21,15 @@ struct TrackInspection {
             guard type == AVMEDIA_TYPE_AUDIO || type == AVMEDIA_TYPE_VIDEO else { continue }
             let claimed = context.oversizedPictures[stream.pointee.index]
             let oversized = claimed.map { FormatReading.oversized(width: $0.width, height: $0.height) }
-            if let problem = oversized ?? FormatReading.problem(with: parameters) {
+            let damaged =
+                context.damagedCovers.contains(stream.pointee.index)
+                ? FormatReading.Problem(code: .notMedia, text: "is a picture that is damaged or of a kind unknown here")
+                : nil
+            if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters) {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
+                if isStill(stream) {
+                    coverProblems.append("the cover (\(problems[problems.count - 1])) is left out; the sound plays")
+                }
                 firstCode = firstCode ?? problem.code
             } else {
                 playable.append(stream)
@@ -88,6 +97,14 @@ struct TrackInspection {
         return hasSound && stream.pointee.nb_frames == 1 && pictures.contains(stream.pointee.codecpar.pointee.codec_id)
     }
 
+    /// What a picture that lies in the container whole says of itself.
+    private static func cover(of stream: UnsafeMutablePointer<AVStream>) -> PictureHeader? {
+        let picture = stream.pointee.attached_pic
+        guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0, let data = picture.data
+        else { return nil }
+        return PictureHeader(UnsafeRawBufferPointer(start: data, count: Int(picture.size)))
+    }
+
     /// Sound and pictures in the container's order, then subtitles.
     func tracks(starts: Starts, of context: DemuxContext) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
@@ -99,9 +116,11 @@ struct TrackInspection {
         let films = playable.map { stream in
             let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
             let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+            let cover = isAudio ? nil : Self.cover(of: stream)
             let format: Track.Format =
                 isAudio
-                ? .audio(FormatReading.audio(parameters)) : .video(FormatReading.video(parameters, stream: stream))
+                ? .audio(FormatReading.audio(parameters))
+                : .video(cover.map(FormatReading.video) ?? FormatReading.video(parameters, stream: stream))
             let kind: Track.Kind = isAudio ? .audio : .video
             numbers[kind]! += 1
             let clock = TrackClock(stream: stream, origin: starts.origin)

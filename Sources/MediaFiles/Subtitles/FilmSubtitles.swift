@@ -115,7 +115,8 @@ public enum FilmSubtitles {
     /// `film2.srt` belongs to another film than `film.mkv`.
     private static func hasSeparator(_ rest: Substring) -> Bool { rest.first.map { !$0.isNumber } ?? false }
 
-    private static func names(in folder: String) -> [String] {
+    /// What is in a folder, in no order; a bounded part of what is too much.
+    static func names(in folder: String, withHidden: Bool = false) -> [String] {
         guard let entries = opendir(folder) else { return [] }
         defer { closedir(entries) }
         var names: [String] = []
@@ -123,7 +124,7 @@ public enum FilmSubtitles {
             let name = withUnsafeBytes(of: entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if withHidden || !name.hasPrefix(".") { names.append(name) }
         }
         return names
     }

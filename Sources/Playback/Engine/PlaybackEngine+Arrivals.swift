@@ -82,7 +82,7 @@ extension PlaybackEngine {
 
     /// Tells what a person should know of the film that has begun.
     private func remark() {
-        guard let entry = current, entry.videoTrack != nil, let remark = parts.remark(entry.film) else { return }
+        guard options.playsVideo, let entry = current, let remark = parts.remark(entry.film) else { return }
         news(.message(remark))
     }
 
@@ -193,6 +193,7 @@ extension PlaybackEngine {
     private func describe(_ item: QueueItem) {
         var state = state
         state.title = item.title ?? item.name
+        (state.artist, state.album) = (nil, nil)
         state.current = item
         state.items = list.items
         self.state = state
@@ -203,6 +204,7 @@ extension PlaybackEngine {
         guard let entry = current else { return }
         var state = state
         state.title = entry.title
+        (state.artist, state.album) = (entry.film.summary.artist, entry.film.summary.album)
         state.current = entry.item
         state.items = list.items
         state.duration = entry.film.summary.duration

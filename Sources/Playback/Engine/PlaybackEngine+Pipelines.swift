@@ -8,7 +8,8 @@ extension PlaybackEngine {
         let summary = media.film.summary
         var picture = options.playsVideo ? summary.track(.video, number: options.videoTrack) : nil
         if picture == nil, options.playsVideo, options.showsCoverArt, options.videoTrack == nil {
-            picture = summary.tracks.first { $0.kind == .video && $0.isCoverArt }
+            let covers = summary.tracks.filter { $0.kind == .video && $0.isCoverArt }
+            picture = covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
         }
         let sound = renderer == nil ? nil : chosenAudioTrack(of: media.film)
         guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, startBehindEnd(of: media.film) == nil else {
@@ -17,7 +18,8 @@ extension PlaybackEngine {
         do {
             let words = subtitles?.wish.value.choice.track(
                 in: summary, languages: subtitles?.wish.value.languages ?? [], beside: sound)
-            try media.reserve([picture, sound, words])
+            let more = secondarySubtitles?.wish.value.choice.track(in: summary, languages: [], beside: sound)
+            try media.reserve([picture, sound, words, more == words ? nil : more])
         } catch {
             // It will be said when the track is wanted.
         }
@@ -59,7 +61,8 @@ extension PlaybackEngine {
     private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
         let setting = VideoStage.Setting(
             list: shared, layer: layer, timebase: synchronizer.timebase, events: events, progress: progress,
-            open: { [parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) })
+            open: { [parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
+            tell: { [mailbox] sentence in mailbox.post { $0.news(.message(sentence)) } })
         let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
         let pipeline: TrackPipeline
         if let before {

@@ -44,10 +44,13 @@ extension PlaybackEngine {
         news(.message(track.map { "Subtitles " + $0.description(among: count) } ?? "Subtitles: none"))
     }
 
-    private func choose(_ choice: SubtitleChoice) {
+    private func choose(_ choice: SubtitleChoice) { choose(choice, for: subtitles) }
+
+    /// - Parameter subtitles: those below or those at the top.
+    private func choose(_ choice: SubtitleChoice, for subtitles: ShownSubtitles?) {
         subtitles?.wish.change { $0.choice = choice }
         guard let subtitles, let entry = current, isUnderWay else { return }
-        addPipelineToSubtitles(behind: entry, of: list.entries)
+        addPipeline(to: subtitles, behind: entry, of: list.entries)
         if let pipeline = subtitles.pipeline {
             pipeline.seek(to: jump?.target ?? synchronizer.currentTime(), aim: .exact, serial: serial)
         } else {
@@ -55,9 +58,39 @@ extension PlaybackEngine {
         }
     }
 
+    /// Those at the top.
+    ///
+    /// - Parameter number: 1 is the first; nil shows none.
+    func selectSecondarySubtitles(_ number: Int?) {
+        guard let secondarySubtitles else { return news(.message("No subtitles are shown without a picture.")) }
+        guard let number else {
+            choose(.none, for: secondarySubtitles)
+            return news(.message("Secondary subtitles: none"))
+        }
+        let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0
+        guard let track = current?.film.summary.subtitleTrack(number: number) else {
+            return news(.message("This film has no subtitles \(number)."))
+        }
+        choose(.number(number), for: secondarySubtitles)
+        news(.message("Secondary subtitles " + track.description(among: count)))
+    }
+
+    /// The next (1) or the one before (-1); between the last and the first there are none.
+    func cycleSecondarySubtitles(by step: Int) {
+        let count = current?.film.summary.tracks.count { $0.kind == .subtitle } ?? 0
+        guard count > 0, let current, let secondarySubtitles else {
+            return news(.message("This film has no subtitles."))
+        }
+        let present = secondarySubtitles.wish.value.track(of: current)?.number ?? 0
+        let number = ((present + step) % (count + 1) + count + 1) % (count + 1)
+        selectSecondarySubtitles(number == 0 ? nil : number)
+    }
+
+    func setSecondarySubtitlesShown(_ isShown: Bool) { secondarySubtitles?.renderer.isHidden = !isShown }
+
     /// Positive: later than the film says.
     func setSubtitleDelay(_ delay: Duration) {
-        subtitles?.renderer.delay = delay
+        for subtitles in allSubtitles { subtitles.renderer.delay = delay }
         state.subtitleDelay = delay
     }
 
@@ -70,12 +103,22 @@ extension PlaybackEngine {
 
     /// Makes the pipeline where one of the entries has subtitles to show; it begins where it is sent, or with what follows an entry.
     func addPipelineToSubtitles(behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]) {
-        guard let subtitles, subtitles.pipeline == nil else { return }
+        for subtitles in allSubtitles { addPipeline(to: subtitles, behind: entry, of: entries) }
+    }
+
+    /// Those below and those at the top.
+    var allSubtitles: [ShownSubtitles] { [subtitles, secondarySubtitles].compactMap { $0 } }
+
+    private func addPipeline(
+        to subtitles: ShownSubtitles, behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]
+    ) {
+        guard subtitles.pipeline == nil else { return }
         let wish = subtitles.wish
         guard entries.contains(where: { wish.value.track(of: $0) != nil }) else { return }
         synchronizer.addRenderer(subtitles.renderer)
         let stage = SubtitleStage(
-            list: shared, renderer: subtitles.renderer, choose: { wish.value.track(of: $0) }, behind: entry)
+            list: shared, walker: subtitles.walker, renderer: subtitles.renderer, choose: { wish.value.track(of: $0) },
+            behind: entry)
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
         subtitles.pipeline = pipeline
         startPipeline(pipeline, "subtitles reader")
@@ -85,26 +128,39 @@ extension PlaybackEngine {
         }
     }
 
-    func seekSubtitles(to target: MediaTime) { subtitles?.pipeline?.seek(to: target, aim: .exact, serial: serial) }
-    func letSubtitlesGoOn() { subtitles?.pipeline?.goOn() }
-    func wakeSubtitles() { if shared.isWaiting(.subtitle) { subtitles?.pipeline?.wake() } }
+    func seekSubtitles(to target: MediaTime) {
+        for subtitles in allSubtitles { subtitles.pipeline?.seek(to: target, aim: .exact, serial: serial) }
+    }
+
+    func letSubtitlesGoOn() { for subtitles in allSubtitles { subtitles.pipeline?.goOn() } }
+
+    func wakeSubtitles() {
+        for subtitles in allSubtitles where shared.isWaiting(subtitles.walker) { subtitles.pipeline?.wake() }
+    }
 
     /// What they have read of an entry that is not wanted any more is read anew from where the film is.
     func rereadSubtitles(thatEntered serial: Int) {
-        guard shared.hasEntered(serial, .subtitle) else { return }
-        seekSubtitles(to: jump?.target ?? synchronizer.currentTime())
+        for subtitles in allSubtitles where shared.hasEntered(serial, subtitles.walker) {
+            let target = jump?.target ?? synchronizer.currentTime()
+            subtitles.pipeline?.seek(to: target, aim: .exact, serial: self.serial)
+        }
     }
 
     func closeSubtitles() {
-        subtitles?.pipeline?.stop()
-        subtitles?.pipeline = nil
-        subtitles?.renderer.flush()
-        subtitles?.renderer.stopRequestingMediaData()
+        for subtitles in allSubtitles {
+            subtitles.pipeline?.stop()
+            subtitles.pipeline = nil
+            subtitles.renderer.flush()
+            subtitles.renderer.stopRequestingMediaData()
+        }
     }
 
     /// What could not be drawn or decoded is told once.
     func tellSubtitleTrouble() {
-        guard let subtitles else { return }
+        for subtitles in allSubtitles { tellTrouble(of: subtitles) }
+    }
+
+    private func tellTrouble(of subtitles: ShownSubtitles) {
         if let trouble = subtitles.renderer.takeTrouble() { news(.message(Sentences.joined(trouble))) }
         let failure = subtitles.renderer.error.map { "\($0)" }
         defer { subtitles.toldFailure = failure }

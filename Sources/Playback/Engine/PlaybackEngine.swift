@@ -24,6 +24,8 @@ package final class PlaybackEngine {
     var addedSounds: [AddedSound] = []
     /// Nil where no pictures are shown, or nobody draws.
     let subtitles: ShownSubtitles?
+    /// Those at the top.
+    let secondarySubtitles: ShownSubtitles?
 
     let shared: SharedPlaybackList
     let prefetcher: Prefetcher
@@ -97,6 +99,9 @@ package final class PlaybackEngine {
             renderer = nil
         }
         subtitles = options.playsVideo ? parts.subtitles.map { ShownSubtitles($0, over: layer, options: options) } : nil
+        secondarySubtitles =
+            options.playsVideo
+            ? parts.subtitles.flatMap { ShownSubtitles(secondary: $0, over: layer, options: options) } : nil
         synchronizer.addRenderer(layer)
         watch = TimelineWatch(mailbox.signal)
         synchronizer.add(watch)
@@ -191,7 +196,7 @@ package final class PlaybackEngine {
         synchronizer.remove(watch)
         synchronizer.removeRenderer(layer, completion: nil)
         for renderer in soundRenderers { renderer.invalidate() }
-        if let subtitles {
+        for subtitles in allSubtitles {
             synchronizer.removeRenderer(subtitles.renderer, completion: nil)
             subtitles.renderer.stop()
         }

@@ -17,7 +17,17 @@ extension Player.Parts {
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
                 cancellation.onCancel { reading.cancel() }
-                let film = try MediaFile.open(address, options: options.reading, cancellation: reading)
+                if options.playsVideo,
+                    let picture = try PictureFile.open(address, showingFor: options.imageDisplayDuration)
+                {
+                    return picture
+                }
+                var film: any MediaSource = try MediaFile.open(
+                    address, options: options.reading, cancellation: reading)
+                if options.playsVideo, options.showsCoverArt {
+                    film = RecordingWithCovers.recording(
+                        film, at: address, options.coverSearch, named: options.coverFiles)
+                }
                 return FilmWithSubtitles.film(
                     film, at: address, search, folders: FilmSubtitles.usualFolders + options.subtitleFolders,
                     named: named, options: options.reading, cancellation: reading)
@@ -28,7 +38,14 @@ extension Player.Parts {
             },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
-            remark: { film in (film as? FilmWithSubtitles)?.warnings.first.map { Sentences.joined($0) } })
+            remark: { film in
+                let beside = film as? FilmWithSubtitles
+                let warnings =
+                    (beside?.warnings ?? [])
+                    + (((beside?.film ?? film) as? RecordingWithCovers)?.warnings ?? [])
+                return warnings.first.map { Sentences.joined($0) }
+            })
+        parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         parts.deinterlacing = deinterlacing
         return parts
     }

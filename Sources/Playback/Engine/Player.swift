@@ -189,6 +189,13 @@ public final class Player: Sendable {
     public func cycleSubtitles(by step: Int = 1) { mailbox.post { $0.cycleSubtitles(by: step) } }
     /// Shows subtitles by number, 1 the first; nil shows none. Films that follow show the like of it.
     public func selectSubtitles(_ number: Int?) { mailbox.post { $0.selectSubtitles(number) } }
+    /// Shows subtitles at the top beside the others, by number, 1 the first; nil shows none. Words only.
+    public func selectSecondarySubtitles(_ number: Int?) { mailbox.post { $0.selectSecondarySubtitles(number) } }
+    /// The next (1) or the one before (-1) at the top; between the last and the first there are none.
+    public func cycleSecondarySubtitles(by step: Int = 1) { mailbox.post { $0.cycleSecondarySubtitles(by: step) } }
+    public func setSecondarySubtitlesShown(_ isShown: Bool) {
+        mailbox.post { $0.setSecondarySubtitlesShown(isShown) }
+    }
     /// Positive: later than the film says. Takes effect at once, also while the film stands.
     public func setSubtitleDelay(_ delay: Duration) { mailbox.post { $0.setSubtitleDelay(delay) } }
     public func setSubtitlesShown(_ isShown: Bool) { mailbox.post { $0.setSubtitlesShown(isShown) } }

@@ -5,11 +5,12 @@ internal import MediaCore
 ///
 /// Any thread; nothing here waits.
 final class SharedPlaybackList: Sendable {
-    /// Who walks along the list: the pictures, the subtitles, and each sound track that plays. The first sound says where a film's sound ends.
+    /// Who walks along the list: the pictures, the subtitles below and at the top, and each sound track that plays. The first sound says where a film's sound ends.
     enum Walker: Hashable, Sendable {
         case sound(Int)
         case picture
         case subtitle
+        case secondarySubtitle
 
         static let sound = Walker.sound(0)
     }
@@ -132,7 +133,7 @@ final class SharedPlaybackList: Sendable {
         let kind: Track.Kind
         switch walker {
         case .sound(0): kind = .audio
-        case .sound, .subtitle: return
+        case .sound, .subtitle, .secondarySubtitle: return
         case .picture: kind = .video
         }
         state.withLock { $0.list.note(end, kind, of: serial) }

@@ -6,7 +6,7 @@ final class ShownSubtitles {
     /// What is shown of each film, as the pipeline reads it, too.
     struct Wish: Sendable {
         var choice: SubtitleChoice
-        var languages: [String]
+        var languages: [String] = []
 
         func track(of entry: PlaybackList.Entry) -> Track? {
             choice.track(in: entry.film.summary, languages: languages, beside: entry.audioTrack)
@@ -14,6 +14,7 @@ final class ShownSubtitles {
     }
 
     let renderer: SubtitleRenderer
+    let walker: SharedPlaybackList.Walker
     let wish: SharedWish
     /// Reads their tracks; nil while no film is open that has any to show.
     var pipeline: TrackPipeline?
@@ -29,9 +30,21 @@ final class ShownSubtitles {
     }
 
     init(_ parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
+        walker = .subtitle
         renderer = SubtitleRenderer(over: layer, codecs: parts.codecs, drawing: parts.makeDrawing)
         wish = SharedWish(Wish(choice: options.subtitles, languages: options.subtitleLanguages))
         renderer.delay = options.subtitleDelay
         renderer.isHidden = !options.showsSubtitles
+    }
+
+    /// Second ones, at the top, which are chosen by number alone; nil where nobody decodes such.
+    init?(secondary parts: Player.SubtitleParts, over layer: DisplayLayer, options: PlayerOptions) {
+        guard let codecs = parts.secondaryCodecs else { return nil }
+        walker = .secondarySubtitle
+        renderer = SubtitleRenderer(over: layer, isSecondary: true, codecs: codecs, drawing: parts.makeDrawing)
+        // mpv's automatic choice is none, too.
+        wish = SharedWish(Wish(choice: options.secondarySubtitles == .automatic ? .none : options.secondarySubtitles))
+        renderer.delay = options.subtitleDelay
+        renderer.isHidden = !options.showsSecondarySubtitles
     }
 }

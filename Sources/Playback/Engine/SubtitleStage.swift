@@ -5,6 +5,7 @@ internal import SyncRendering
 /// waits for it.
 final class SubtitleStage: TrackStage {
     private let list: SharedPlaybackList
+    private let walker: SharedPlaybackList.Walker
     private let renderer: SubtitleRenderer
     /// The track of an entry that is shown.
     private let choose: @Sendable (PlaybackList.Entry) -> Track?
@@ -20,11 +21,12 @@ final class SubtitleStage: TrackStage {
 
     /// - Parameter entry: the stage begins with what follows it, or is sent into it.
     init(
-        list: SharedPlaybackList, renderer: SubtitleRenderer,
+        list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .subtitle, renderer: SubtitleRenderer,
         choose: @escaping @Sendable (PlaybackList.Entry) -> Track?, behind entry: PlaybackList.Entry
     ) {
-        (self.list, self.renderer, self.choose, self.entry) = (list, renderer, choose, entry)
-        list.enter(entry.serial, .subtitle)
+        (self.list, self.walker, self.renderer) = (list, walker, renderer)
+        (self.choose, self.entry) = (choose, entry)
+        list.enter(entry.serial, walker)
     }
 
     // MARK: Jumping
@@ -34,7 +36,7 @@ final class SubtitleStage: TrackStage {
         guard let entry = list.current else { return time }
         self.entry = entry
         isAtEnd = true
-        list.enter(entry.serial, .subtitle)
+        list.enter(entry.serial, walker)
         isAtEnd = try !open(entry, at: time - (entry.offset ?? .zero))
         return time
     }
@@ -43,7 +45,7 @@ final class SubtitleStage: TrackStage {
         guard let kept = list.entry(serial) else { return }
         if let joint = kept.joint { renderer.flush(fromSourceTime: joint) }
         (entry, isAtEnd) = (kept, true)
-        list.enter(serial, .subtitle)
+        list.enter(serial, walker)
     }
 
     /// - Returns: false where the entry shows none, or none that can be read.
@@ -107,7 +109,7 @@ final class SubtitleStage: TrackStage {
     }
 
     private func goOn(behind entry: PlaybackList.Entry) throws(MediaError) -> TrackStep {
-        switch list.successor(of: entry.serial, .subtitle) {
+        switch list.successor(of: entry.serial, walker) {
         case .wait, .finish: return .full
         case .end: return .ended
         case .entry(let next):
@@ -115,7 +117,7 @@ final class SubtitleStage: TrackStage {
             if let begin = next.begin { renderer.flush(fromSourceTime: begin) }
             self.entry = next
             isAtEnd = try !open(next, at: next.start)
-            list.enter(next.serial, .subtitle)
+            list.enter(next.serial, walker)
             return .moved
         }
     }

@@ -15,6 +15,8 @@ final class VideoStage: TrackStage {
         var progress: ProgressGate
         /// Opens a film's picture track.
         var open: @Sendable (PrefetchedMedia, Track) throws(MediaError) -> PictureTrack
+        /// A sentence for people; any thread.
+        var tell: @Sendable (String) -> Void = { _ in }
     }
 
     private let setting: Setting
@@ -74,8 +76,9 @@ final class VideoStage: TrackStage {
         }
         do throws(MediaError) {
             if present?.film !== entry.film { try take(setting.open(entry.media, track)) }
-            let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)
+            // Where it is: a cover that cannot be decoded is black there.
             stillTime = time
+            let landed = try present?.seek(to: time - (entry.offset ?? .zero), aim: aim)
             isAtEnd = false
             return landed.map { $0 + (entry.offset ?? .zero) }
         } catch {
@@ -119,7 +122,9 @@ final class VideoStage: TrackStage {
             switch try present.step() {
             case .picture(let picture): return hand(picture, of: entry, from: present.decoder)
             case .moved: return .moved
-            case .ended: return reachEnd(of: entry)
+            case .ended:
+                if present.isOnePicture, !present.hasGiven { leaveOut(of: entry) }
+                return reachEnd(of: entry)
             }
         } catch {
             layer.finish()
@@ -160,6 +165,13 @@ final class VideoStage: TrackStage {
         layer.enqueue(picture)
         setting.progress.report()
         return .moved
+    }
+
+    /// The one picture that there should have been cannot be decoded.
+    private func leaveOut(of entry: PlaybackList.Entry) {
+        let sound = entry.audioTrack == nil ? "it is left out." : "the sound plays without it."
+        setting.tell("The picture of “\(entry.title)” is damaged or too large; \(sound)")
+        showNothing(at: stillTime)
     }
 
     private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import MediaCore
+internal import MediaFiles
 
 /// The films and recordings in a folder and those below it, in natural order, as mpv plays them: files and folders among one another,
 /// without hidden ones. By their names alone; nothing is opened.
@@ -9,9 +10,11 @@ struct MediaFolder {
     /// Names looked at in all: a folder of a million pictures must not hold the start up.
     static let mostNames = 50_000
 
+    /// Films and recordings; where there is neither, pictures.
     private(set) var files: [String] = []
     /// What could not be looked into, for people.
     private(set) var warnings: [String] = []
+    private var pictures: [String] = []
     private var names = 0
     private var isFull = false
     private let most: Int
@@ -22,6 +25,7 @@ struct MediaFolder {
     init(_ path: String, most: Int) {
         self.most = most
         look(into: path, inside: [])
+        if files.isEmpty { files = pictures }
         if isFull { warnings.append("the folder '\(path)' holds too much; only a part of it is played") }
     }
 
@@ -67,6 +71,8 @@ struct MediaFolder {
                 look(into: full, inside: ancestors + [identity])
             } else if Self.isMedia(name) {
                 files.append(full)
+            } else if Self.isPicture(name), pictures.count < most {
+                pictures.append(full)
             }
         }
     }
@@ -87,13 +93,15 @@ struct MediaFolder {
         return (names, false)
     }
 
-    private static func isMedia(_ name: String) -> Bool {
-        guard let dot = name.lastIndex(of: ".") else { return false }
-        return endings.contains(name[name.index(after: dot)...].lowercased())
+    private static func isMedia(_ name: String) -> Bool { ending(of: name).map(endings.contains) ?? false }
+    private static func isPicture(_ name: String) -> Bool { ending(of: name).map(CoverArt.endings.contains) ?? false }
+
+    private static func ending(of name: String) -> String? {
+        name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() }
     }
 
     /// Of names that films and recordings have. What has none of these is named itself to be played.
-    private static let endings = Set(
+    private static let endings: Set<String> = Set(
         """
         3g2 3gp asf avi divx dv flv f4v m2t m2ts m2v m4v mk3d mkv mov mp4 mpeg mpg mts mxf nut ogm ogv qt rm rmvb ts vob webm wmv y4m
         aac ac3 ac4 aif aiff alac ape au caf dsf dts eac3 flac m4a m4b mka mlp mp1 mp2 mp3 mpc oga ogg opus ra spx tak thd tta wav wma wv

@@ -77,7 +77,8 @@ package struct PlaylistLoader {
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
         guard folder.files.isEmpty else { return nil }
         return Self.failure(
-            "the folder '\(path)' holds neither films nor recordings; name a file to play it whatever its name")
+            "the folder '\(path)' holds neither films nor recordings, nor pictures; name a file to play it whatever its name"
+        )
     }
 
     /// The path that a word names, when it names a file.

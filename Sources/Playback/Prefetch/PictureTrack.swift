@@ -11,6 +11,11 @@ package final class PictureTrack: @unchecked Sendable {
     let decoder: any PictureDecoder
     /// One picture, which came along with a recording and stands for all of it.
     let isStill: Bool
+    /// How long the one picture of a film of its own stays.
+    private let shownFor: MediaTime?
+    /// A picture has come out.
+    private(set) var hasGiven = false
+    var isOnePicture: Bool { isStill || shownFor != nil }
     private var still: SampleBuffer?
     private var ready: [SampleBuffer] = []
     /// A packet that was read to find a place to begin.
@@ -29,7 +34,11 @@ package final class PictureTrack: @unchecked Sendable {
     /// Where an index has holes, so much at most is decoded on the way to a place that a jump would find at once.
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
-    package init(film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false) {
+    package init(
+        film: any MediaSource, source: any SampleSource, decoder: any PictureDecoder, isStill: Bool = false,
+        shownFor: MediaTime? = nil
+    ) {
+        self.shownFor = shownFor
         self.film = film
         self.source = source
         self.decoder = decoder
@@ -139,7 +148,9 @@ package final class PictureTrack: @unchecked Sendable {
     package func step() throws(MediaError) -> Step {
         if !ready.isEmpty { return handed(ready.removeFirst()) }
         if still != nil { return .ended }
-        if let picture = decoder.receive() {
+        if var picture = decoder.receive() {
+            hasGiven = true
+            if let shownFor { picture.duration = shownFor }
             if isStill { still = picture }
             return handed(picture)
         }

@@ -6,6 +6,8 @@ extension Player {
     /// What subtitles are decoded and drawn with.
     public struct SubtitleParts: Sendable {
         public var codecs: any SubtitleCodecs
+        /// What second subtitles are decoded with, which stand at the top; nil shows none.
+        public var secondaryCodecs: (any SubtitleCodecs)?
         /// Called on the thread that draws; nil draws nothing.
         public var makeDrawing: @Sendable () -> (any SubtitleDrawing)?
 

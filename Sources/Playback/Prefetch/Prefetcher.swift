@@ -114,7 +114,7 @@ extension Player.Parts {
         }
         return PictureTrack(
             film: media.film, source: try media.source(for: track), decoder: try makeDecoder(format),
-            isStill: track.isCoverArt)
+            isStill: track.isCoverArt, shownFor: track.isPicture ? track.duration : nil)
     }
 
     /// Whether sound of a track can be decoded at all.

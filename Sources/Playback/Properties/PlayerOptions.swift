@@ -28,6 +28,9 @@ public struct PlayerOptions: Sendable {
     public var videoTrack: Int?
     public var audioLanguages: [String] = []
     public var subtitles = SubtitleChoice.automatic
+    /// Subtitles that stand at the top beside the others: words only, as their author did not make them. Automatic is none.
+    public var secondarySubtitles = SubtitleChoice.none
+    public var showsSecondarySubtitles = true
     /// Wanted languages of subtitles, most wanted first.
     public var subtitleLanguages: [String] = []
     /// Which files beside a film are taken for its subtitles, and where else they are looked for.
@@ -69,6 +72,14 @@ public struct PlayerOptions: Sendable {
     public var loopPlaylist: Loop = .times(0)
     /// Whether a recording shows the picture that came along with it.
     public var showsCoverArt = true
+    /// Whether a picture beside a recording comes before the one inside it.
+    public var prefersExternalCovers = false
+    /// Which pictures beside a recording are taken for its cover.
+    public var coverSearch = CoverSearch.exact
+    /// Pictures that are the covers of each recording, whatever lies beside it.
+    public var coverFiles: [String] = []
+    /// How long a file that holds one picture is shown; nil until somebody goes on.
+    public var imageDisplayDuration: Duration? = .seconds(1)
     /// How films are read: how long a network is waited for, and which servers are believed.
     public var reading = ReadOptions()
     /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing

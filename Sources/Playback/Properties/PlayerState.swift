@@ -24,6 +24,9 @@ public struct PlayerState: Sendable, Equatable {
     public var current: QueueItem?
     /// What people are shown: the item's title, the film's own, or the name of the file.
     public var title = ""
+    /// Who plays or sings, and the record that it is from, where a recording says so.
+    public internal(set) var artist: String?
+    public internal(set) var album: String?
     /// Film moment perceived now, or where a jump under way leads.
     public var position: MediaTime = .zero
     /// The player's timeline minus the film's own: films that follow one another without a seam, and loops, are on one

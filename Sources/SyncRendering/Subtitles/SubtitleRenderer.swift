@@ -56,22 +56,24 @@ public final class SubtitleRenderer: Sendable {
     let wake = Signal()
     weak let layer: DisplayLayer?
     private let codecs: (any SubtitleCodecs)?
-    private let makeDrawing: @Sendable () -> (any SubtitleDrawing)?
+    let makeDrawing: @Sendable () -> (any SubtitleDrawing)?
     /// Something moves over the pictures that come.
     let isMoving = Atomic<Bool>(false)
 
     /// - Parameters:
-    ///   - layer: whose pictures they lie over; a layer has one such renderer, the newest.
+    ///   - layer: whose pictures they lie over; a layer has one such renderer of either kind, the newest.
+    ///   - isSecondary: they lie over another renderer's. Where they stand is said by what they bring: see `FilmSubtitleCodecs`.
     ///   - codecs: nil takes decoded cues only.
-    ///   - drawing: called on the renderer's thread, once; where it returns nil nothing is drawn.
+    ///   - drawing: called on the renderer's thread, once, and on that of whoever keeps a picture with its words; where it returns
+    ///     nil nothing is drawn.
     public init(
-        over layer: DisplayLayer, codecs: (any SubtitleCodecs)? = nil,
+        over layer: DisplayLayer, isSecondary: Bool = false, codecs: (any SubtitleCodecs)? = nil,
         drawing: @escaping @Sendable () -> (any SubtitleDrawing)?
     ) {
         self.codecs = codecs
         self.layer = layer
         makeDrawing = drawing
-        layer.setSubtitles(self)
+        layer.setSubtitles(self, isSecondary: isSecondary)
     }
 
     deinit {

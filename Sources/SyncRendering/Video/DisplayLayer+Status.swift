@@ -41,14 +41,6 @@ extension DisplayLayer {
         synchronizer?.reconsiderStart()
     }
 
-    /// The renderer whose words lie over its pictures; nil while there is none. Any thread.
-    public var subtitles: SubtitleRenderer? { state.withLock { $0.subtitles } }
-
-    func setSubtitles(_ subtitles: SubtitleRenderer) {
-        state.withLock { $0.subtitles = subtitles }
-        arrival.raise()
-    }
-
     /// How often the picture on screen was to go.
     var removals: UInt64 { state.withLock { $0.removals } }
 

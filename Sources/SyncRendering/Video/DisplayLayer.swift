@@ -38,6 +38,10 @@ public final class DisplayLayer: Sendable {
         var removals: UInt64 = 0
         /// Whose words lie over its pictures.
         var subtitles: SubtitleRenderer?
+        /// Whose words stand at the top.
+        var secondarySubtitles: SubtitleRenderer?
+        /// Both of what was seen last, as one.
+        var joinedWords: (below: Overlay, above: Overlay, both: Overlay)?
     }
 
     let state: Lock<State>
@@ -120,6 +124,7 @@ public final class DisplayLayer: Sendable {
         }
         arrival.raise()
         subtitles?.picturesCame()
+        secondarySubtitles?.picturesCame()
         synchronizer?.reconsiderStart()
     }
 

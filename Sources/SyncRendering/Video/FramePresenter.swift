@@ -43,8 +43,7 @@ public final class FramePresenter {
     /// Does what is due now and says when to come back.
     public func step() -> Next {
         let next = stepPictures()
-        guard let subtitles = layer.subtitles, onScreen != nil else { return next }
-        return renew(subtitles, before: next)
+        return layer.hasWords && onScreen != nil ? renew(before: next) : next
     }
 
     private func stepPictures() -> Next {
@@ -150,7 +149,7 @@ public final class FramePresenter {
     private func show(_ buffer: SampleBuffer, target: HostInstant) {
         guard let picture = buffer.picture, let pts = buffer.presentationTime else { return }
         // Words may have been drawn, or have become others, since.
-        if prepared !== picture || preparedOverlay !== layer.subtitles?.overlay(at: pts) {
+        if prepared !== picture || preparedOverlay !== layer.words(at: pts) {
             prepare(picture, seenAt: pts)
         }
         prepared = nil
@@ -185,9 +184,9 @@ public final class FramePresenter {
     }
 
     private func prepare(_ picture: any Picture, seenAt time: MediaTime) {
-        if let subtitles = layer.subtitles {
-            if let canvas = output.canvas(for: picture) { subtitles.setCanvas(canvas) }
-            preparedOverlay = subtitles.overlay(at: time)
+        if layer.hasWords {
+            if let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
+            preparedOverlay = layer.words(at: time)
         } else {
             preparedOverlay = nil
         }
@@ -208,22 +207,25 @@ public final class FramePresenter {
     }
 
     /// Paints the picture on screen again where other words are to lie over it, unless the next picture brings them.
-    private func renew(_ subtitles: SubtitleRenderer, before next: Next) -> Next {
+    private func renew(before next: Next) -> Next {
         guard let buffer = onScreen else { return next }
         let (now, snapshot) = (timebase.clock.now, timebase.snapshot)
         let following = layer.nextTime.flatMap { dueInstant(of: $0, snapshot: snapshot, now: now) }
         if let following, following - now < Self.longPicture / 2 { return next }
         let time = wordTime(of: buffer)
-        if subtitles.overlay(at: time) !== shownOverlay { repaint() }
+        if layer.words(at: time) !== shownOverlay { repaint() }
         // A window of another size, or one that opened only now.
-        if let picture = buffer.picture, let canvas = output.canvas(for: picture) { subtitles.setCanvas(canvas) }
-        guard let change = subtitles.nextChange(after: time),
+        if let picture = buffer.picture, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
+        guard let change = layer.nextChangeOfWords(after: time),
             let instant = dueInstant(of: change, snapshot: snapshot, now: now)
         else { return next }
         let due = max(instant, now.advanced(by: .milliseconds(1)))
         if case .at(let other) = next, other <= due { return next }
         return .at(due)
     }
+
+    /// The film time whose words lie over the picture on screen.
+    package var momentOnScreen: MediaTime? { onScreen.map(wordTime) }
 
     /// Forgets what was prepared: it is drawn again before it is shown.
     public func invalidate() { prepared = nil }

@@ -42,11 +42,10 @@ enum InputCommand {
             }
             return .showText(text)
         case "screenshot":
-            let usual: Set<String> = ["subtitles", "video", "window"]
-            guard arguments.count <= 1, arguments.allSatisfy(usual.contains) else {
-                throw ValueError("screenshot is written: screenshot")
+            guard arguments.count <= 1, let kind = ScreenshotKind(rawValue: arguments.first ?? "subtitles") else {
+                throw ValueError("screenshot is written: screenshot, screenshot video or screenshot window")
             }
-            return .screenshot
+            return .screenshot(kind)
         default:
             guard let action = plain[name] else {
                 throw ValueError("there is no command '\(shown(name))' in Talkie")
@@ -105,6 +104,7 @@ enum InputCommand {
     private static func position(_ text: String) throws(ValueError) -> FilmPosition { try FilmPosition(parsing: text) }
 
     private static func cycle(_ arguments: [String]) throws(ValueError) -> PlayerAction {
+        if arguments == ["secondary-sid", "down"] { return .cycleSecondarySubtitles(-1) }
         if arguments == ["sub", "down"] || arguments == ["sid", "down"] { return .cycleSubtitles(-1) }
         guard arguments.count == 1, let action = cycled[arguments[0]] else {
             throw ValueError(
@@ -117,7 +117,9 @@ enum InputCommand {
     private static let cycled: [String: PlayerAction] = [
         "pause": .togglePause, "mute": .toggleMute, "fullscreen": .toggleFullScreen, "audio": .cycleAudioTrack,
         "aid": .cycleAudioTrack, "loop-file": .toggleLoop, "loop": .toggleLoop, "sub": .cycleSubtitles(1),
-        "sid": .cycleSubtitles(1), "sub-visibility": .toggleSubtitles, "deinterlace": .cycleDeinterlacing,
+        "sid": .cycleSubtitles(1), "sub-visibility": .toggleSubtitles,
+        "secondary-sid": .cycleSecondarySubtitles(1), "secondary-sub-visibility": .toggleSecondarySubtitles,
+        "deinterlace": .cycleDeinterlacing,
         "night-mode": .toggleNightMode, "dialog-level": .cycleDialogueLift,
     ]
 

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// Which key asks for what: mpv's defaults (0.35, etc/input.conf), as far as Talkie has what they do, but for `s`, which
-/// says where the sound goes. `n` and `C`, which mpv leaves free, are night mode and voices. The window and the terminal share them.
+/// says where the sound goes; a screenshot with subtitles is `Alt+s`. `n` and `C`, which mpv leaves free, are night mode and voices. The window and the terminal share them.
 package enum KeyBindings {
     /// - Parameter key: mpv's name, such as `"q"`, `"Shift+RIGHT"`, `"MBTN_LEFT_DBL"`, `"Ctrl++"`.
     /// - Returns: nil for a key that does nothing.
@@ -34,6 +34,7 @@ package enum KeyBindings {
         "m": .toggleMute, "MUTE": .toggleMute,
         "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
         "j": .cycleSubtitles(1), "J": .cycleSubtitles(-1), "v": .toggleSubtitles,
+        "Alt+v": .toggleSecondarySubtitles,
         "z": .addSubtitleDelay(.milliseconds(-100)), "x": .addSubtitleDelay(.milliseconds(100)),
         "Z": .addSubtitleDelay(.milliseconds(100)),
         "w": .changeView(.panscan(-0.1)), "W": .changeView(.panscan(0.1)), "e": .changeView(.panscan(0.1)),
@@ -44,7 +45,7 @@ package enum KeyBindings {
         "Alt+BS": .changeView(.reset),
         "SHARP": .cycleAudioTrack, "d": .cycleDeinterlacing,
         "f": .toggleFullScreen, "MBTN_LEFT_DBL": .toggleFullScreen, "ESC": .leaveFullScreen,
-        "s": .chooseRoute, "S": .screenshot, "Ctrl+s": .screenshot,
+        "s": .chooseRoute, "Alt+s": .screenshot(.subtitles), "S": .screenshot(.video), "Ctrl+s": .screenshot(.window),
         ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
         "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
         "L": .toggleLoop, "l": .markSection,

@@ -24,6 +24,9 @@ package enum PlayerAction: Sendable, Hashable {
     /// The next (1) or the one before (-1).
     case cycleSubtitles(Int)
     case toggleSubtitles
+    /// Those at the top: the next (1) or the one before (-1).
+    case cycleSecondarySubtitles(Int)
+    case toggleSecondarySubtitles
     /// Positive: subtitles later than the film says.
     case addSubtitleDelay(Duration)
     case cycleDeinterlacing
@@ -33,7 +36,7 @@ package enum PlayerAction: Sendable, Hashable {
     case chooseRoute
     case toggleFullScreen
     case leaveFullScreen
-    case screenshot
+    case screenshot(ScreenshotKind)
     case next
     case previous
     case toggleLoop
@@ -60,4 +63,14 @@ package enum PlayerAction: Sendable, Hashable {
         default: false
         }
     }
+}
+
+/// What a screenshot shows, as mpv's command `screenshot` has it.
+package enum ScreenshotKind: String, Sendable, Hashable {
+    /// The film's picture, in its own size, with the words that lie over it.
+    case subtitles
+    /// The film's picture alone.
+    case video
+    /// What the window shows of it, with words, and without messages.
+    case window
 }

@@ -89,7 +89,6 @@ package enum PlaySession {
         calibration?.setScreen(
             nil, mode: LatencyProfile.Key.mode(refresh: nil, isFullScreen: arguments.isFullScreen))
         var options = arguments.options
-        options.showsCoverArt = false
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.reading.trust = trust
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)

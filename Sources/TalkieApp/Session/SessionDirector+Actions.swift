@@ -62,6 +62,11 @@ extension SessionDirector {
             settings.showsSubtitles.toggle()
             player.setSubtitlesShown(settings.showsSubtitles)
             show(settings.showsSubtitles ? "Subtitles: shown" : "Subtitles: hidden")
+        case .cycleSecondarySubtitles(let step): player.cycleSecondarySubtitles(by: step)
+        case .toggleSecondarySubtitles:
+            settings.showsSecondarySubtitles.toggle()
+            player.setSecondarySubtitlesShown(settings.showsSecondarySubtitles)
+            show(settings.showsSecondarySubtitles ? "Secondary subtitles: shown" : "Secondary subtitles: hidden")
         case .addSubtitleDelay(let step):
             settings.addSubtitleDelay(step)
             player.setSubtitleDelay(settings.subtitleDelay)
@@ -77,7 +82,7 @@ extension SessionDirector {
         case .toggleFullScreen: stage.screen?.setFullScreen(nil)
         case .leaveFullScreen: stage.screen?.setFullScreen(false)
         case .chooseRoute: toggleRoutePicker()
-        case .screenshot: takeScreenshot()
+        case .screenshot(let kind): takeScreenshot(kind)
         case .next: step(by: 1)
         case .previous: step(by: -1)
         case .toggleLoop:
@@ -125,15 +130,18 @@ extension SessionDirector {
         show("Speed: x\(Decimals.text(settings.speed, 2))")
     }
 
-    private func takeScreenshot() {
+    private func takeScreenshot(_ kind: ScreenshotKind) {
         guard let screen = stage.screen else { return }
         let mailbox = mailbox
-        screen.takeSnapshot { picture in
+        let layer = stage.player.layer
+        screen.takeSnapshot(kind == .window ? .window : .picture) { picture in
             guard let picture else { return mailbox.post(.done("There is no picture to write")) }
             do {
                 // The loop's thread has pictures to show.
                 _ = try WorkerThread.start(name: "screenshot") {
                     do {
+                        var picture = picture
+                        if kind == .subtitles { picture.lay(words: layer) }
                         let file = try ScreenshotFile.write(PNGEncoder.encode(bgra: picture.pixels, size: picture.size))
                         mailbox.post(.done("Screenshot: '\(file)'"))
                     } catch {

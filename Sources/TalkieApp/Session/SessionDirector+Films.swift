@@ -7,6 +7,9 @@ internal import Telemetry
 
 // One film after another: what follows, what has begun, what cannot be played.
 extension SessionDirector {
+    /// How long a recording's title stays on its cover: long enough for three lines.
+    private static let titleTime = Duration.seconds(4)
+
     func goOn() {
         // What was tried ahead and failed is not tried again.
         guard let next = toCome.rest(of: queue).next else { return end(firstFailure ?? ExitStatus.done) }
@@ -80,7 +83,9 @@ extension SessionDirector {
     }
 
     private var playing: String {
-        let title = "playing '\(queue.current.title ?? stage.player.state.title)'"
+        let state = stage.player.state
+        let by = state.hasVideo ? "" : state.artist.map { " by \($0)" } ?? ""
+        let title = "playing '\(queue.current.title ?? state.title)'\(by)"
         return queue.count > 1 ? "\(title) (\(queue.number) of \(queue.count))" : title
     }
 
@@ -91,8 +96,8 @@ extension SessionDirector {
         stage.registry.setTitle(title)
         if let screen = stage.screen {
             screen.setTitle(windowTitle(title))
-            // Only a film with a picture needs a screen, and only then is it missed.
-            if state.hasVideo, !isScreenAttached {
+            // A film opens a window, and so does a recording with a cover; without a picture there is none.
+            if state.pictureFormat != nil, !isScreenAttached {
                 isScreenAttached = true
                 // The window opens while the first pictures are read.
                 if let format = state.pictureFormat { screen.open(for: format) }
@@ -101,6 +106,8 @@ extension SessionDirector {
             }
         }
         if !tellTitle(), queue.count > 1 { say(.info, playing) } else { stage.log?.write(.info, playing) }
+        // A film says what it is by itself.
+        if !state.hasVideo { show(StatusText.recording(state, title: title), for: Self.titleTime) }
         if state.hasAudio {
             noteRoutes()
             recallRoutes()

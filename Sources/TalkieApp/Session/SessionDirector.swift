@@ -311,7 +311,8 @@ final class SessionDirector: @unchecked Sendable {
             tell(failure)
             end(failure.exitStatus)
         } else {
-            say(.warning, error.message)
+            // Nobody misses the cover of a recording.
+            say(stage.player.state.hasVideo ? .warning : .info, error.message)
             if stage.player.state.hasVideo { tellTitle() }
         }
     }
@@ -339,10 +340,10 @@ final class SessionDirector: @unchecked Sendable {
     }
 
     /// On the picture.
-    func show(_ text: String) {
+    func show(_ text: String, for duration: Duration = .milliseconds(1500)) {
         stage.log?.write(
             .debug, "over the film: " + text.split(separator: "\n").joined(separator: " / "))
-        stage.screen?.show(ScreenMessage(text))
+        stage.screen?.show(ScreenMessage(text, for: duration))
     }
 
     private func tell(ofClockOf output: OutputID, _ state: SpeakerClockState) {

@@ -14,6 +14,7 @@ struct SessionSettings {
     var audioDelay: Duration
     var subtitleDelay: Duration
     var showsSubtitles: Bool
+    var showsSecondarySubtitles: Bool
     var loop: PlayerOptions.Loop
     var deinterlacing: Deinterlacing
     var view = PictureView()
@@ -30,6 +31,7 @@ struct SessionSettings {
         audioDelay = options.audioDelay
         subtitleDelay = options.subtitleDelay
         showsSubtitles = options.showsSubtitles
+        showsSecondarySubtitles = options.showsSecondarySubtitles
         loop = options.loopFile
         deinterlacing = options.deinterlacing
     }

@@ -45,9 +45,15 @@ enum StatusText {
         return position(state) + "\n" + words.joined(separator: " ")
     }
 
+    /// Title, artist and album, a line each.
+    static func recording(_ state: PlayerState, title: String) -> String {
+        [title, state.artist, state.album].compactMap { $0.map(PrintableText.of) }.filter { !$0.isEmpty }
+            .joined(separator: "\n")
+    }
+
     /// What plays, where it is, and which of its sound tracks is heard.
     static func film(_ state: PlayerState) -> String {
-        var lines = [PrintableText.of(state.title), place(state)]
+        var lines = [recording(state, title: state.title), place(state)]
         if let track = state.audioTrack, state.audioTracks.count > 1 {
             lines.append("Sound track " + PrintableText.of(track.description(among: state.audioTracks.count)))
         }

@@ -14,6 +14,15 @@ struct SubtitleOptions: ParsableArguments {
     var sid: SubtitleChoice = .automatic
 
     @Option(
+        help: ArgumentHelp(
+            "Second subtitles, at the top beside the others: words only. auto is none.", valueName: "N|auto|no"),
+        transform: { try SubtitleChoice(parsing: $0) })
+    var secondarySid: SubtitleChoice = .none
+
+    @Flag(help: "Begin with the second subtitles hidden; Alt+v shows them.")
+    var noSecondarySubVisibility = false
+
+    @Option(
         help: ArgumentHelp("Subtitles by language, such as de,en; the first match wins.", valueName: "L"),
         transform: { try PlayerOptions.languages(parsing: $0) })
     var slang: [String] = []
@@ -46,6 +55,8 @@ struct SubtitleOptions: ParsableArguments {
 
     func apply(to arguments: inout PlayArguments) {
         arguments.options.subtitles = sid
+        arguments.options.secondarySubtitles = secondarySid
+        arguments.options.showsSecondarySubtitles = !noSecondarySubVisibility
         arguments.options.subtitleLanguages = slang
         arguments.options.subtitleFiles = subFiles
         arguments.options.subtitleSearch = subAuto

@@ -54,6 +54,16 @@ struct SubtitlesOnScreenTests {
         try show(film, at: "2", "--sid", "no") { $0.isEmpty }
     }
 
+    @Test func secondSubtitlesStandAtTheTop() throws {
+        let film = try film(
+            "film.mkv", ["-i", "LINES", "-c:v", "ffv1", "-c:s", "srt", "-disposition:s:0", "default"])
+        try show(film, at: "2", "--sid", "no", "--secondary-sid", "1") { pixels in
+            guard pixels.count > 300, let bottom = pixels.map(\.y).max() else { return false }
+            return bottom < 70
+        }
+        try show(film, at: "2", "--sid", "no", "--secondary-sid", "1", "--no-secondary-sub-visibility") { $0.isEmpty }
+    }
+
     @Test func aFileBesideTheFilmIsShownAndADelayMovesIt() throws {
         let film = try film("film.mkv", ["-c:v", "ffv1"], beside: ["film.srt": Self.lines])
         try show(film, at: "2", until: isLine)

@@ -205,3 +205,33 @@ private final class FlatPicture: Picture {
         }
     }
 }
+
+@Suite struct TransparentPictureTests {
+    /// The colour of a pixel of the first picture of a file with a see-through half.
+    private func pixel(_ name: String, _ more: String, x: Int, y: Int) throws -> [Int] {
+        let source = "color=red:s=64x48,format=rgba,geq=r='r(X,Y)':g='g(X,Y)':b='b(X,Y)':a='if(lt(X,32),0,255)'"
+        let path = try TestClips.make(name, ["-f", "lavfi", "-i", source, "-frames:v", "1"] + TestClips.words(more))
+        let file = try #require(try PictureFile.open(path, showingFor: .seconds(1)))
+        let track = try #require(file.summary.track(.video))
+        let decoder = try FilmPictureDecoder(format: try #require(track.videoFormat))
+        let reader = try file.source(for: track)
+        while let buffer = try reader.read() { try decoder.send(buffer) }
+        decoder.finish()
+        let picture = try #require(decoder.receive()?.picture)
+        var pixels = [UInt8](repeating: 0, count: 64 * 48 * 4)
+        let isDone = pixels.withUnsafeMutableBytes {
+            SoftwarePictureConverter().convert(
+                picture, to: PixelTarget(base: $0.baseAddress!, stride: 64 * 4, size: PixelSize(width: 64, height: 48)))
+        }
+        #expect(isDone)
+        return (0..<3).map { Int(pixels[(y * 64 + x) * 4 + $0]) }
+    }
+
+    @Test(arguments: [("glass.png", ""), ("glass.webp", "-lossless 1"), ("glass.tiff", "")])
+    func whatOneSeesThroughLiesOnTiles(name: String, more: String) throws {
+        #expect(try pixel(name, more, x: 4, y: 4) == [0xEE, 0xEE, 0xEE])
+        #expect(try pixel(name, more, x: 20, y: 4) == [0xDD, 0xDD, 0xDD])
+        let red = try pixel(name, more, x: 50, y: 20)
+        #expect(red[2] > 240 && red[0] < 12)
+    }
+}

@@ -31,6 +31,22 @@ import Testing
         return (String(fields.last ?? ""), sheet, cue.isAnimated)
     }
 
+    @Test func atTheTopStandWordsAloneAllInOneStyle() throws {
+        let codecs = FilmSubtitleCodecs(place: .top)
+        let header = "[Script Info]\n[V4+ Styles]\nFormat: Name\nStyle: Sign\n[Events]\nFormat: Layer, Text\n"
+        let ass = format("ass", header: header)
+        let decoder = try codecs.decoder(for: ass)
+        func shown(_ event: String) throws -> (text: String, sheet: SubtitleStyleSheet, isAnimated: Bool)? {
+            script(try decoder.decode(buffer(ass, Array(event.utf8))).first)
+        }
+        let plain = try #require(try shown("1,5,Sign,,9,9,9,Banner;2,{\\pos(1,2)\\t(\\fs9)}Two{\\i1} words, \\Nmore{"))
+        #expect(plain.text == "Two words, \\Nmore{" && !plain.isAnimated && !plain.sheet.isAuthored)
+        #expect(String(decoding: plain.sheet.header, as: UTF8.self).contains(",1,1.2,0,8,10,10,8,1\n"))
+        #expect(try shown("2,0,Sign,,0,0,0,,{\\p1}m 0 0 l 9 9{\\p0}") == nil)
+        let bitmaps = format("dvd_subtitle")
+        #expect(throws: MediaError.self) { try codecs.decoder(for: bitmaps) }
+    }
+
     @Test func plainWordsGetTheStyleThatMpvGivesThem() throws {
         let format = format("subrip")
         let decoder = try FilmSubtitleCodecs().decoder(for: format)

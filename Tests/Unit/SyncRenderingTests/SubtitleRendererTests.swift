@@ -15,6 +15,8 @@ import Testing
         let drawing = CountedDrawing()
         let presenter: FramePresenter
         let drawer: SubtitleDrawer
+        /// Of a second renderer.
+        var further: SubtitleDrawer?
         let frame: MediaTime
         private var next = 0
 
@@ -47,6 +49,7 @@ import Testing
                     next += 1
                 }
                 _ = drawer.turn()
+                _ = further?.turn()
                 var instant = min(end, clock.now.advanced(by: .milliseconds(5)))
                 if case .at(let due) = presenter.step() { instant = min(instant, due) }
                 clock.advance(to: max(instant, clock.now.advanced(by: .microseconds(1))))
@@ -83,6 +86,40 @@ import Testing
             rig.seen.dropLast() + ["…"] == [
                 "[]: 0...24", "[7]: 25...37", "[7, 8]: 38...49", "[8]: 50...62", "[]: 63...99", "[9]: 100...100", "…",
             ])
+    }
+
+    @Test func thoseOfASecondRendererLieOverThoseOfTheFirstAndLookTheSameForAsLongAsBothDo() throws {
+        let rig = Rig()
+        let above = SubtitleRenderer(over: rig.layer, isSecondary: true) { CountedDrawing() }
+        rig.further = above.makeDrawer()
+        rig.synchronizer.addRenderer(above)
+        rig.say(CountedLine(7, at: 0, for: 1))
+        above.enqueue(CountedLine(9, at: 0.5, for: 1).cue)
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(1700))
+        let runs = rig.seen.filter { !$0.hasPrefix("[]") }
+        #expect(runs == ["[7]: 0...12", "[7, 9]: 13...24", "[9]: 25...37"])
+        #expect(
+            Set(rig.screen.shown.filter { $0.lines == [7, 9] }.compactMap { $0.overlay.map(ObjectIdentifier.init) })
+                .count == 1)
+    }
+
+    @Test func whatLiesOverAPictureIsDrawnAnewForAnotherCanvasAtItsOwnTime() {
+        let rig = Rig()
+        let canvas = SubtitleCanvas(
+            area: PixelSize(width: 640, height: 360), picture: PixelRect(x: 0, y: 0, width: 640, height: 360),
+            storage: PixelSize(width: 640, height: 360))
+        rig.say(CountedLine(7, at: 1, for: 1, isAnimated: true))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(100))
+        func drawn(_ milliseconds: Int64) -> [Int] {
+            rig.layer.drawWords(at: MediaTime(value: milliseconds, timescale: 1000), on: canvas).map(\.rect.y)
+        }
+        #expect(drawn(999) == [] && drawn(1500) == [1500] && drawn(2000) == [])
+        rig.renderer.delay = .milliseconds(500)
+        #expect(drawn(1400) == [] && drawn(1600) == [1100])
+        rig.renderer.isHidden = true
+        #expect(drawn(1600) == [])
     }
 
     @Test func whatStandsStillIsDrawnOnce() {

@@ -108,6 +108,37 @@ import Testing
         #expect(programme.tape.blanks == 0)
     }
 
+    @Test func secondSubtitlesAreSeenBesideTheFirstThroughJumpsAndListsUntilTheyAreTakenAway() {
+        let lines = [[CountedLine(3, at: 0, for: 8)], [CountedLine(4, at: 1, for: 8)]]
+        let (one, two) = (film(lines: lines), film(2, lines: lines))
+        var options = PlayerOptions()
+        options.subtitles = .number(1)
+        options.secondarySubtitles = .number(2)
+        let programme = VirtualProgramme(["one": one, "two": two], first: "one", options: options)
+        programme.core.setNext([QueueItem("two")])
+        programme.run(for: .milliseconds(800))
+        #expect(programme.screen.shown.last?.lines == [3])
+        programme.run(for: .seconds(1))
+        #expect(programme.screen.shown.last?.lines == [3, 4])
+        programme.core.seek(to: MediaTime(value: 7, timescale: 1), exact: true)
+        programme.run(for: .milliseconds(500))
+        #expect(programme.screen.shown.last?.lines == [3, 4])
+        programme.core.setSecondarySubtitlesShown(false)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [3])
+        programme.core.setSecondarySubtitlesShown(true)
+        programme.run(for: .seconds(5))
+        #expect(programme.began == ["two"] && programme.screen.shown.last?.lines == [3, 4])
+        programme.core.cycleSecondarySubtitles(by: 1)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [3])
+        programme.core.selectSubtitles(nil)
+        programme.core.selectSecondarySubtitles(2)
+        programme.run(for: .milliseconds(200))
+        #expect(programme.screen.shown.last?.lines == [4])
+        #expect(programme.tape.blanks == 0)
+    }
+
     @Test func aLanguageThatIsWantedIsTakenAndNoneIsShownWhereNoneIsWanted() {
         let lines = [[CountedLine(3, at: 0, for: 10)], [CountedLine(4, at: 0, for: 10)]]
         var options = PlayerOptions()

@@ -27,7 +27,7 @@ final class VirtualProgramme: VirtualPlayer {
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
     private let presenter: FramePresenter
-    private let drawer: SubtitleDrawer?
+    private let drawers: [SubtitleDrawer]
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     /// Errands that wait because the test holds them back.
@@ -52,6 +52,8 @@ final class VirtualProgramme: VirtualPlayer {
         tape = TapeOutput(desiredDepth: depth)
         board = PlayerBoard(timebase: synchronizer.timebase)
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
+        var words = Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
+        words.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         core = PlaybackEngine(
             parts: Player.Parts(
                 open: { (address, _) throws(MediaError) in
@@ -64,7 +66,7 @@ final class VirtualProgramme: VirtualPlayer {
                 },
                 codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
                 audioOutput: hasSound ? speaker ?? tape : nil,
-                subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() }),
+                subtitles: words,
                 clock: clock,
                 remark: remark),
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
@@ -81,7 +83,7 @@ final class VirtualProgramme: VirtualPlayer {
             news: { news in told.withLock { $0.append(news) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        drawer = core.subtitles?.renderer.makeDrawer()
+        drawers = core.allSubtitles.map { $0.renderer.makeDrawer() }
         screen.canvas = SubtitleCanvas(
             area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
             storage: PixelSize(width: 64, height: 64))
@@ -129,7 +131,7 @@ final class VirtualProgramme: VirtualPlayer {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
             settle()
-            _ = drawer?.turn()
+            for drawer in drawers { _ = drawer.turn() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }

@@ -35,6 +35,13 @@ import Testing
         #expect(try PlaylistLoader(["file://" + folder.path, folder.path("a.wav")]).items.count == order.count + 1)
     }
 
+    @Test func picturesArePlayedOfAFolderThatHoldsNothingElse() throws {
+        make("p 10.JPG", "p 2.png", "deep/q.webp", "note.txt")
+        #expect(listed() == ["deep/q.webp", "p 2.png", "p 10.JPG"])
+        make("song.flac")
+        #expect(listed() == ["song.flac"])
+    }
+
     @Test func aFolderIsBoundedAndLinksThatLeadBackAreNotFollowed() throws {
         make("a.mkv", "b.mkv", "c/d.mkv")
         try FileManager.default.createSymbolicLink(atPath: folder.path("c/back"), withDestinationPath: folder.path)

@@ -6,7 +6,8 @@ import MediaCore
 /// Items whose pictures, too, say which item and which picture they are. The address is
 /// "item/frames/rate/pictures[/word…]": frames of sound or "none", pictures a second as "24000:1001", and as words "stated"
 /// (the container says how long the pictures last), "once" (the input cannot be opened twice) and "late" (its pictures begin
-/// a second after its sound). "item/frames/cover" has the picture of a record.
+/// a second after its sound). "item/frames/cover" has the picture of a record, "item/none/picture" one picture that stays for two
+/// seconds; "broken" behind that has no picture that can be decoded.
 final class NumberedFilm: MediaSource {
     let summary: MediaSummary
     let item: Int
@@ -27,17 +28,20 @@ final class NumberedFilm: MediaSource {
         }
         self.item = item
         sound = words[1] == "none" ? nil : try NumberedSound("\(words[0])/\(words[1])", rate: rate)
-        let isCover = words[2] == "cover"
+        let isPicture = words[2] == "picture"
+        let isCover = words[2] == "cover" || isPicture
         let parts = words[2].split(separator: ":").compactMap { Int32($0) }
         frame = isCover ? MediaTime(value: 1, timescale: 25) : MediaTime(value: Int64(parts[1]), timescale: parts[0])
         count = isCover ? 1 : Int64(words[3]) ?? 0
         first = words.contains("late") ? MediaTime(value: 1, timescale: 1) : .zero
         let format = VideoFormat(
-            parameters: CodecParameters(codec: "numbers \(item) \(frame.value) \(frame.timescale)"),
+            parameters: CodecParameters(
+                codec: "\(words.contains("broken") ? "nothing" : "numbers") \(item) \(frame.value) \(frame.timescale)"),
             size: PixelSize(width: 16, height: 16))
-        let video = Track(
-            id: Self.videoID, number: 1, format: .video(format), isCoverArt: isCover, start: first,
-            duration: words.contains("stated") ? frame * count : nil)
+        var video = Track(
+            id: Self.videoID, number: 1, format: .video(format), isCoverArt: isCover && !isPicture, start: first,
+            duration: isPicture ? MediaTime(value: 2, timescale: 1) : words.contains("stated") ? frame * count : nil)
+        video.isPicture = isPicture
         var tracks = [video]
         if let sound { tracks.append(sound.track) }
         summary = MediaSummary(
@@ -84,6 +88,7 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
 final class NumberedPictureDecoder: PictureDecoder {
     let item: Int
     private let frame: MediaTime
+    private let givesNothing: Bool
     private var waiting: [SampleBuffer] = []
     private var discardsBefore: MediaTime?
     var effort = DecodingEffort.full
@@ -94,10 +99,11 @@ final class NumberedPictureDecoder: PictureDecoder {
         guard words.count == 4, let item = Int(words[1]), let value = Int64(words[2]), let scale = Int32(words[3])
         else { throw MediaError(.unsupported, "there is no decoder for \(format.parameters.codec)") }
         (self.item, frame) = (item, MediaTime(value: value, timescale: scale))
+        givesNothing = words[0] == "nothing"
     }
 
     func send(_ buffer: SampleBuffer) {
-        guard let time = buffer.presentationTime else { return }
+        guard let time = buffer.presentationTime, !givesNothing else { return }
         if let limit = discardsBefore, time + frame <= limit { return }
         let number = Int((time.seconds / frame.seconds).rounded())
         waiting.append(

@@ -231,6 +231,25 @@ import Testing
         #expect(queue.shown.filter { $0.number == 0 }.map(\.pts) == queue.beginnings)
     }
 
+    @Test func aCoverThatCannotBeDecodedIsToldOnceAndCostsNeitherTheSoundNorTheSeam() throws {
+        let queue = queue(items(["1/8000/cover/broken", "2/8000/cover", "3/8000/cover/broken"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["black", "2:0...0", "black"])
+        #expect(queue.stretches.count == 3 && queue.holes == 0)
+        let told = queue.news.withLock { $0 }.count { news in
+            if case .message(let text) = news { text.contains("damaged") } else { false }
+        }
+        #expect(told == 2)
+    }
+
+    @Test func aPictureOfItsOwnStaysForAsLongAsItIsToAndTheNextFollows() throws {
+        let queue = queue(items(["1/none/picture", "2/none/picture", "3/8000/25:1/25"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...0", "2:0...0", "3:0...24"])
+        let first = queue.shown.filter { $0.number == 0 }
+        #expect(first.map(\.pts.seconds) == [0, 2, 4])
+    }
+
     @Test(arguments: ["1/8000/25:1/38", "1/8000/25:1/38/stated"])
     func picturesThatLastLongerThanTheSoundAreShownInSilence(address: String) throws {
         let queue = queue(items([address, "2/8000/25:1/25"]))

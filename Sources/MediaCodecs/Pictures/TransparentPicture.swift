@@ -1,0 +1,57 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Lays pictures that one can see through on light tiles, as mpv does (`--alpha=blend-tiles`): what lies behind is nowhere else to be
+/// seen, and what is drawn in black would not be on black. Owned and called by one thread.
+final class TransparentPicture {
+    private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
+    private let scaler = ScalerPass(threads: 1)
+
+    /// Pixels of a tile's side, and its two greys.
+    private static let tile = 16
+    private static let light: (Int, Int) = (0xEE, 0xDD)
+
+    /// Whether one can see through pictures of this kind at all. Only codings of pictures say so: in films it is for studios.
+    static func isTransparent(_ picture: DecodedPicture, of format: VideoFormat) -> Bool {
+        guard ["png", "apng", "gif", "webp", "tiff", "bmp"].contains(format.parameters.codec),
+            let descriptor = av_pix_fmt_desc_get(picture.libavFormat)
+        else { return false }
+        return descriptor.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0 || picture.libavFormat == AV_PIX_FMT_PAL8
+    }
+
+    /// - Returns: nil where it cannot be made.
+    func flatten(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
+        let target = pool.acquire()
+        let setup = ScalerPass.Setup(
+            source: SoftwarePictureConverter.plainName(of: picture.libavFormat), sourceSize: picture.size,
+            target: AV_PIX_FMT_BGRA, targetSize: picture.size,
+            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange)
+        guard target.prepare(AV_PIX_FMT_BGRA, as: picture), scaler.prepare(setup) else { return nil }
+        let (from, to) = (picture.frame.pointee, target.frame.pointee)
+        let isDone = scaler.run(
+            (
+                (
+                    UnsafePointer(from.data.0), UnsafePointer(from.data.1), UnsafePointer(from.data.2),
+                    UnsafePointer(from.data.3)
+                ), (from.linesize.0, from.linesize.1, from.linesize.2, from.linesize.3)
+            ),
+            to: ((to.data.0, nil, nil, nil), (to.linesize.0, 0, 0, 0)))
+        guard isDone, let base = to.data.0 else { return nil }
+        for row in 0..<picture.size.height {
+            let line = base + row * Int(to.linesize.0)
+            for column in 0..<picture.size.width {
+                let pixel = line + column * 4
+                let alpha = Int(pixel[3])
+                if alpha == 255 { continue }
+                let isDark = (row / Self.tile + column / Self.tile) & 1 != 0
+                let under = isDark ? Self.light.1 : Self.light.0
+                for channel in 0..<3 {
+                    pixel[channel] = UInt8((Int(pixel[channel]) * alpha + under * (255 - alpha)) / 255)
+                }
+                pixel[3] = 255
+            }
+        }
+        target.describe(format)
+        return target
+    }
+}

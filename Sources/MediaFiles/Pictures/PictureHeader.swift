@@ -1,0 +1,225 @@
+package import MediaCore
+
+/// What the first bytes of a still picture say, read before anything is decoded: nobody gives memory to a picture that claims
+/// to be as large as a street.
+package struct PictureHeader: Sendable, Hashable {
+    /// The coding, by libavcodec's name.
+    package var codec: String
+    /// As it is stored, before turning.
+    package var size: PixelSize
+    /// Clockwise turn by which it is to be shown, in degrees: 0, 90, 180 or 270.
+    package var rotation = 0
+    /// It consists of several pictures, one after the other.
+    package var isAnimated = false
+
+    /// - Parameter bytes: the whole picture, or at least what lies before its pixels.
+    /// - Returns: nil where they are no JPEG, PNG, WebP, GIF, BMP or TIFF, or end before they say how large it is.
+    package init?(_ bytes: UnsafeRawBufferPointer) {
+        let bytes = HeaderBytes(bytes)
+        guard
+            let found = Self.png(bytes) ?? Self.jpeg(bytes) ?? Self.webp(bytes) ?? Self.gif(bytes)
+                ?? Self.bmp(bytes) ?? Self.tiff(bytes), found.size.width > 0, found.size.height > 0
+        else { return nil }
+        self = found
+    }
+
+    private init(_ codec: String, _ width: Int, _ height: Int) {
+        (self.codec, size) = (codec, PixelSize(width: width, height: height))
+    }
+
+    // MARK: PNG (ISO/IEC 15948)
+
+    private static func png(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard bytes.says([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], at: 0), bytes.says("IHDR", at: 12),
+            let width = bytes.big32(16), let height = bytes.big32(20)
+        else { return nil }
+        var header = PictureHeader("png", width, height)
+        var place = 8
+        // Each step is one chunk of at least twelve bytes.
+        while let length = bytes.big32(place), !bytes.says("IDAT", at: place + 4) {
+            if bytes.says("acTL", at: place + 4) {
+                header.isAnimated = true
+                break
+            }
+            place += 12 + length
+        }
+        return header
+    }
+
+    // MARK: JPEG (ITU-T T.81, B.1)
+
+    private static func jpeg(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard bytes.says([0xFF, 0xD8, 0xFF], at: 0) else { return nil }
+        var (place, rotation) = (2, 0)
+        while let first = bytes.byte(place), let marker = bytes.byte(place + 1) {
+            if first != 0xFF { return nil }
+            // Markers may be preceded by any number of FF, and some stand alone.
+            if marker == 0xFF || (0xD0...0xD8).contains(marker) || marker == 0x01 {
+                place += marker == 0xFF ? 1 : 2
+                continue
+            }
+            guard let length = bytes.big16(place + 2), length >= 2 else { return nil }
+            if marker == 0xE1, bytes.says("Exif", at: place + 4) {
+                let exif = TIFFDirectory(bytes, at: place + 10, until: place + 2 + length)
+                rotation = exif?.rotation ?? rotation
+            }
+            if (0xC0...0xCF).contains(marker), ![0xC4, 0xC8, 0xCC].contains(marker) {
+                guard let height = bytes.big16(place + 5), let width = bytes.big16(place + 7) else { return nil }
+                var header = PictureHeader("mjpeg", width, height)
+                header.rotation = rotation
+                return header
+            }
+            place += 2 + length
+        }
+        return nil
+    }
+
+    // MARK: WebP (RFC 9649)
+
+    private static func webp(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard bytes.says("RIFF", at: 0), bytes.says("WEBP", at: 8) else { return nil }
+        if bytes.says("VP8X", at: 12) {
+            guard let flags = bytes.byte(20), let width = bytes.little24(24), let height = bytes.little24(27) else {
+                return nil
+            }
+            var header = PictureHeader("webp", width + 1, height + 1)
+            header.isAnimated = flags & 0x02 != 0
+            return header
+        }
+        if bytes.says("VP8L", at: 12), bytes.byte(20) == 0x2F, let sizes = bytes.little32(21) {
+            return PictureHeader("webp", sizes & 0x3FFF + 1, sizes >> 14 & 0x3FFF + 1)
+        }
+        // RFC 6386, 9.1.
+        guard bytes.says("VP8 ", at: 12), bytes.says([0x9D, 0x01, 0x2A], at: 23), let width = bytes.little16(26),
+            let height = bytes.little16(28)
+        else { return nil }
+        return PictureHeader("webp", width & 0x3FFF, height & 0x3FFF)
+    }
+
+    // MARK: GIF (GIF89a specification)
+
+    private static func gif(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard bytes.says("GIF87a", at: 0) || bytes.says("GIF89a", at: 0), let width = bytes.little16(6),
+            let height = bytes.little16(8), let flags = bytes.byte(10)
+        else { return nil }
+        var header = PictureHeader("gif", width, height)
+        var (place, pictures) = (13 + colors(flags), 0)
+        while let kind = bytes.byte(place), kind != 0x3B {
+            switch kind {
+            case 0x21: place += 2
+            case 0x2C:
+                pictures += 1
+                guard pictures < 2, let own = bytes.byte(place + 9) else {
+                    header.isAnimated = pictures > 1
+                    return header
+                }
+                place += 11 + colors(own)
+            default: return header
+            }
+            // Blocks of up to 255 bytes, until an empty one.
+            while let length = bytes.byte(place) {
+                place += 1 + length
+                if length == 0 { break }
+            }
+        }
+        return header
+    }
+
+    /// Bytes of a table of colours.
+    private static func colors(_ flags: Int) -> Int { flags & 0x80 != 0 ? 3 << (flags & 7 + 1) : 0 }
+
+    // MARK: BMP
+
+    private static func bmp(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard bytes.says("BM", at: 0), let length = bytes.little32(14) else { return nil }
+        if length == 12, let width = bytes.little16(18), let height = bytes.little16(20) {
+            return PictureHeader("bmp", width, height)
+        }
+        guard (40...256).contains(length), let width = bytes.little32(18), let height = bytes.little32(22) else {
+            return nil
+        }
+        // Rows from the top down have a height below zero.
+        let rows = Int(Int32(truncatingIfNeeded: height))
+        return PictureHeader("bmp", width, abs(rows))
+    }
+
+    // MARK: TIFF 6.0
+
+    private static func tiff(_ bytes: HeaderBytes) -> PictureHeader? {
+        guard let directory = TIFFDirectory(bytes, at: 0, until: bytes.count), let width = directory.width,
+            let height = directory.height
+        else { return nil }
+        var header = PictureHeader("tiff", width, height)
+        header.rotation = directory.rotation
+        return header
+    }
+}
+
+/// The first directory of a TIFF file, which is also how EXIF is written.
+private struct TIFFDirectory {
+    var width: Int?
+    var height: Int?
+    var rotation = 0
+
+    /// More entries than any camera writes.
+    private static let mostEntries = 500
+
+    init?(_ bytes: HeaderBytes, at start: Int, until end: Int) {
+        let isLittle = bytes.says([0x49, 0x49, 0x2A, 0x00], at: start)
+        guard isLittle || bytes.says([0x4D, 0x4D, 0x00, 0x2A], at: start) else { return nil }
+        func short(_ place: Int) -> Int? {
+            place + 2 <= end ? (isLittle ? bytes.little16(place) : bytes.big16(place)) : nil
+        }
+        func long(_ place: Int) -> Int? {
+            place + 4 <= end ? (isLittle ? bytes.little32(place) : bytes.big32(place)) : nil
+        }
+        guard let offset = long(start + 4), let count = short(start + offset) else { return nil }
+        for index in 0..<min(count, Self.mostEntries) {
+            let entry = start + offset + 2 + index * 12
+            guard let tag = short(entry), let kind = short(entry + 2) else { break }
+            // Three is sixteen bits, four is thirty-two.
+            guard let value = kind == 3 ? short(entry + 8) : kind == 4 ? long(entry + 8) : nil else { continue }
+            switch tag {
+            case 256: width = value
+            case 257: height = value
+            case 274: rotation = Self.turn(value)
+            default: break
+            }
+        }
+    }
+
+    /// EXIF 2.3, 4.6.4: how the first row and column lie. What is mirrored is turned and not mirrored.
+    private static func turn(_ orientation: Int) -> Int {
+        switch orientation {
+        case 3, 4: 180
+        case 5, 6: 90
+        case 7, 8: 270
+        default: 0
+        }
+    }
+}
+
+/// Bytes that nobody vouches for, by place.
+private struct HeaderBytes {
+    private let bytes: UnsafeRawBufferPointer
+    var count: Int { bytes.count }
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    func byte(_ place: Int) -> Int? { place >= 0 && place < bytes.count ? Int(bytes[place]) : nil }
+
+    func says(_ expected: [UInt8], at place: Int) -> Bool {
+        place >= 0 && place <= bytes.count - expected.count
+            && expected.indices.allSatisfy { bytes[place + $0] == expected[$0] }
+    }
+
+    func says(_ expected: String, at place: Int) -> Bool { says(Array(expected.utf8), at: place) }
+
+    func big16(_ place: Int) -> Int? { byte(place).flatMap { high in byte(place + 1).map { high << 8 | $0 } } }
+    func big32(_ place: Int) -> Int? { big16(place).flatMap { high in big16(place + 2).map { high << 16 | $0 } } }
+    func little16(_ place: Int) -> Int? { byte(place).flatMap { low in byte(place + 1).map { $0 << 8 | low } } }
+    func little24(_ place: Int) -> Int? { little16(place).flatMap { low in byte(place + 2).map { $0 << 16 | low } } }
+    func little32(_ place: Int) -> Int? {
+        little16(place).flatMap { low in little16(place + 2).map { $0 << 16 | low } }
+    }
+}

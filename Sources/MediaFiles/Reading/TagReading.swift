@@ -1,0 +1,28 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// What a recording says of itself in words: title, artist, album.
+struct TagReading {
+    /// Longer than any name that a person reads; a damaged tag has megabytes.
+    private static let longest = 200
+
+    var title: String?
+    var artist: String?
+    var album: String?
+
+    init(_ context: DemuxContext) {
+        // Ogg keeps them with its stream.
+        let sound = context.streams.first { $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_AUDIO }
+        let isRecording = !context.streams.contains {
+            $0.pointee.codecpar?.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+                && $0.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC == 0
+        }
+        func tag(_ key: String) -> String? {
+            let own = isRecording ? sound.flatMap { DemuxContext.value(of: key, in: $0.pointee.metadata) } : nil
+            return (context.metadata(key) ?? own).map { String($0.prefix(Self.longest)) }
+        }
+        title = tag("title")
+        artist = tag("artist") ?? tag("album_artist")
+        album = tag("album")
+    }
+}

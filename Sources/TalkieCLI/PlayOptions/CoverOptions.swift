@@ -1,0 +1,65 @@
+internal import ArgumentParser
+internal import MediaCore
+internal import MediaFiles
+internal import Playback
+internal import TalkieApp
+
+/// Options for what stands still: covers of recordings, and pictures.
+struct CoverOptions: ParsableArguments {
+    /// mpv's words.
+    enum AudioDisplay: String, Sendable {
+        case no
+        case embeddedFirst = "embedded-first"
+        case externalFirst = "external-first"
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "The cover of a recording: none, the one inside it, or the one beside it first.",
+            valueName: "no|embedded-first|external-first"),
+        transform: wordChoice("--audio-display takes no, embedded-first or external-first"))
+    var audioDisplay: AudioDisplay = .embeddedFirst
+
+    @Option(
+        help: ArgumentHelp(
+            "Pictures beside a recording that are taken for its cover: cover, front, folder, album and those with its name, "
+                + "with its name in theirs, or every one.",
+            valueName: "no|exact|fuzzy|all"),
+        transform: wordChoice("covers are found by no, exact, fuzzy or all"))
+    var coverArtAuto: CoverSearch = .exact
+
+    @Option(
+        name: [.customLong("cover-art-file")],
+        help: ArgumentHelp("A cover for each recording; may be given several times.", valueName: "FILE"))
+    var coverArtFiles: [String] = []
+
+    @Option(
+        help: ArgumentHelp("How long a picture is shown; inf until the next is asked for.", valueName: "SECONDS|inf"),
+        transform: { try ShownFor(parsing: $0) })
+    var imageDisplayDuration = ShownFor(duration: .seconds(1))
+
+    /// A length of time, or none.
+    struct ShownFor: Sendable {
+        var duration: Duration?
+        /// A day: whoever wants longer says `inf`.
+        private static let longest = 86_400.0
+
+        init(duration: Duration?) { self.duration = duration }
+
+        init(parsing text: String) throws(ValueError) {
+            if text == "inf" { return }
+            guard let seconds = DecimalNumber.parse(text), seconds > 0.01, seconds <= Self.longest else {
+                throw ValueError("a picture is shown for 0.02 to 86400 seconds, or inf")
+            }
+            duration = .milliseconds(Int64((seconds * 1000).rounded()))
+        }
+    }
+
+    func apply(to arguments: inout PlayArguments) {
+        arguments.options.showsCoverArt = audioDisplay != .no
+        arguments.options.prefersExternalCovers = audioDisplay == .externalFirst
+        arguments.options.coverSearch = coverArtAuto
+        arguments.options.coverFiles = coverArtFiles
+        arguments.options.imageDisplayDuration = imageDisplayDuration.duration
+    }
+}
