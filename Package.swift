@@ -172,7 +172,7 @@ let package = Package(
             "TalkieCLITests", in: "Unit",
             [
                 "TalkieCLI", "TalkieApp", "Routing", "Playback", "Telemetry", "VirtualSpeaker", "AirPlayWire", "PTP",
-                "Sockets", "Storage", "SyncRendering", "MediaCore",
+                "Sockets", "Storage", "MediaFiles", "SyncRendering", "MediaCore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Snapshots"]),
@@ -223,6 +223,7 @@ let package = Package(
         fuzzing("SubtitleFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PictureFuzz", ["MediaFiles", "MediaCodecs", "SyncRendering", "MediaCore"]),
         fuzzing("PlaylistFuzz", ["Playback"]),
+        fuzzing("WebFuzz", ["FuzzSupport", "Playback", "MediaFiles", "MediaCore"]),
         fuzzing("TimelineFuzz", ["Telemetry", "MediaCore"]),
         fuzzing("CalibrationFuzz", ["Calibration", "Profiles", "Storage", "LocalOutput", "MediaCore"]),
         fuzzing("PropertyListFuzz", ["AirPlayWire"]),

@@ -7,6 +7,8 @@ internal import Synchronization
 /// `/NAME` sends a file of the folder and understands ranges; with a prefix it misbehaves:
 /// `/whole/NAME` knows no ranges, `/stall/NAME` sends the header of the answer and then nothing,
 /// `/half/NAME` sends half of what it announced and then nothing, `/drop/NAME` sends half and hangs up,
+/// `/faulty/NAME` sends half and hangs up, answers the next two requests with 503, and then knows ranges, `/login/NAME` sets a cookie,
+/// `/typed/TYPE/SUBTYPE/NAME` says that it is of a type,
 /// `/circle` sends back to itself, `/moved/NAME` sends on to the file, `/onward/SCHEME/PORT/NAME` to another server, `/silent` takes the request and never answers.
 /// Anything else is 404.
 ///
@@ -18,6 +20,12 @@ package final class TinyWebServer: @unchecked Sendable {
     private let isStopping = Atomic<Bool>(false)
     private let requestCount = Atomic<Int>(0)
     private let arrival = Signal()
+
+    private let faults = Lock<[String: Int]>([:])
+    private let heads = Lock<[String]>([])
+
+    /// What was asked for, word by word, the latest last.
+    package var requestHeads: [String] { heads.withLock { $0 } }
 
     /// Requests answered so far.
     package var requests: Int { requestCount.load(ordering: .relaxed) }
@@ -72,11 +80,14 @@ package final class TinyWebServer: @unchecked Sendable {
         }
         requestCount.add(1, ordering: .relaxed)
         arrival.raise()
+        heads.withLock { if $0.count < 10_000 { $0.append(String(decoding: request, as: UTF8.self)) } }
         let lines = String(decoding: request, as: UTF8.self).split(separator: "\r\n").map(String.init)
         let words = (lines.first ?? "").split(separator: " ").map(String.init)
         guard words.count >= 2 else { return }
         var parts = words[1].split(separator: "/").map(String.init)
-        let manners: Set<String> = ["whole", "stall", "half", "drop", "circle", "moved", "onward", "silent"]
+        let manners: Set<String> = [
+            "whole", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
+        ]
         let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
         if !manner.isEmpty { parts.removeFirst() }
         switch manner {
@@ -85,6 +96,10 @@ package final class TinyWebServer: @unchecked Sendable {
         case "moved":
             let to = parts.joined(separator: "/")
             send(client, "HTTP/1.1 301 Moved Permanently\r\nLocation: /\(to)\r\nContent-Length: 0\r\n\r\n")
+        case "typed" where parts.count > 2:
+            let type = "Content-Type: \(parts[0])/\(parts[1])\r\n"
+            sendFile(
+                client, parts.dropFirst(2).joined(separator: "/"), manner: "", range: Self.range(in: lines), more: type)
         case "onward" where parts.count > 2:
             let to = "\(parts[0])://localhost:\(parts[1])/\(parts.dropFirst(2).joined(separator: "/"))"
             send(client, "HTTP/1.1 302 Found\r\nLocation: \(to)\r\nContent-Length: 0\r\n\r\n")
@@ -99,7 +114,7 @@ package final class TinyWebServer: @unchecked Sendable {
         return nil
     }
 
-    private func sendFile(_ client: Int32, _ name: String, manner: String, range: Int?) {
+    private func sendFile(_ client: Int32, _ name: String, manner: String, range: Int?, more: String = "") {
         guard !name.contains(".."), !name.isEmpty, let bytes = try? TestClips.bytes(of: folder + "/" + name) else {
             send(client, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             return
@@ -107,6 +122,17 @@ package final class TinyWebServer: @unchecked Sendable {
         let start = manner == "whole" ? 0 : min(range ?? 0, bytes.count)
         let body = bytes[start...]
         var header = manner == "whole" || range == nil ? "HTTP/1.1 200 OK\r\n" : "HTTP/1.1 206 Partial Content\r\n"
+        let turn =
+            manner == "faulty"
+            ? faults.withLock {
+                $0[name, default: 0] += 1; return $0[name]!
+            } : 0
+        if turn == 2 || turn == 3 {
+            send(client, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+            return
+        }
+        header += more
+        if manner == "login" { header += "Set-Cookie: pass=given; Path=/\r\n" }
         if manner != "whole" {
             header += "Accept-Ranges: bytes\r\n"
             if range != nil { header += "Content-Range: bytes \(start)-\(bytes.count - 1)/\(bytes.count)\r\n" }
@@ -117,6 +143,7 @@ package final class TinyWebServer: @unchecked Sendable {
         case "half":
             send(client, Array(body.prefix(body.count / 2)))
             waitForHangUp(client)
+        case "faulty" where turn == 1: send(client, Array(body.prefix(body.count / 2)))
         case "drop": send(client, Array(body.prefix(body.count / 2)))
         default: send(client, Array(body))
         }

@@ -6,6 +6,7 @@
 #include <libavutil/error.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,18 +23,66 @@ typedef struct {
   const char *authorities;
   cff_refusal refusal;
   int (*open)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
+  int (*close)(AVFormatContext *, AVIOContext *);
+  /* Who opens addresses of web servers in place of libavformat, for its own sake; NULL is libavformat. The third is whether the
+     input is being opened still, for which a person waits. */
+  int (*web)(void *owner, const char *url, int is_opening, AVDictionary *options, AVIOContext **input);
+  /* Whether it was one of those, and is closed. */
+  int (*close_web)(void *owner, AVIOContext *input);
+  void *owner;
 } cff_open_policy;
 
-static inline int cff_begins(const char *url, const char *scheme) { return av_strstart(url, scheme, NULL); }
+/* Behind an AVIOContext that reads from a web server: demuxers ask it for the option `location`, to which what a playlist names is
+   relative after a redirect, and probing for `mime_type`. */
+typedef struct {
+  const AVClass *class;
+  char *location;
+  char *mime_type;
+  void *owner;
+} cff_web_place;
 
-/* Whether an answer that was asked for safely came from an address where anybody could have written it. */
-static inline int cff_was_sent_on_in_clear(const char *url, AVIOContext *input) {
-  uint8_t *location = NULL;
-  if (!cff_begins(url, "https:") && !cff_begins(url, "crypto+https:")) return 0;
-  if (av_opt_get(input, "location", AV_OPT_SEARCH_CHILDREN, &location) < 0 || !location) return 0;
-  const int is_clear = !cff_begins((const char *)location, "https:");
-  av_free(location);
-  return is_clear;
+static const AVOption cff_web_options[] = {
+  {"location", NULL, offsetof(cff_web_place, location), AV_OPT_TYPE_STRING, {.str = NULL}, 0, 0, AV_OPT_FLAG_EXPORT},
+  {"mime_type", NULL, offsetof(cff_web_place, mime_type), AV_OPT_TYPE_STRING, {.str = NULL}, 0, 0, AV_OPT_FLAG_EXPORT},
+  {NULL}};
+static const AVClass cff_web_place_class = {
+  .class_name = "web", .item_name = av_default_item_name, .option = cff_web_options, .version = LIBAVUTIL_VERSION_INT};
+static inline void *cff_web_child(void *input, void *before) { return before ? NULL : ((AVIOContext *)input)->opaque; }
+static const AVClass cff_web_class = {.class_name = "AVIOContext", .item_name = av_default_item_name, .version = LIBAVUTIL_VERSION_INT,
+                                      .child_next = cff_web_child};
+
+static inline AVIOContext *cff_web_input(void *owner, const char *location, const char *type, int (*read)(void *, uint8_t *, int),
+                                         int64_t (*seek)(void *, int64_t, int)) {
+  const int size = 32 << 10;
+  uint8_t *buffer = av_malloc(size);
+  cff_web_place *place = av_mallocz(sizeof *place);
+  AVIOContext *input = buffer && place ? avio_alloc_context(buffer, size, 0, place, read, NULL, seek) : NULL;
+  if (!input) {
+    av_free(buffer);
+    av_free(place);
+    return NULL;
+  }
+  place->class = &cff_web_place_class;
+  place->location = av_strdup(location);
+  place->mime_type = type ? av_strdup(type) : NULL;
+  place->owner = owner;
+  input->av_class = &cff_web_class;
+  return input;
+}
+
+static inline void cff_web_free(AVIOContext *input) {
+  cff_web_place *place = (cff_web_place *)input->opaque;
+  av_free(place->location);
+  av_free(place->mime_type);
+  av_free(place);
+  av_freep(&input->buffer);
+  avio_context_free(&input);
+}
+
+static inline int cff_is_web(const char *url) {
+  while (av_strstart(url, "crypto+", &url) || av_strstart(url, "crypto:", &url)) {
+  }
+  return av_stristart(url, "http:", NULL) || av_stristart(url, "https:", NULL);
 }
 
 /* Films lie in ordinary files: opening a device can do something, opening a named pipe can wait for ever, and standard input is
@@ -114,6 +163,16 @@ static inline int cff_refuse_hollow(AVIOContext *input) {
   return status;
 }
 
+static inline int cff_refuse_where_hollow(AVFormatContext *context, AVIOContext **input, int is_led_to) {
+  if (!is_led_to || !context->iformat || strcmp(context->iformat->name, "hls")) return 0;
+  const int status = cff_refuse_hollow(*input);
+  if (status < 0) {
+    context->io_close2(context, *input);
+    *input = NULL;
+  }
+  return status;
+}
+
 static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input, const char *url, int flags,
                                    AVDictionary **options) {
   cff_open_policy *policy = (cff_open_policy *)context->opaque;
@@ -127,27 +186,32 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
     return AVERROR(EMLINK);
   }
   if (policy->left > 0) policy->left--;
+  if (policy->web && cff_is_web(url)) {
+    int status = policy->web(policy->owner, url, policy->left >= 0, *all, input);
+    av_dict_free(&own);
+    /* Otherwise libavformat would close it as one of its own. */
+    if (status >= 0 && !is_led_to) context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    return status < 0 ? status : cff_refuse_where_hollow(context, input, is_led_to);
+  }
   if (policy->verifies) {
-    /* HTTP keeps what it does not know itself for the TLS below it, also after a redirect and for each new connection. */
     av_dict_set(all, "tls_verify", "1", 0);
     if (policy->authorities) av_dict_set(all, "ca_file", policy->authorities, 0);
   }
   int status = policy->open(context, input, url, flags, all);
   av_dict_free(&own);
-  if (status >= 0 && policy->verifies && cff_was_sent_on_in_clear(url, *input)) {
-    avio_closep(input);
-    policy->refusal = cff_refused_downgrade;
-    status = AVERROR(EPERM);
-  }
-  if (status >= 0 && is_led_to && context->iformat && !strcmp(context->iformat->name, "hls")) {
-    status = cff_refuse_hollow(*input);
-    if (status < 0) avio_closep(input);
-  }
-  return status;
+  return status < 0 ? status : cff_refuse_where_hollow(context, input, is_led_to);
+}
+
+static inline int cff_guarded_close(AVFormatContext *context, AVIOContext *input) {
+  cff_open_policy *policy = (cff_open_policy *)context->opaque;
+  if (policy->close_web && policy->close_web(policy->owner, input)) return 0;
+  return policy->close(context, input);
 }
 
 static inline void cff_guard_opens(AVFormatContext *context, cff_open_policy *policy) {
   policy->open = context->io_open;
   context->opaque = policy;
   context->io_open = cff_guarded_open;
+  policy->close = context->io_close2;
+  context->io_close2 = cff_guarded_close;
 }

@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "CShim.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -47,3 +49,9 @@ int cshim_poll_until(int first, int second, int third, int64_t deadline_ns) {
 int cshim_is_main_thread(void) { return gettid() == getpid(); }
 
 void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }
+
+int cshim_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+
+int cshim_spawn_closing_from(void *file_actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(file_actions, first);
+}

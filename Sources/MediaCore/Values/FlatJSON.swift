@@ -15,12 +15,17 @@ package struct FlatJSON {
     }
 
     /// More than any event has.
-    static let mostMembers = 64
+    package static let mostMembers = 64
     private static let deepestNesting = 32
 
     package private(set) var members: [(key: Range<Int>, value: Value)] = []
 
-    package init() { members.reserveCapacity(Self.mostMembers) }
+    private let most: Int
+
+    package init(most: Int = mostMembers) {
+        self.most = most
+        members.reserveCapacity(min(most, Self.mostMembers))
+    }
 
     /// Reads a line; false when it is no such object, and `members` is then without meaning.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -32,7 +37,7 @@ package struct FlatJSON {
         if !scanner.take(UInt8(ascii: "}")) {
             repeat {
                 scanner.skipSpace()
-                guard members.count < Self.mostMembers, let key = scanner.text() else { return false }
+                guard members.count < most, let key = scanner.text() else { return false }
                 scanner.skipSpace()
                 guard scanner.take(UInt8(ascii: ":")) else { return false }
                 scanner.skipSpace()
@@ -221,18 +226,24 @@ package struct FlatObject {
     }
 
     /// The whole of a file or a line as one object; nil when it is none.
-    package init?(_ bytes: UnsafeRawBufferPointer) {
-        var json = FlatJSON()
+    ///
+    /// - Parameter most: members that it may have, and each object inside it.
+    package init?(_ bytes: UnsafeRawBufferPointer, most: Int = FlatJSON.mostMembers) {
+        var json = FlatJSON(most: most)
         guard json.parse(bytes) else { return nil }
-        self.init(bytes: bytes, json: json)
+        (self.bytes, self.json, self.most) = (bytes, json, most)
     }
 
-    package init(bytes: UnsafeRawBufferPointer, json: FlatJSON) { (self.bytes, self.json) = (bytes, json) }
+    package init(bytes: UnsafeRawBufferPointer, json: FlatJSON) {
+        (self.bytes, self.json, most) = (bytes, json, FlatJSON.mostMembers)
+    }
+
+    private let most: Int
 
     /// An object inside this one.
     package func object(_ name: StaticString) -> FlatObject? {
         guard case .object(let range)? = value(name) else { return nil }
-        return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]))
+        return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), most: most)
     }
 
     /// The objects in an array; nil when there is no such array, elements that are no objects left out.
@@ -241,7 +252,7 @@ package struct FlatObject {
         var found: [FlatObject] = []
         FlatJSON.elements(of: bytes, in: range, most: most) { value in
             guard case .object(let range) = value,
-                let object = FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                let object = FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), most: self.most)
             else { return }
             found.append(object)
         }
@@ -270,6 +281,19 @@ package struct FlatObject {
     /// A text with its escapes undone, made printable.
     package func text(_ name: StaticString) -> String? {
         guard case .text(let range)? = value(name) else { return nil }
+        return text(in: range)
+    }
+
+    /// The texts of an object inside this one, with their names, in the order they were written.
+    package func members(of name: StaticString, most: Int) -> [(name: String, value: String)] {
+        guard let inner = object(name) else { return [] }
+        return inner.json.members.prefix(most).compactMap { member in
+            guard case .text(let range) = member.value else { return nil }
+            return (inner.text(in: member.key), inner.text(in: range))
+        }
+    }
+
+    private func text(in range: Range<Int>) -> String {
         var units: [UInt16] = []
         var text = ""
         var plain: [UInt8] = []

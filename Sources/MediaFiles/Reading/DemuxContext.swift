@@ -24,6 +24,8 @@ final class DemuxContext {
     /// What opening is held to, at an address that libavformat keeps.
     private let policy: UnsafeMutablePointer<cff_open_policy>
     private var tls = TLSWatch()
+    /// Reads from web servers; nil where nothing on them is wanted.
+    private var gate: WebGate?
     private var consecutiveFailures = 0
     /// How far an input that cannot go back was read for its header.
     private var headerEnd: Int64?
@@ -32,9 +34,12 @@ final class DemuxContext {
 
     /// Opens the input and finds its streams.
     ///
-    /// - Parameter format: the container's name when it is known already, so that it need not be guessed again.
+    /// - Parameters:
+    ///   - asker: what web servers are told; nil opens nothing on them.
+    ///   - format: the container's name when it is known already, so that it need not be guessed again.
     init(
-        _ address: InputAddress, options: ReadOptions, cancellations: [Cancellation], format: String? = nil
+        _ address: InputAddress, options: ReadOptions, asker: WebAsker? = nil, cancellations: [Cancellation],
+        format: String? = nil
     ) throws(MediaError) {
         self.address = address
         self.options = options
@@ -51,6 +56,11 @@ final class DemuxContext {
         fresh.pointee.interrupt_callback = waiting.callback
         fresh.pointee.max_streams = 256
         cff_guard_opens(fresh, policy)
+        if let asker {
+            let gate = WebGate(asker, waiting: waiting)
+            gate.install(in: policy)
+            self.gate = gate
+        }
         defer { policy.pointee.left = -1 }
         context = fresh
         if address.kind == .pipe {
@@ -84,11 +94,14 @@ final class DemuxContext {
         for index in primed.indices { av_packet_free(&primed[index].packet) }
         av_packet_free(&packet)
         avformat_close_input(&context)
+        gate?.closeAll()
         policy.deallocate()
     }
 
     /// Why something that the input led to is not believed, since this was last asked.
     private var distrust: MediaError? {
+        if let objection = gate?.objection { return objection }
+        if gate?.isDowngraded == true { policy.pointee.refusal = cff_refused_downgrade }
         let (refusal, certificate) = (policy.pointee.refusal, tls.refusal())
         // Asked for each packet: nothing is put into words while all is well.
         guard refusal != cff_refused_nothing || certificate != nil else { return nil }
@@ -102,19 +115,15 @@ final class DemuxContext {
     private static func settings(for address: InputAddress, _ options: ReadOptions) -> OpaquePointer? {
         var settings: OpaquePointer?
         // A playlist from the network must not reach local files.
-        let remote = "http,https,httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
-        let local = "file,pipe,crypto,data,http,https,httpproxy,tcp,tls"
+        // Web servers are asked by `WebInput`, and not by libavformat.
+        let remote = "httpproxy,tcp,tls,udp,rtp,rtsp,rtmp,rtmps,srt,ftp,crypto,data"
+        let local = "file,pipe,crypto,data,httpproxy,tcp,tls"
         let forSubtitles = options.purpose == .subtitles
         let allowed = forSubtitles ? "file" : address.kind == .network ? remote : local
         av_dict_set(&settings, "protocol_whitelist", allowed, 0)
         av_dict_set(&settings, "format_whitelist", forSubtitles ? Demuxers.forSubtitles : Demuxers.allowed, 0)
-        if address.kind == .network {
-            av_dict_set(&settings, "user_agent", options.userAgent, 0)
-            av_dict_set(&settings, "reconnect", "1", 0)
-            av_dict_set(&settings, "reconnect_delay_max", "4", 0)
-            // A kept connection would be asked for the next playlist or segment without anybody seeing where that leads.
-            av_dict_set(&settings, "http_persistent", "0", 0)
-        }
+        // Each piece is asked for anew: its place may lead elsewhere.
+        av_dict_set(&settings, "http_persistent", "0", 0)
         return settings
     }
 
@@ -200,10 +209,25 @@ final class DemuxContext {
         }
     }
 
+    /// What a playlist offers in several qualities: bits a second, and the streams of each.
+    var variants: [(bitrate: Int64, streams: Set<Int32>)] {
+        guard let context, formatName.hasPrefix("hls"), let all = context.pointee.programs else { return [] }
+        return (0..<Int(context.pointee.nb_programs)).compactMap { index in
+            guard let program = all[index], let indices = program.pointee.stream_index,
+                let bitrate = Self.value(of: "variant_bitrate", in: program.pointee.metadata).flatMap({ Int64($0) })
+            else { return nil }
+            let count = Int(program.pointee.nb_stream_indexes)
+            return (bitrate, Set(UnsafeBufferPointer(start: indices, count: count).map { Int32(clamping: $0) }))
+        }
+    }
+
     /// libavformat's name of the container, all aliases.
     var formatName: String {
         context?.pointee.iformat?.pointee.name.map { String(cString: $0) } ?? ""
     }
+
+    /// Whether playlists were made of a manifest of DASH.
+    var isDASH: Bool { gate?.playlists != nil }
 
     /// Microseconds; nil when not known.
     var duration: Int64? {
@@ -238,10 +262,11 @@ final class DemuxContext {
     /// Whether the demuxer opens further inputs by itself (HLS, DASH): then it alone knows where bytes are.
     var managesOwnInputs: Bool {
         guard let context else { return true }
-        return context.pointee.pb == nil || formatName.hasPrefix("hls") || formatName.hasPrefix("dash")
+        return context.pointee.pb == nil || formatName.hasPrefix("hls")
     }
 
-    var canSeek: Bool { hasRandomAccess || (managesOwnInputs && duration != nil) }
+    /// A playlist can be read from any place itself, which says nothing of what it names.
+    var canSeek: Bool { managesOwnInputs ? duration != nil : hasRandomAccess }
 
     // MARK: Reading
 

@@ -3,9 +3,11 @@ internal import CFFmpeg
 /// Which of libavformat's demuxers may be chosen.
 enum Demuxers {
     /// Left out because they are no films (text, still pictures, subtitles alone) or reach beyond the file that was
-    /// named (scripts that open other files, also themselves without end).
+    /// named (scripts that open other files, also themselves without end; DASH, whose demuxer in FFmpeg 5.1 opens pieces past
+    /// `io_open`: files on a server's word, and https servers unasked for their certificate).
     private static let refused: Set<String> = subtitles.union([
-        "concat", "data", "ffmetadata", "image2", "image2pipe", "imf", "lavfi", "sdp", "tty", "bin", "adf", "idf",
+        "concat", "dash", "data", "ffmetadata", "image2", "image2pipe", "imf", "lavfi", "sdp", "tty", "bin", "adf",
+        "idf",
         "xbin",
         "rawvideo", "vivo",
     ])

@@ -14,11 +14,15 @@ public final class MediaFile: MediaSource {
 
     private let address: InputAddress
     private let options: ReadOptions
-    private let origin: MediaTime
+    private let asker: WebAsker
+    /// In the input's own stamps, where film time begins.
+    package let origin: MediaTime
     /// libavformat's names for the container, so that a second reader need not guess.
     private let formatName: String
     private let streamIDs: [Int: Int32]
     private let jumps = StampJumps()
+    /// Sound and pictures are playlists of their own: each can be read by itself, as if they were two files.
+    private let liesApart: Bool
     private let cancellation: Cancellation
     /// The input that was probed, until a reader takes it over.
     private let probed: Lock<DemuxContext?>
@@ -45,14 +49,17 @@ public final class MediaFile: MediaSource {
                 .untrusted,
                 "the server of \"\(address.text)\" cannot be made to prove who it is; use an https address of it")
         }
-        let context = try DemuxContext(address, options: options, cancellations: [cancellation])
-        return try MediaFile(context, address: address, options: options, cancellation: cancellation)
+        let asker = WebAsker(address.url, options)
+        let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
+        return try MediaFile(context, address: address, options: options, asker: asker, cancellation: cancellation)
     }
 
     private init(
-        _ context: DemuxContext, address: InputAddress, options: ReadOptions, cancellation: Cancellation
+        _ context: DemuxContext, address: InputAddress, options: ReadOptions, asker: WebAsker,
+        cancellation: Cancellation
     ) throws(MediaError) {
         self.address = address
+        self.asker = asker
         self.options = options
         self.cancellation = cancellation
         formatName = context.formatName
@@ -70,22 +77,28 @@ public final class MediaFile: MediaSource {
                 let bytes = UnsafeRawBufferPointer(start: data, count: Int(picture.size))
                 return (Int(stream.pointee.index), PictureReader.batch(bytes, for: .zero))
             }, uniquingKeysWith: { first, _ in first })
-        let starts = try inspection.findStarts(in: context)
+        var starts = try inspection.findStarts(in: context)
+        // Inputs further apart do not count from one moment.
+        if let given = options.origin, abs((given - starts.origin).seconds) < 10 {
+            starts.origin = given
+        }
         origin = starts.origin
         streamIDs = Dictionary(
             uniqueKeysWithValues: (inspection.playable + inspection.subtitles.streams).map {
                 (Int($0.pointee.index), $0.pointee.id)
             })
 
-        let sharesReader = address.kind == .pipe || context.managesOwnInputs || !context.hasRandomAccess
-        let tracks = inspection.tracks(starts: starts, of: context)
+        let tracks = inspection.tracks(starts: starts, of: context, options.hlsBitrate)
         let duration = inspection.duration(of: context, tracks: tracks)
+        liesApart = duration != nil && Self.liesApart(context, tracks)
+        let sharesReader =
+            address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))
         // A server without ranges that says how long the film is sends it again.
         let canReopen =
             sharesReader && address.kind == .network && !context.managesOwnInputs && context.byteCount != nil
         let tags = TagReading(context)
         var summary = MediaSummary(
-            container: Self.shortName(of: formatName), tracks: tracks, duration: duration,
+            container: context.isDASH ? "dash" : Self.shortName(of: formatName), tracks: tracks, duration: duration,
             title: tags.title,
             isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
@@ -96,7 +109,8 @@ public final class MediaFile: MediaSource {
             let demuxer = SharedDemuxer(
                 context, tracks: tracks, origin: origin, jumps: jumps, options: options,
                 reopening: canReopen
-                    ? Self.reopening(address, options, cancellation, tracks, streamIDs, formatName, origin, jumps)
+                    ? Self.reopening(
+                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -116,6 +130,7 @@ public final class MediaFile: MediaSource {
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
+            if liesApart { follow(context, only: track) }
             return TrackReader(
                 track: track, context: context, stream: stream, origin: origin, jumps: jumps,
                 cancellation: own, options: options)
@@ -132,13 +147,13 @@ public final class MediaFile: MediaSource {
         for track: Track, _ own: Cancellation
     ) throws(MediaError) -> (DemuxContext, UnsafeMutablePointer<AVStream>) {
         let context = try DemuxContext(
-            address, options: options, cancellations: [cancellation, own],
+            address, options: options, asker: asker, cancellations: [cancellation, own],
             format: formatName.split(separator: ",").first.map(String.init))
         guard let stream = stream(for: track, in: context) else {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
         }
-        follow(context)
+        follow(context, only: liesApart ? track : nil)
         return (context, stream)
     }
 
@@ -160,12 +175,14 @@ public final class MediaFile: MediaSource {
 
     /// Opens the film once more, for its one reader.
     private static func reopening(
-        _ address: InputAddress, _ options: ReadOptions, _ cancellation: Cancellation, _ tracks: [Track],
+        _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
+        _ tracks: [Track],
         _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
-            let context = try DemuxContext(address, options: options, cancellations: [cancellation], format: format)
+            let context = try DemuxContext(
+                address, options: options, asker: asker, cancellations: [cancellation], format: format)
             var streams: [UnsafeMutablePointer<AVStream>] = []
             for track in tracks {
                 guard let stream = stream(for: track, in: context, ids) else {
@@ -183,13 +200,25 @@ public final class MediaFile: MediaSource {
     }
 
     /// Lets a context look out for jumping stamps, where there may be any.
-    private func follow(_ context: DemuxContext) {
+    ///
+    /// - Parameter track: the one that is read, where the others' packets would have to be fetched for nothing else.
+    private func follow(_ context: DemuxContext, only track: Track? = nil) {
         guard context.stampsMayJump else { return }
-        let tracks = summary.tracks.filter { !$0.isCoverArt }
+        let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
         let all = tracks.compactMap { stream(for: $0, in: context) }
         if !summary.sharesReader { context.keepOnly { all.contains($0) } }
         context.follower = JumpFollower(
             jumps, streams: all, origin: origin, hasPositions: !context.managesOwnInputs)
+    }
+
+    /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).
+    private static func liesApart(_ context: DemuxContext, _ tracks: [Track]) -> Bool {
+        guard context.formatName.hasPrefix("hls") else { return false }
+        func lists(_ kind: Track.Kind) -> Set<Int32> {
+            Set(tracks.filter { $0.kind == kind }.map { context.streams[$0.id].pointee.id })
+        }
+        let (sound, pictures) = (lists(.audio), lists(.video))
+        return !sound.isEmpty && !pictures.isEmpty && sound.isDisjoint(with: pictures)
     }
 
     private func stream(for track: Track, in context: DemuxContext) -> UnsafeMutablePointer<AVStream>? {

@@ -1,4 +1,6 @@
-/// How patient and how greedy reading is.
+package import MediaCore
+
+/// How patient and how greedy reading is, and what servers are told of who reads.
 public struct ReadOptions: Sendable {
     /// Longest wait for a network address to become a film that can be played.
     public var openTimeout: Duration = .seconds(15)
@@ -10,8 +12,31 @@ public struct ReadOptions: Sendable {
     public var windowBytes: Int = 48 << 20
     /// Sent to web servers.
     public var userAgent = "Talkie"
+    /// The page that servers are told a film was found on.
+    public var referrer: String?
+    /// Further lines of each request. Those that may be permissions go to the server that a film's address names, and to no other.
+    public var headerFields: [HeaderField] = []
+    /// What servers have given to be shown again; nil gives each film a jar of its own.
+    public var cookies: CookieJar?
+    /// Told, on a thread that reads, when a server has been away for a second: one sentence, without anything secret.
+    public var onTrouble: (@Sendable (String) -> Void)?
+    /// How long is waited before each try to take up what broke off.
+    var reconnectDelays = WebAsker.usualDelays
     /// Whom to believe that a server is the one it says.
     public var trust = ServerTrust.system
+
+    /// In whose stamps film time begins, where a film is of several inputs that count alike; nil is this input's own.
+    package var origin: MediaTime?
+
+    /// Which quality of an HLS film is played unless another track is chosen.
+    public enum HLSBitrate: Sendable, Hashable {
+        /// The one that the playlist names first.
+        case first
+        case lowest, highest
+        /// The highest of at most so many bits a second; the lowest where there is none.
+        case most(Int64)
+    }
+    public var hlsBitrate = HLSBitrate.highest
 
     /// What is opened: films, or subtitles alone (`SubtitleFile`).
     enum Purpose { case film, subtitles }

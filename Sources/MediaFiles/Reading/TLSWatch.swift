@@ -24,6 +24,9 @@ struct TLSWatch {
         return Self.heard.withLock { $0.removeValue(forKey: UInt(pthread_self())) }
     }
 
+    /// Whether this thread was refused something that it has not asked for yet.
+    static var isRefused: Bool { heard.withLock { $0[UInt(pthread_self())] != nil } }
+
     /// Takes the place of what writes to standard error.
     static func install() {
         av_log_set_callback { source, level, format, _ in

@@ -106,14 +106,14 @@ struct TrackInspection {
     }
 
     /// Sound and pictures in the container's order, then subtitles.
-    func tracks(starts: Starts, of context: DemuxContext) -> [Track] {
+    func tracks(starts: Starts, of context: DemuxContext, _ wanted: ReadOptions.HLSBitrate) -> [Track] {
         var numbers = [Track.Kind.audio: 0, .video: 0]
         let purposes = [
             (AV_DISPOSITION_COMMENT, "commentary"), (AV_DISPOSITION_VISUAL_IMPAIRED, "for the blind"),
             (AV_DISPOSITION_DESCRIPTIONS, "described"), (AV_DISPOSITION_KARAOKE, "karaoke"),
             (AV_DISPOSITION_CLEAN_EFFECTS, "effects only"),
         ]
-        let films = playable.map { stream in
+        var films = playable.map { stream in
             let parameters = UnsafePointer<AVCodecParameters>(stream.pointee.codecpar!)
             let isAudio = parameters.pointee.codec_type == AVMEDIA_TYPE_AUDIO
             let cover = isAudio ? nil : Self.cover(of: stream)
@@ -143,8 +143,39 @@ struct TrackInspection {
             }
             return track
         }
+        Self.choose(among: &films, context.variants, wanted)
         let picture = films.first { $0.kind == .video && !$0.isCoverArt }?.videoFormat?.size
         return films + subtitles.tracks(picture: picture)
+    }
+
+    /// Marks the tracks of one quality as those to play.
+    private static func choose(
+        among films: inout [Track], _ variants: [(bitrate: Int64, streams: Set<Int32>)],
+        _ wanted: ReadOptions.HLSBitrate
+    ) {
+        // A variant whose pictures nobody can show is none.
+        let hasPictures = films.contains { $0.kind == .video }
+        let fit = variants.filter { variant in
+            films.contains { variant.streams.contains(Int32(clamping: $0.id)) && (!hasPictures || $0.kind == .video) }
+        }
+        guard fit.count > 1 else { return }
+        let chosen =
+            switch wanted {
+            case .first: fit.first
+            case .lowest: fit.min { $0.bitrate < $1.bitrate }
+            case .highest: fit.max { $0.bitrate < $1.bitrate }
+            case .most(let limit):
+                fit.filter { $0.bitrate <= limit }.max { $0.bitrate < $1.bitrate }
+                    ?? fit.min { $0.bitrate < $1.bitrate }
+            }
+        guard let streams = chosen?.streams else { return }
+        for kind in [Track.Kind.video, .audio] {
+            let own = films.indices.filter { films[$0].kind == kind && streams.contains(Int32(clamping: films[$0].id)) }
+            guard !own.isEmpty else { continue }
+            let marked = own.filter { films[$0].isDefault }
+            for index in films.indices where films[index].kind == kind { films[index].isDefault = false }
+            for index in marked.isEmpty ? [own[0]] : marked { films[index].isDefault = true }
+        }
     }
 
     /// The end of the track that ends last, where tracks say so; otherwise what the container says.

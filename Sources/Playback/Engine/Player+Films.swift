@@ -22,8 +22,9 @@ extension Player.Parts {
                 {
                     return picture
                 }
-                var film: any MediaSource = try MediaFile.open(
-                    address, options: options.reading, cancellation: reading)
+                var film: any MediaSource = try PageFinder(
+                    options.pages, reading: options.reading, cancellation: reading
+                ).open(address)
                 if options.playsVideo, options.showsCoverArt {
                     film = RecordingWithCovers.recording(
                         film, at: address, options.coverSearch, named: options.coverFiles)

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// What a playlist may name. A list comes from anywhere: it must not make this computer listen for whoever sends, nor read a
 /// device; a person who types such an address wants that.
-enum ListedAddress {
+package enum ListedAddress {
     /// Why an address is left out; nil when it may be played.
-    static func objection(toAddress address: String) -> String? {
+    package static func objection(toAddress address: String) -> String? {
         guard let separator = address.firstRange(of: "://") else { return nil }
         let scheme = address[..<separator.lowerBound].lowercased()
         let rest = address[separator.upperBound...]

@@ -11,10 +11,12 @@ package struct PlaylistLoader {
         package var address: String
         /// What a playlist calls it.
         package var title: String?
+
+        package init(address: String, title: String? = nil) { (self.address, self.title) = (address, title) }
     }
 
     /// More films than anybody plays in one evening.
-    static let mostItems = 10_000
+    package static let mostItems = 10_000
     /// A playlist in a playlist in a playlist …
     static let deepestNesting = 8
     /// Playlists opened in all: lists of lists that name nothing must end, too.

@@ -82,6 +82,8 @@ public struct PlayerOptions: Sendable {
     public var imageDisplayDuration: Duration? = .seconds(1)
     /// How films are read: how long a network is waited for, and which servers are believed.
     public var reading = ReadOptions()
+    /// How films that lie behind web pages are found.
+    public var pages = PageOptions()
     /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing
     /// is held open for hours.
     public var readAhead: Duration = .seconds(30)

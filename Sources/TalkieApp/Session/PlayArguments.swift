@@ -31,6 +31,10 @@ package struct PlayArguments: Sendable {
     package var verifiesServers = true
     /// Certificates to believe beside the system's, in PEM.
     package var authorityFile: String?
+    /// Whether films share the cookies that servers set.
+    package var sharesCookies = false
+    /// Cookies in Netscape's format, for the films' servers.
+    package var cookieFile: String?
     /// Where the flight recorder writes.
     package var timelinePath: String?
     package var controlSocketPath: String?

@@ -81,6 +81,16 @@ struct PlayQueue {
     /// More films at the end of the list.
     mutating func append(_ item: Item) { items.append(item) }
 
+    /// More films behind the first one of an address from the current on, unless they are there already; false when there is none.
+    mutating func insert(_ more: [Item], behind address: String) -> Bool {
+        guard let place = items[index...].firstIndex(where: { $0.address == address }),
+            items.count + more.count <= PlaylistLoader.mostItems,
+            !items[(place + 1)...].prefix(more.count).map(\.address).elementsEqual(more.map(\.address))
+        else { return false }
+        items.insert(contentsOf: more, at: place + 1)
+        return true
+    }
+
     /// Goes to the next or the one before because a person wants it; false at the ends of the list.
     mutating func step(by distance: Int) -> Bool {
         let target = index + distance

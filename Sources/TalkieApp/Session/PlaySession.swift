@@ -36,6 +36,8 @@ package enum PlaySession {
         // First the input, then the outputs.
         let list = try PlaylistLoader(arguments.files)
         let trust = try serverTrust(arguments)
+        var notes: [String] = []
+        let cookies = try cookies(arguments, notes: &notes)
         let mailbox = SessionMailbox()
         // Before any other thread: all inherit the blocked signals.
         let interruption = Interruption()
@@ -44,7 +46,6 @@ package enum PlaySession {
             if case .end(let status) = request { interruption.raise(status: status) }
         }
         defer { signals.stop() }
-        var notes: [String] = []
         let timeline = try timelineFile(arguments, films: list.items, notes: &notes)
         let card = SoundCardProvider(
             device: arguments.options.audioDevice, replacesLostCards: [nil, .local].contains(arguments.lostRoute),
@@ -91,6 +92,11 @@ package enum PlaySession {
         var options = arguments.options
         options.isOutputNamed = !arguments.speakers.isEmpty
         options.reading.trust = trust
+        options.reading.cookies = cookies
+        options.pages.onList = { page, films in
+            mailbox.post(.listed(page: page, films.map { PlaylistLoader.Item(address: $0.address, title: $0.title) }))
+        }
+        options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
         options.expectsMore = list.items.count > 1 || arguments.loopPlaylist != .times(0)
         var parts = Player.Parts.film(audioOutput: route?.output, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
@@ -141,6 +147,21 @@ package enum PlaySession {
         do throws(MediaError) { return try .system(and: file) } catch {
             throw TalkieError(error.code == .notPermitted ? .notPermitted : .cannotOpen, error.message)
         }
+    }
+
+    /// What servers are shown that have given it before; nil lets each film begin with nothing.
+    private static func cookies(_ arguments: PlayArguments, notes: inout [String]) throws(TalkieError) -> CookieJar? {
+        guard arguments.sharesCookies else { return nil }
+        let jar = CookieJar()
+        guard let path = arguments.cookieFile else { return jar }
+        do throws(MediaError) {
+            let file = try CookieFile(reading: path)
+            file.fill(jar)
+            notes += file.mistakes
+        } catch {
+            throw TalkieError(error.code == .notPermitted ? .notPermitted : .cannotOpen, error.message)
+        }
+        return jar
     }
 
     /// What was chosen and should not be forgotten.

@@ -23,4 +23,12 @@ extension SessionDirector {
         let more = list.items.count > 1 ? " and \(list.items.count - 1) more" : ""
         show("Added: \(PrintableText.of(list.items[0].title ?? QueueItem(list.items[0].address).name))\(more)")
     }
+
+    /// Puts what a page lists behind the page itself, which plays the first of it.
+    func take(listed items: [PlaylistLoader.Item], behind page: String) {
+        let items = items.filter { ListedAddress.objection(toAddress: $0.address) == nil }
+        guard !items.isEmpty, queue.insert(items, behind: page) else { return }
+        announceFilms()
+        show(items.count == 1 ? "One more film on this page" : "\(items.count) more films on this page")
+    }
 }

@@ -183,6 +183,7 @@ final class SessionDirector: @unchecked Sendable {
         case .outputMoved(let output): takeMove(of: output)
         case .sinkChanged: recalibrate()
         case .clock(let output, let state): tell(ofClockOf: output, state)
+        case .listed(let page, let items): take(listed: items, behind: page)
         case .remark(let level, let text): say(level, text)
         case .done(let text):
             show(text)

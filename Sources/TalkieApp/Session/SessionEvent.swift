@@ -21,6 +21,8 @@ enum SessionEvent: Sendable {
     case clock(OutputID, SpeakerClockState)
     /// Where the sound goes, or could go.
     case route(RouteController.News)
+    /// A page turned out to be a list: what is behind its first film.
+    case listed(page: String, [PlaylistLoader.Item])
     /// For a person to read.
     case remark(LogLevel, String)
     /// For a person to read, on the picture too.

@@ -79,10 +79,10 @@ struct PlayConfiguration {
         return text
     }
 
-    /// An address with a password in it, or an option that is one.
+    /// An address with a password in it, or an option that is one or may hold one.
     private static func holdsSecret(_ setting: ConfigText.Setting) -> Bool {
         guard let value = setting.value else { return false }
-        return PrintableText.withoutCredentials(value) != value
+        return PrintableText.withoutCredentials(value) != value || setting.name.hasPrefix("http-header-fields")
             || (setting.name.contains("password") && !setting.name.hasSuffix("file"))
     }
 

@@ -218,6 +218,16 @@ import Testing
         }
     }
 
+    /// libavformat takes a playlist with another name for one by its type only.
+    @Test func aPlaylistIsKnownByItsTypeWhateverItsName() throws {
+        let server = try server()
+        defer { server.stop() }
+        let name = try playlist("-c:v libx264 -g 25 -c:a aac", "ts")
+        symlink(TestClips.folder + "/" + name, TestClips.folder + "/list.php")
+        #expect(
+            try MediaFile.open(server.url("typed/application/vnd.apple.mpegurl/list.php")).summary.container == "hls")
+    }
+
     @Test func aPlaylistCanBeSought() throws {
         let server = try server()
         defer { server.stop() }
@@ -274,5 +284,59 @@ import Testing
         defer { server.stop() }
         let error = try #require(failure("http://anna:secret@127.0.0.1:\(server.port)/none.mp4").error)
         #expect(error.message.contains("http://…@127.0.0.1") && !error.message.contains("secret"))
+    }
+}
+
+/// What servers are told of who asks, by way of real requests.
+@Suite(.serialized) struct NetworkIdentityTests {
+    /// A playlist whose key and second piece lie elsewhere, of pieces that are enciphered.
+    @Test func secretsAreForPlaylistsPiecesAndKeysOfTheServerThatWasNamed() throws {
+        let folder = ScratchFolder()
+        let (home, other) = (try TinyWebServer(serving: folder.path), try TinyWebServer(serving: folder.path))
+        defer {
+            home.stop()
+            other.stop()
+        }
+        let film = try TestClips.flashAndBeep("hls-ts.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)
+        try folder.write(Array("0123456789abcdef".utf8), to: "film.key")
+        try folder.write(Array("film.key\n\(folder.path("film.key"))\n".utf8), to: "info")
+        try TestClips.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-y", "-i", film, "-t", "6", "-c", "copy", "-f", "hls", "-hls_time", "2",
+                "-hls_playlist_type", "vod", "-hls_key_info_file", folder.path("info"), folder.path("list.m3u8"),
+            ])
+        let lines = try String(decoding: TestClips.bytes(of: folder.path("list.m3u8")), as: UTF8.self)
+            .replacing("list1.ts", with: "http://localhost:\(other.port)/list1.ts")
+            .replacing("list2.ts", with: "/onward/http/\(other.port)/list2.ts")
+        try folder.write(Array(lines.utf8), to: "list.m3u8")
+        var options = ReadOptions()
+        options.userAgent = "Someone"
+        options.headerFields = try HeaderField.list(parsing: "Authorization: Bearer me")
+        options.cookies = CookieJar()
+        let opened = try MediaFile.open(home.url("login/list.m3u8"), options: options)
+        let reader = try opened.reader(for: try #require(opened.summary.track(.video)))
+        let seen = try SeenPictures.decode(reader)
+        #expect(seen.pictures.count >= 145, "enciphered pieces are read")
+        #expect(home.requestHeads.allSatisfy { $0.contains("Bearer me") && $0.contains("User-Agent: Someone") })
+        #expect(home.requestHeads.contains { $0.contains("film.key") })
+        #expect(home.requestHeads.dropFirst().allSatisfy { $0.contains("Cookie: pass=given") })
+        #expect(other.requestHeads.count >= 2)
+        #expect(!other.requestHeads.contains { $0.contains("Bearer") || $0.contains("Cookie") })
+    }
+
+    @Test func aStreamThatBreaksInTheMiddleIsTakenUpAndToldOfAfterASecond() throws {
+        let server = try TinyWebServer(serving: TestClips.folder)
+        defer { server.stop() }
+        let clip = try TestClips.flashAndBeep(
+            "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
+        let told = Lock<[String]>([])
+        var options = ReadOptions()
+        options.onTrouble = { sentence in told.withLock { $0.append(sentence) } }
+        let film = try MediaFile.open(
+            server.url("faulty/" + String(clip.split(separator: "/").last!)), options: options)
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+        #expect(told.withLock { $0 } == ["the connection to 127.0.0.1 broke off; it is being tried again"])
     }
 }

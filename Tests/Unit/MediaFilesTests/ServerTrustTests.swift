@@ -148,6 +148,21 @@ import Testing
         expectRefused(house.front.url(key), house.trust)
     }
 
+    @Test func piecesOfAManifestAreHeldToTheSameProof() throws {
+        let house = try House()
+        let stranger = try house.stranger()
+        defer { stranger.stop() }
+        func manifest(_ name: String, _ address: String) throws -> String {
+            let text =
+                "<MPD mediaPresentationDuration=\"PT6S\"><Period><AdaptationSet mimeType=\"video/mp4\"><Representation bandwidth=\"1\">"
+                + "<BaseURL>\(address)</BaseURL></Representation></AdaptationSet></Period></MPD>"
+            try house.folder.write(Array(text.utf8), to: name)
+            return house.front.url(name)
+        }
+        #expect(refusal(try manifest("good.mpd", house.front.url(house.piece)), house.trust) == nil)
+        expectRefused(try manifest("bad.mpd", stranger.url(house.piece)), house.trust)
+    }
+
     @Test(arguments: ["tcp://127.0.0.1:1?listen=1", "udp://127.0.0.1:1", "rtmp://127.0.0.1:1/live?listen=1"])
     func aPlaylistOpensNoListenersAndNoDevices(piece: String) throws {
         let house = try House()

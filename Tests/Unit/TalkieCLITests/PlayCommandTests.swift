@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MediaCore
+import MediaFiles
 import Playback
 import Routing
 import SyncRendering
@@ -169,6 +170,34 @@ import Testing
         #expect(try !arguments("a", "--tls-verify=no").verifiesServers)
         for words in [["--tls-verify=no", "--tls-ca-file=own.pem"], ["--tls-verify=perhaps"]] {
             #expect(throws: (any Error).self) { try arguments("a", words[0], words.count > 1 ? words[1] : "--pause") }
+        }
+    }
+
+    @Test func webServersAreToldWhatMpvsOptionsSay() throws {
+        let told = try arguments(
+            "a", "--user-agent=Me", "--referrer=http://p/", "--http-header-fields=A: 1\\, 2,B: 3",
+            "--http-header-fields-append=C: 4",
+            "--network-timeout=7", "--cookies-file=c.txt")
+        #expect(told.options.reading.userAgent == "Me" && told.options.reading.referrer == "http://p/")
+        #expect(told.options.reading.headerFields.map(\.value) == ["1, 2", "3", "4"])
+        #expect(told.options.reading.readTimeout == .seconds(7) && told.options.reading.openTimeout == .seconds(7))
+        #expect(told.cookieFile == "c.txt" && told.sharesCookies)
+        #expect(try arguments("a", "--no-cookies", "--cookies-file=c.txt").cookieFile == nil)
+        #expect(try arguments("a", "--cookies").sharesCookies && !arguments("a").sharesCookies)
+        #expect(FlagWords.settled(["--cookies=no"]) == ["--no-cookies"])
+        let pages = try arguments("a", "--ytdl-format=best", "--ytdl-raw-options=proxy=x").options.pages
+        #expect(pages.isOn && pages.format == "best" && pages.rawOptions.map(\.name) == ["proxy"])
+        #expect(try !arguments("a", "--no-ytdl").options.pages.isOn)
+        for (word, wanted) in [
+            ("max", ReadOptions.HLSBitrate.highest), ("min", .lowest), ("no", .first), ("5000", .most(5000)),
+        ] {
+            #expect(try arguments("a", "--hls-bitrate=\(word)").options.reading.hlsBitrate == wanted)
+        }
+        for wrong in [
+            "--hls-bitrate=much", "--ytdl-raw-options=exec=rm", "--http-header-fields=x", "--user-agent=a\nb",
+            "--network-timeout=0",
+        ] {
+            #expect(throws: (any Error).self) { try arguments("a", wrong) }
         }
     }
 

@@ -51,3 +51,8 @@ int cshim_signal_descriptor(const int *numbers, int count);
 /* The next signal, or 0 when none waits. */
 int cshim_signal_read(int descriptor);
 void cshim_signals_unblock(const int *numbers, int count);
+
+/* pipe2(2), closed on exec; 0, or -1 with errno. */
+int cshim_pipe(int *ends);
+/* posix_spawn_file_actions_addclosefrom_np(3) for a posix_spawn_file_actions_t. */
+int cshim_spawn_closing_from(void *file_actions, int first);

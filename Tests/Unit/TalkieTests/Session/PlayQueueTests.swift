@@ -80,4 +80,12 @@ import Testing
         for _ in 0..<100 { settings.addVolume(-2, own: 100) }
         #expect(settings.volume == 0)
     }
+
+    @Test func whatAPageListsIsPutBehindItOnce() {
+        var queue = PlayQueue(["a", "page", "z"].map { PlayQueue.Item(address: $0) }, loop: .times(0))
+        let more = ["b", "c"].map { PlayQueue.Item(address: $0) }
+        let answers = ["page", "page", "gone"].map { queue.insert(more, behind: $0) }
+        #expect(answers == [true, false, false], "a second playing lists them again")
+        #expect((0..<queue.count).map { queue.item($0).address } == ["a", "page", "b", "c", "z"])
+    }
 }

@@ -1,0 +1,136 @@
+internal import CShim
+internal import Glibc
+
+/// Runs a program without a shell and takes what it writes, bounded in bytes and time.
+package enum BoundedProgram {
+    package struct Outcome: Sendable {
+        package var output: [UInt8]
+        /// What it wrote to standard error, the end of it.
+        package var complaint: String
+        /// Nil when a signal ended it.
+        package var status: Int32?
+    }
+
+    package enum Failure: Error, Sendable {
+        case cancelled
+        case tooSlow
+        case tooLong
+        /// It cannot be started, by the system's word for why.
+        case notStarted(String)
+    }
+
+    private static let longestComplaint = 64 << 10
+    /// Milliseconds between two looks at whoever may have lost patience.
+    private static let glance: Int32 = 50
+
+    /// The file of a program by name, in the folders of `PATH`; relative ones do not count.
+    package static func find(_ name: String, in path: String? = getenv("PATH").map { String(cString: $0) }) -> String? {
+        for folder in (path ?? "").split(separator: ":") where folder.hasPrefix("/") {
+            let file = "\(folder)/\(name)"
+            var status = stat()
+            if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(file, X_OK) == 0 { return file }
+        }
+        return nil
+    }
+
+    /// - Parameters:
+    ///   - most: bytes of its output.
+    ///   - isCancelled: asked twenty times a second.
+    package static func run(
+        _ path: String, _ words: [String], most: Int, patience: Duration, isCancelled: () -> Bool
+    ) throws(Failure) -> Outcome {
+        var (out, complaints): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        guard cshim_pipe(&out) == 0 else { throw .notStarted(SystemCause.text(errno)) }
+        defer { close(out[0]) }
+        guard cshim_pipe(&complaints) == 0 else {
+            let cause = SystemCause.text(errno)
+            close(out[1])
+            throw .notStarted(cause)
+        }
+        defer { close(complaints[0]) }
+        let child: pid_t
+        do {
+            defer {
+                close(out[1])
+                close(complaints[1])
+            }
+            child = try start(path, words, out[1], complaints[1])
+        }
+        var hasEnded = false
+        defer {
+            if !hasEnded {
+                // With whatever it has started itself.
+                kill(-child, SIGKILL)
+                var status: Int32 = 0
+                while waitpid(child, &status, 0) < 0, errno == EINTR {}
+            }
+        }
+        let deadline = HostInstant.now.advanced(by: patience)
+        var (output, complaint) = ([UInt8](), [UInt8]())
+        var open = [
+            pollfd(fd: out[0], events: Int16(POLLIN), revents: 0),
+            pollfd(fd: complaints[0], events: Int16(POLLIN), revents: 0),
+        ]
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while open.contains(where: { $0.fd >= 0 }) {
+            if isCancelled() { throw .cancelled }
+            if HostInstant.now >= deadline { throw .tooSlow }
+            guard poll(&open, nfds_t(open.count), glance) > 0 else { continue }
+            for index in open.indices where open[index].fd >= 0 && open[index].revents != 0 {
+                let got = read(open[index].fd, &piece, piece.count)
+                if got < 0, errno == EINTR || errno == EAGAIN { continue }
+                if got <= 0 {
+                    open[index].fd = -1
+                } else if index == 0 {
+                    guard output.count + got <= most else { throw .tooLong }
+                    output += piece[..<got]
+                } else {
+                    complaint += piece[..<got]
+                    if complaint.count > longestComplaint { complaint.removeFirst(complaint.count - longestComplaint) }
+                }
+            }
+        }
+        var status: Int32 = 0
+        while true {
+            let ended = waitpid(child, &status, WNOHANG)
+            if ended == child || (ended < 0 && errno != EINTR) { break }
+            if isCancelled() { throw .cancelled }
+            if HostInstant.now >= deadline { throw .tooSlow }
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        hasEnded = true
+        return Outcome(
+            output: output, complaint: String(decoding: complaint, as: UTF8.self),
+            status: status & 0x7F == 0 ? (status >> 8) & 0xFF : nil)
+    }
+
+    private static func start(_ path: String, _ words: [String], _ out: Int32, _ complaints: Int32) throws(Failure)
+        -> pid_t
+    {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, out, 1)
+        posix_spawn_file_actions_adddup2(&actions, complaints, 2)
+        cshim_spawn_closing_from(&actions, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Signals that our threads block or ignore must be able to end it, and what it starts with it.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+        var argv = ([path] + words).map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        var child = pid_t()
+        let code = posix_spawn(&child, path, &actions, &attributes, &argv, environ)
+        guard code == 0 else { throw .notStarted(SystemCause.text(code)) }
+        return child
+    }
+}

@@ -1,0 +1,163 @@
+internal import MediaCore
+
+/// A film as MPEG-DASH describes it (ISO 23009-1), in the words of HLS.
+///
+/// libavformat's own demuxer opens pieces past every guard. What a manifest says of pieces a playlist says as well, so it is put into
+/// playlists, and read as those are.
+struct DASHManifest: Sendable {
+    struct Piece: Sendable {
+        var address: WebAddress
+        /// First byte and the one behind the last.
+        var range: Range<Int64>?
+        var seconds: Double
+    }
+
+    /// One quality of pictures or sound.
+    struct Representation: Sendable {
+        var isVideo: Bool
+        var language: String?
+        var bandwidth: Int64
+        var start: Piece?
+        var pieces: [Piece]
+        /// Which of the sets of alternatives it belongs to.
+        var set: Int
+    }
+
+    /// Manifests of long films that name every piece.
+    static let largest = 8 << 20
+    static let mostPieces = 100_000
+    static let mostRepresentations = 32
+
+    let representations: [Representation]
+
+    /// - Throws: `notMedia` for what is none, `unsupported` for what is live, of several parts, or enciphered.
+    init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
+        guard bytes.count <= Self.largest, let root = MarkupElement(bytes), root.name == "MPD" else {
+            throw MediaError(.notMedia, "\(name) is not a manifest of DASH, or it is damaged; check the address")
+        }
+        guard root.attributes["type"] != "dynamic" else {
+            throw MediaError(
+                .unsupported, "\(name) is live in DASH, which Talkie does not follow; look for an HLS address of it")
+        }
+        let periods = root.all("Period")
+        guard periods.count == 1, let period = periods.first else {
+            throw MediaError(
+                .unsupported,
+                "\(name) is of \(periods.count) parts, of which DASH films here have one; look for an HLS address of it"
+            )
+        }
+        let whole = period.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
+        let seconds = whole.flatMap(Self.seconds)
+        guard let base = Self.base(of: root, in: address).flatMap({ Self.base(of: period, in: $0) }) else {
+            throw MediaError(.unsupported, "\(name) leads away from the web; look for another address of it")
+        }
+        var (all, isEnciphered) = ([Representation](), false)
+        for (number, set) in period.all("AdaptationSet").enumerated() {
+            guard let here = Self.base(of: set, in: base) else { continue }
+            for element in set.all("Representation") where all.count < Self.mostRepresentations {
+                if set.first("ContentProtection") != nil || element.first("ContentProtection") != nil {
+                    isEnciphered = true
+                    continue
+                }
+                guard let at = Self.base(of: element, in: here),
+                    let one = Self.representation(element, in: set, period, at, number, seconds)
+                else { continue }
+                all.append(one)
+            }
+        }
+        guard !all.isEmpty else {
+            throw MediaError(
+                isEnciphered ? .unsupported : .notMedia,
+                isEnciphered
+                    ? "\(name) is enciphered, and no key for it is to be had"
+                    : "\(name) names nothing that can be played; check the address")
+        }
+        representations = all
+    }
+
+    private static func base(of element: MarkupElement, in address: WebAddress) -> WebAddress? {
+        guard let text = element.first("BaseURL")?.text else { return address }
+        return address.resolving(text.filter { !$0.isWhitespace })
+    }
+
+    private static func representation(
+        _ element: MarkupElement, in set: MarkupElement, _ period: MarkupElement, _ base: WebAddress, _ number: Int,
+        _ film: Double?
+    ) -> Representation? {
+        func value(_ key: String) -> String? { element.attributes[key] ?? set.attributes[key] }
+        let type = set.attributes["contentType"] ?? value("mimeType") ?? ""
+        guard type.hasPrefix("video") || type.hasPrefix("audio") else { return nil }
+        let bandwidth = value("bandwidth").flatMap { Int64($0) } ?? 0
+        let levels = [element, set, period]
+        var made: (start: Piece?, pieces: [Piece])?
+        if levels.contains(where: { $0.first("SegmentTemplate") != nil }) {
+            made = SegmentTemplate(levels, id: element.attributes["id"] ?? "", bandwidth: bandwidth).pieces(
+                in: base, film)
+        } else if levels.contains(where: { $0.first("SegmentList") != nil }) {
+            made = list(levels, base, film)
+        } else {
+            made = (nil, [Piece(address: base, range: nil, seconds: film ?? 1)])
+        }
+        guard let made, !made.pieces.isEmpty else { return nil }
+        return Representation(
+            isVideo: type.hasPrefix("video"), language: value("lang"), bandwidth: max(1, bandwidth), start: made.start,
+            pieces: made.pieces,
+            set: number)
+    }
+
+    /// Pieces that are named one by one.
+    private static func list(_ levels: [MarkupElement], _ base: WebAddress, _ film: Double?) -> (Piece?, [Piece])? {
+        let lists = levels.compactMap { $0.first("SegmentList") }
+        func value(_ key: String) -> String? { lists.lazy.compactMap { $0.attributes[key] }.first }
+        let scale = value("timescale").flatMap { Double($0) } ?? 1
+        let elements = (lists.first { $0.first("SegmentURL") != nil }?.all("SegmentURL") ?? []).prefix(mostPieces)
+        let usual =
+            value("duration").flatMap { Double($0) }.map { $0 / max(1, scale) } ?? (film ?? 1)
+            / Double(max(1, elements.count))
+        let times = lists.lazy.compactMap { $0.first("SegmentTimeline") }.first.map {
+            SegmentTemplate.times($0, until: nil, scale: scale)
+        }
+        var pieces: [Piece] = []
+        for (index, element) in elements.enumerated() {
+            guard let address = element.attributes["media"].map({ base.resolving($0) }) ?? base else { return nil }
+            let seconds = times.flatMap { index < $0.count ? Double($0[index].length) / scale : nil } ?? usual
+            pieces.append(Piece(address: address, range: range(element.attributes["mediaRange"]), seconds: seconds))
+        }
+        var start: Piece?
+        if let element = lists.lazy.compactMap({ $0.first("Initialization") }).first {
+            guard let address = element.attributes["sourceURL"].map({ base.resolving($0) }) ?? base else { return nil }
+            start = Piece(address: address, range: range(element.attributes["range"]), seconds: 0)
+        }
+        return (start, pieces)
+    }
+
+    private static func range(_ text: String?) -> Range<Int64>? {
+        let ends = (text ?? "").split(separator: "-").compactMap { Int64($0) }
+        guard ends.count == 2, ends[0] >= 0, ends[1] >= ends[0], ends[1] < .max else { return nil }
+        return ends[0]..<ends[1] + 1
+    }
+
+    /// A length of time as XML Schema writes it: `PT1H2M3.5S` (part 2, 3.2.6), as far as films are long.
+    static func seconds(_ text: String) -> Double? {
+        guard text.hasPrefix("P") else { return nil }
+        var (sum, digits, isTime) = (0.0, "", false)
+        for letter in text.dropFirst().prefix(64) {
+            if letter == "T" {
+                isTime = true
+            } else if letter.isNumber || letter == "." {
+                digits.append(letter)
+            } else {
+                guard let number = DecimalNumber.parse(digits) else { return nil }
+                digits = ""
+                switch letter {
+                case "D" where !isTime: sum += number * 86_400
+                case "H" where isTime: sum += number * 3600
+                case "M" where isTime: sum += number * 60
+                case "S" where isTime: sum += number
+                default: return nil
+                }
+            }
+        }
+        return sum > 0 && sum < 1e7 ? sum : nil
+    }
+}

@@ -1,0 +1,66 @@
+/// A manifest's film as playlists (RFC 8216), under addresses that lead nowhere: whoever opens for the demuxer knows them.
+struct DASHPlaylists: Sendable {
+    /// A name that no server has (RFC 6761, 6.4).
+    private static let place = "http://dash.talkie.invalid/"
+    static let type = "application/vnd.apple.mpegurl"
+
+    private let manifest: DASHManifest
+    /// The list of lists.
+    let master: [UInt8]
+
+    init(_ manifest: DASHManifest, _ bitrate: ReadOptions.HLSBitrate) {
+        self.manifest = manifest
+        let all = manifest.representations.enumerated()
+        let pictures = all.filter { $0.element.isVideo }
+        // Of each language's sound one quality is offered.
+        var (sounds, sets) = ([(offset: Int, element: DASHManifest.Representation)](), Set<Int>())
+        for one in all where !one.element.isVideo && sets.insert(one.element.set).inserted {
+            let same = all.filter { $0.element.set == one.element.set && !$0.element.isVideo }
+            let least = same.min { $0.element.bandwidth < $1.element.bandwidth }
+            if let chosen = bitrate == .lowest ? least : same.max(by: { $0.element.bandwidth < $1.element.bandwidth }) {
+                sounds.append(chosen)
+            }
+        }
+        var lines = ["#EXTM3U", "#EXT-X-VERSION:7"]
+        for (index, sound) in sounds.enumerated() where !pictures.isEmpty {
+            let language = (sound.element.language ?? "").filter {
+                $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
+            }
+            lines.append(
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"\(index)\""
+                    + (language.isEmpty ? "" : ",LANGUAGE=\"\(language)\"")
+                    + ",DEFAULT=\(index == 0 ? "YES" : "NO"),URI=\"\(Self.place)\(sound.offset).m3u8\"")
+        }
+        for one in pictures.isEmpty ? sounds : pictures.map({ ($0.offset, $0.element) }) {
+            lines.append(
+                "#EXT-X-STREAM-INF:BANDWIDTH=\(one.element.bandwidth)"
+                    + (pictures.isEmpty || sounds.isEmpty ? "" : ",AUDIO=\"sound\""))
+            lines.append("\(Self.place)\(one.offset).m3u8")
+        }
+        master = Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// The playlist at an address; nil for one that is none of these.
+    func playlist(at address: String) -> [UInt8]? {
+        guard address.hasPrefix(Self.place), address.hasSuffix(".m3u8"),
+            let number = Int(address.dropFirst(Self.place.count).dropLast(5)),
+            manifest.representations.indices.contains(number)
+        else { return nil }
+        let one = manifest.representations[number]
+        let longest = one.pieces.map(\.seconds).max() ?? 1
+        var lines = [
+            "#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:\(Int(min(1e6, longest.rounded(.up))))",
+            "#EXT-X-PLAYLIST-TYPE:VOD",
+        ]
+        if let start = one.start {
+            let range = start.range.map { ",BYTERANGE=\"\($0.count)@\($0.lowerBound)\"" } ?? ""
+            lines.append("#EXT-X-MAP:URI=\"\(start.address.text)\"\(range)")
+        }
+        for piece in one.pieces {
+            lines.append("#EXTINF:\(min(1e6, piece.seconds)),")
+            if let range = piece.range { lines.append("#EXT-X-BYTERANGE:\(range.count)@\(range.lowerBound)") }
+            lines.append(piece.address.text)
+        }
+        return Array((lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n").utf8)
+    }
+}

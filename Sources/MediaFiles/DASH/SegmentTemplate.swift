@@ -1,0 +1,95 @@
+internal import MediaCore
+
+/// Pieces that are named by a pattern (ISO 23009-1, 5.3.9.4). What stands nearer to the representation counts.
+struct SegmentTemplate {
+    private let templates: [MarkupElement]
+    private let id: String
+    private let bandwidth: Int64
+
+    init(_ levels: [MarkupElement], id: String, bandwidth: Int64) {
+        templates = levels.compactMap { $0.first("SegmentTemplate") }
+        (self.id, self.bandwidth) = (id, bandwidth)
+    }
+
+    private func value(_ key: String) -> String? { templates.lazy.compactMap { $0.attributes[key] }.first }
+
+    func pieces(in base: WebAddress, _ film: Double?) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
+        guard let media = value("media") else { return nil }
+        let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
+        let first = value("startNumber").flatMap { Int64($0) } ?? 1
+        guard scale < 1e12, (0..<Int64.max / 2).contains(first) else { return nil }
+        let times: [(time: Int64, length: Int64)]
+        if let timeline = templates.lazy.compactMap({ $0.first("SegmentTimeline") }).first {
+            let offset = value("presentationTimeOffset").flatMap { Double($0) } ?? 0
+            times = Self.times(timeline, until: film.map { $0 * scale + offset }, scale: scale)
+        } else {
+            guard let length = value("duration").flatMap({ Double($0) }), length >= 1, length < 1e15, let film else {
+                return nil
+            }
+            // What is left of a piece behind the film's end is none.
+            let count = Int(min(Double(DASHManifest.mostPieces), (film * scale / length - 0.001).rounded(.up)))
+            times = (0..<max(1, count)).map { (Int64(Double($0) * length), Int64(length)) }
+        }
+        var pieces: [DASHManifest.Piece] = []
+        for (index, entry) in times.enumerated() {
+            let name = filled(media, number: first + Int64(index), time: entry.time)
+            guard let address = base.resolving(name) else { return nil }
+            pieces.append(DASHManifest.Piece(address: address, range: nil, seconds: Double(entry.length) / scale))
+        }
+        guard let initialization = value("initialization") else { return (nil, pieces) }
+        guard let address = base.resolving(filled(initialization, number: first, time: 0)) else { return nil }
+        return (DASHManifest.Piece(address: address, range: nil, seconds: 0), pieces)
+    }
+
+    /// 5.3.9.6: each `S` is a piece and its repetitions; −1 repeats to the next, or the end.
+    static func times(_ timeline: MarkupElement, until end: Double?, scale: Double) -> [(time: Int64, length: Int64)] {
+        var (times, now) = ([(time: Int64, length: Int64)](), Int64(0))
+        let all = timeline.all("S")
+        for (index, element) in all.enumerated() {
+            func number(_ key: String) -> Int64? { element.attributes[key].flatMap { Int64($0) } }
+            guard let length = number("d"), length > 0, length < 1 << 50 else { return times }
+            if let time = number("t"), time >= 0, time < 1 << 60 { now = time }
+            var more = number("r") ?? 0
+            if more < 0 {
+                let next = index + 1 < all.count ? all[index + 1].attributes["t"].flatMap { Double($0) } : end
+                guard let next else { return times }
+                more = Int64(
+                    max(
+                        0,
+                        min(Double(DASHManifest.mostPieces), ((next - Double(now)) / Double(length)).rounded(.up) - 1)))
+            }
+            for _ in 0...min(more, Int64(DASHManifest.mostPieces)) {
+                guard times.count < DASHManifest.mostPieces, now < 1 << 61 else { return times }
+                times.append((now, length))
+                now += length
+            }
+        }
+        return times
+    }
+
+    /// 5.3.9.4.4: `$Number$`, `$Time$`, `$Bandwidth$` with a width such as `%05d`, `$RepresentationID$`, and `$$`.
+    private func filled(_ pattern: String, number: Int64, time: Int64) -> String {
+        var text = ""
+        for (index, part) in pattern.split(separator: "$", omittingEmptySubsequences: false).prefix(64).enumerated() {
+            guard !index.isMultiple(of: 2) else {
+                text += part
+                continue
+            }
+            let words = part.split(separator: "%", maxSplits: 1)
+            let width = words.count > 1 ? min(32, Int(words[1].filter(\.isNumber)) ?? 1) : 1
+            func padded(_ value: Int64) -> String {
+                let digits = String(value)
+                return String(repeating: "0", count: max(0, width - digits.count)) + digits
+            }
+            switch words.first {
+            case nil: text += "$"
+            case "Number": text += padded(number)
+            case "Time": text += padded(time)
+            case "Bandwidth": text += padded(bandwidth)
+            case "RepresentationID": text += id
+            default: text += "$\(part)$"
+            }
+        }
+        return text
+    }
+}

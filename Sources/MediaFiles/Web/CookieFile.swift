@@ -1,0 +1,102 @@
+internal import Glibc
+public import MediaCore
+
+/// A file of cookies as browsers and yt-dlp write it out: the one that Netscape's began with, a line each of seven fields separated by
+/// tabs (domain, whether hosts below it count, path, secure, expiry, name, value).
+public struct CookieFile: Sendable {
+    /// Cookies of every site that somebody has been to for years.
+    static let largest = 4 << 20
+    private static let mostMistakes = 5
+
+    let cookies: [CookieJar.Cookie]
+    /// One sentence for each line that makes no sense, the first few; its content is in none of them.
+    public let mistakes: [String]
+
+    /// - Throws: `cannotOpen`, `notPermitted`, `limitExceeded`, or `notMedia` for a file without a single cookie.
+    public init(reading path: String) throws(MediaError) {
+        let bytes = try Self.read(path)
+        self.init(bytes, name: path)
+        if cookies.isEmpty, !mistakes.isEmpty {
+            throw MediaError(
+                .notMedia, "\"\(path)\" is no file of cookies in Netscape's format; export it as cookies.txt")
+        }
+    }
+
+    init(_ bytes: [UInt8], name: String) {
+        var (cookies, mistakes, wrong) = ([CookieJar.Cookie](), [String](), 0)
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            do throws(ValueError) {
+                if let cookie = try Self.cookie(line), cookies.count < CookieJar.mostCookies { cookies.append(cookie) }
+            } catch {
+                wrong += 1
+                if wrong <= Self.mostMistakes {
+                    mistakes.append("\(name) line \(index + 1): \(error.description); it is left out")
+                }
+            }
+        }
+        if wrong > Self.mostMistakes {
+            mistakes.append("\(name): \(wrong - Self.mostMistakes) more lines are left out")
+        }
+        (self.cookies, self.mistakes) = (cookies, mistakes)
+    }
+
+    public func fill(_ jar: CookieJar) { for cookie in cookies { jar.add(cookie) } }
+
+    private static func cookie(_ raw: ArraySlice<UInt8>) throws(ValueError) -> CookieJar.Cookie? {
+        var line = raw
+        if line.last == 0x0D { line = line.dropLast() }
+        // What browsers keep from scripts is marked by what is a comment to everybody else.
+        let mark = Array("#HttpOnly_".utf8)
+        if line.starts(with: mark) { line = line.dropFirst(mark.count) }
+        guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
+        if line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return nil }
+        guard line.count <= CookieJar.longestCookie * 2 else { throw ValueError("too long for a cookie") }
+        let fields = line.split(separator: 0x09, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard fields.count == 7 else {
+            throw ValueError("a cookie has seven fields with tabs between them, and here are \(fields.count)")
+        }
+        guard let isWide = flag(fields[1]), let isSecure = flag(fields[3]) else {
+            throw ValueError("the second and the fourth field are TRUE or FALSE")
+        }
+        guard !fields[0].isEmpty, fields[2].hasPrefix("/") else {
+            throw ValueError("the first field is a domain and the third a path that begins with a slash")
+        }
+        // Some writers put fractions of a second, and −1 for the end of the session.
+        guard let expiry = Double(fields[4].isEmpty ? "0" : fields[4]), expiry.magnitude < 1e15 else {
+            throw ValueError("the fifth field is a number of seconds since 1970")
+        }
+        return CookieJar.Cookie(
+            name: fields[5], value: fields[6], domain: CookieJar.domain(fields[0]), isHostOnly: !isWide,
+            path: fields[2],
+            isSecure: isSecure, expiry: expiry <= 0 ? nil : Int64(expiry))
+    }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text.uppercased() {
+        case "TRUE": true
+        case "FALSE": false
+        default: nil
+        }
+    }
+
+    private static func read(_ path: String) throws(MediaError) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw errno == EACCES
+                ? MediaError(.notPermitted, "may not read \"\(path)\"; check its permissions")
+                : MediaError(.cannotOpen, "there is no file \"\(path)\"; check the name")
+        }
+        defer { close(descriptor) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while bytes.count <= largest {
+            let got = Glibc.read(descriptor, &piece, piece.count)
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; give a file of cookies") }
+            if got == 0 { return bytes }
+            bytes += piece.prefix(got)
+        }
+        throw MediaError(.limitExceeded, "\"\(path)\" is too long for a file of cookies; check the name")
+    }
+}

@@ -1,0 +1,155 @@
+internal import Glibc
+internal import MediaCore
+
+/// Cookies that servers have given, and where each may be sent (RFC 6265). Any thread.
+public final class CookieJar: Sendable {
+    struct Cookie: Sendable, Hashable {
+        var name: String
+        var value: String
+        /// Without a leading dot, in lower case.
+        var domain: String
+        /// Only this very host, none below it.
+        var isHostOnly: Bool
+        var path: String
+        var isSecure: Bool
+        /// Seconds since 1970; nil ends with the program.
+        var expiry: Int64?
+    }
+
+    /// RFC 6265, 6.1.
+    static let mostCookies = 3000
+    static let longestCookie = 4096
+    private static let mostPerRequest = 180
+    private let cookies = Lock<[Cookie]>([])
+    private let now: @Sendable () -> Int64
+
+    public convenience init() { self.init { Int64(time(nil)) } }
+
+    init(now: @escaping @Sendable () -> Int64) { self.now = now }
+
+    var all: [Cookie] { cookies.withLock { $0 } }
+
+    /// The line of a request to an address; nil when there are none for it.
+    func line(for address: WebAddress) -> String? {
+        let moment = now()
+        let path = String(address.target.prefix { $0 != "?" })
+        let fitting = cookies.withLock { all in
+            all.filter { cookie in
+                (address.isSecure || !cookie.isSecure) && (cookie.expiry.map { $0 > moment } ?? true)
+                    && Self.matches(address.host, cookie) && Self.matches(path: path, cookie.path)
+            }
+        }
+        guard !fitting.isEmpty else { return nil }
+        // Longer paths first (5.4).
+        return fitting.sorted { $0.path.utf8.count > $1.path.utf8.count }.prefix(Self.mostPerRequest)
+            .map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    /// Takes what a server sets (5.2, 5.3); what is not for it to set is left out.
+    func take(_ line: String, from address: WebAddress) {
+        guard line.utf8.count <= Self.longestCookie else { return }
+        var parts = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)[...]
+        guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
+        var cookie = Cookie(
+            name: Self.trimmed(pair[..<equals]), value: Self.trimmed(pair[pair.index(after: equals)...]),
+            domain: address.host, isHostOnly: true, path: Self.folder(of: address.target), isSecure: false)
+        for part in parts {
+            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
+            let value = words.count > 1 ? words[1] : ""
+            switch words[0].lowercased() {
+            case "domain" where !value.isEmpty:
+                let domain = Self.domain(value)
+                // Nobody sets cookies for others, nor for everybody at once.
+                guard Self.matches(address.host, domain), domain.contains(".") || domain == address.host else { return }
+                (cookie.domain, cookie.isHostOnly) = (domain, domain == address.host && Self.isNumeric(domain))
+            case "path" where value.hasPrefix("/"): cookie.path = value
+            case "secure": cookie.isSecure = true
+            case "max-age":
+                if let seconds = Int64(value) {
+                    cookie.expiry = seconds <= 0 ? 0 : now().addingReportingOverflow(seconds).partialValue
+                }
+            // Dates are written in too many ways; a film is over before most of them. One in the past takes a cookie back.
+            case "expires" where cookie.expiry == nil && value.contains("1970"): cookie.expiry = 0
+            default: break
+            }
+        }
+        guard address.isSecure || !cookie.isSecure else { return }
+        add(cookie)
+    }
+
+    /// Cookies one after the other as yt-dlp writes them: `name=value; Domain=.example.org; Path=/; Secure; Expires=1; name2=value2; …`
+    package func add(listed text: String) {
+        var cookie: Cookie?
+        func close() { if let cookie, !cookie.domain.isEmpty { add(cookie) } }
+        for part in text.split(separator: ";").prefix(Self.mostCookies) {
+            let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
+            var value = words.count > 1 ? words[1] : ""
+            if value.count > 1, value.hasPrefix("\""), value.hasSuffix("\"") {
+                value = String(value.dropFirst().dropLast())
+            }
+            switch words[0].lowercased() {
+            case "domain":
+                cookie?.domain = Self.domain(value)
+                cookie?.isHostOnly = !value.hasPrefix(".")
+            case "path": if value.hasPrefix("/") { cookie?.path = value }
+            case "secure": cookie?.isSecure = true
+            case "expires": cookie?.expiry = Int64(value)
+            case "httponly", "version", "samesite", "port": break
+            default:
+                close()
+                cookie = Cookie(name: words[0], value: value, domain: "", isHostOnly: true, path: "/", isSecure: false)
+            }
+        }
+        close()
+    }
+
+    func add(_ cookie: Cookie) {
+        guard !cookie.name.isEmpty || !cookie.value.isEmpty, Self.isClean(cookie.name), Self.isClean(cookie.value)
+        else { return }
+        cookies.withLock { all in
+            all.removeAll { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
+            if let expiry = cookie.expiry, expiry <= now() { return }
+            if all.count >= Self.mostCookies { all.removeFirst() }
+            all.append(cookie)
+        }
+    }
+
+    // MARK: Matching
+
+    private static func matches(_ host: String, _ cookie: Cookie) -> Bool {
+        cookie.isHostOnly ? host == cookie.domain : matches(host, cookie.domain)
+    }
+
+    /// 5.1.3.
+    static func matches(_ host: String, _ domain: String) -> Bool {
+        host == domain || (host.hasSuffix("." + domain) && !domain.isEmpty && !isNumeric(host))
+    }
+
+    /// 5.1.4.
+    static func matches(path: String, _ own: String) -> Bool {
+        path == own || (path.hasPrefix(own) && (own.hasSuffix("/") || path.dropFirst(own.count).hasPrefix("/")))
+    }
+
+    private static func folder(of target: String) -> String {
+        let path = target.prefix { $0 != "?" }
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    static func domain(_ text: String) -> String {
+        String(text.hasPrefix(".") ? text.dropFirst() : text[...]).lowercased()
+    }
+
+    private static func isNumeric(_ host: String) -> Bool {
+        host.hasPrefix("[") || host.utf8.allSatisfy { (48...57).contains($0) || $0 == UInt8(ascii: ".") }
+    }
+
+    private static func isClean(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+        let start = text.drop { $0 == " " || $0 == "\t" }
+        return String(String(start.reversed().drop { $0 == " " || $0 == "\t" }).reversed())
+    }
+}

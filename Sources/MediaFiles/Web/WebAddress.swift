@@ -1,0 +1,157 @@
+internal import MediaCore
+
+/// Where a web server is, and what is wanted of it (RFC 9110, 4.2).
+struct WebAddress: Sendable, Hashable {
+    var isSecure: Bool
+    /// In lower case; IPv6 in its brackets.
+    var host: String
+    var port: UInt16
+    /// Path and query, from the first slash on.
+    var target: String
+    /// `name:secret`, decoded; nil when the address has none.
+    var credentials: String?
+
+    /// Longer than the addresses of film servers, which carry their permissions in the query.
+    static let longest = 32 << 10
+
+    /// Nil for what is no `http` or `https` address.
+    init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= Self.longest else { return nil }
+        let isSecure = Self.begins(bytes, "https://")
+        guard isSecure || Self.begins(bytes, "http://") else { return nil }
+        self.isSecure = isSecure
+        let rest = bytes.dropFirst(isSecure ? 8 : 7)
+        var authority = rest.prefix { !"/?#\\".utf8.contains($0) }
+        let tail = rest[authority.endIndex...].prefix { $0 != UInt8(ascii: "#") }
+        if let at = authority.lastIndex(of: UInt8(ascii: "@")) {
+            credentials = String(decoding: Self.decoded(authority[..<at]), as: UTF8.self)
+            authority = authority[authority.index(after: at)...]
+        }
+        var host = authority
+        var digits: ArraySlice<UInt8> = []
+        let isBracketed = authority.first == UInt8(ascii: "[")
+        let from =
+            isBracketed ? authority.firstIndex(of: UInt8(ascii: "]")) ?? authority.endIndex : authority.startIndex
+        if isBracketed, from == authority.endIndex { return nil }
+        if let colon = authority[from...].firstIndex(of: UInt8(ascii: ":")) {
+            host = authority[..<colon]
+            digits = authority[authority.index(after: colon)...]
+        }
+        // What could end a line of a request, or make one address look like another.
+        let isPlain = host.allSatisfy { $0 > 0x20 && $0 != 0x7F && !"\"<>%^`{|}".utf8.contains($0) }
+        guard !host.isEmpty, host.count <= 255, isPlain else { return nil }
+        self.host = String(decoding: host, as: UTF8.self).lowercased()
+        if digits.isEmpty {
+            port = isSecure ? 443 : 80
+        } else {
+            guard let number = DecimalNumber.whole(String(decoding: digits, as: UTF8.self)),
+                let port = UInt16(exactly: number), port > 0
+            else { return nil }
+            self.port = port
+        }
+        target = (tail.first == UInt8(ascii: "/") ? "" : "/") + Self.encoded(tail)
+    }
+
+    /// Where a reference in an answer leads (RFC 3986, 5.2); nil when that is no web address.
+    func resolving(_ reference: String) -> WebAddress? {
+        if reference.utf8.contains(UInt8(ascii: ":")), let scheme = Self.scheme(of: reference) {
+            return scheme == "http" || scheme == "https" ? WebAddress(reference) : nil
+        }
+        if reference.hasPrefix("//") { return WebAddress((isSecure ? "https:" : "http:") + reference) }
+        let path = target.prefix { $0 != "?" }
+        let whole: String
+        if reference.isEmpty || reference.hasPrefix("#") {
+            whole = target
+        } else if reference.hasPrefix("?") {
+            whole = path + reference
+        } else if reference.hasPrefix("/") {
+            whole = reference
+        } else {
+            whole = path[...(path.lastIndex(of: "/") ?? path.startIndex)] + reference
+        }
+        guard var next = WebAddress(origin + Self.withoutDots(whole)) else { return nil }
+        next.credentials = credentials
+        return next
+    }
+
+    /// Scheme, host and port.
+    var origin: String { (isSecure ? "https://" : "http://") + authority }
+
+    /// Host and, where it is not the usual one, port.
+    var authority: String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
+
+    var text: String { origin + target }
+
+    /// Whether what is meant for this server may be told to another address: the same host and port, and no weaker protection.
+    func isHome(of other: WebAddress) -> Bool {
+        let usual = [UInt16(80), 443]
+        let isSamePort = port == other.port || (usual.contains(port) && usual.contains(other.port))
+        return host == other.host && isSamePort && (other.isSecure || !isSecure)
+    }
+
+    // MARK: Letters
+
+    private static func scheme(of text: String) -> String? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let name = text[..<colon].lowercased()
+        guard let first = name.utf8.first, (97...122).contains(first) else { return nil }
+        let isName = name.utf8.allSatisfy {
+            (97...122).contains($0) || (48...57).contains($0) || "+-.".utf8.contains($0)
+        }
+        return isName ? name : nil
+    }
+
+    private static func begins(_ bytes: [UInt8], _ prefix: String) -> Bool {
+        bytes.count >= prefix.utf8.count
+            && zip(bytes, prefix.utf8).allSatisfy { $0 | ($0 < 0x5B && $0 > 0x40 ? 0x20 : 0) == $1 }
+    }
+
+    /// Whatever may not stand in a request's first line is written as `%XX`.
+    private static func encoded(_ bytes: ArraySlice<UInt8>) -> String {
+        var out: [UInt8] = []
+        for byte in bytes {
+            if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "<"),
+                byte != UInt8(ascii: ">")
+            {
+                out.append(byte)
+            } else {
+                out += [UInt8(ascii: "%")] + Array(Hexadecimal.text([byte]).uppercased().utf8)
+            }
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var out: [UInt8] = []
+        var rest = bytes
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = Hexadecimal.bytes(String(decoding: rest.prefix(2), as: UTF8.self))?.first
+            {
+                out.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                out.append(byte)
+            }
+        }
+        return out
+    }
+
+    /// RFC 3986, 5.2.4.
+    private static func withoutDots(_ whole: String) -> String {
+        let path = whole.prefix { $0 != "?" && $0 != "#" }
+        var parts: [Substring] = []
+        let all = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, part) in all.enumerated() {
+            let isLast = index == all.count - 1
+            if part == ".." { _ = parts.popLast() }
+            if part == "." || part == ".." {
+                if isLast { parts.append("") }
+            } else {
+                parts.append(part)
+            }
+        }
+        return "/" + parts.joined(separator: "/") + whole[path.endIndex...]
+    }
+}

@@ -1,0 +1,229 @@
+internal import CFFmpeg
+internal import Glibc
+internal import MediaCore
+
+/// Opens for one demuxer what it wants of web servers: the film itself, and playlists, pieces and keys.
+///
+/// `@unchecked Sendable`: used by the one thread that uses the demuxer.
+final class WebGate: @unchecked Sendable {
+    private let asker: WebAsker
+    private let waiting: BlockingGuard
+    private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
+    /// Whether a server led from `https` to `http`.
+    private(set) var isDowngraded = false
+    /// What a manifest of DASH was made into.
+    private(set) var playlists: DASHPlaylists?
+    /// Why what was opened cannot be played, where that is known better than libavformat can say it.
+    private(set) var objection: MediaError?
+
+    init(_ asker: WebAsker, waiting: BlockingGuard) { (self.asker, self.waiting) = (asker, waiting) }
+
+    /// Takes the place of libavformat's client; the caller keeps this object for as long as the policy.
+    func install(in policy: UnsafeMutablePointer<cff_open_policy>) {
+        policy.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
+        policy.pointee.web = { owner, url, isOpening, options, input in
+            guard let owner, let url, let input else { return cff_error_exit }
+            let gate = Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue()
+            do throws(WebFailure) {
+                input.pointee = try gate.begin(String(cString: url), isOpening: isOpening != 0, options)
+                return 0
+            } catch { return error.code }
+        }
+        policy.pointee.close_web = { owner, input in
+            guard let owner, let input else { return 0 }
+            return Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().close(input) ? 1 : 0
+        }
+    }
+
+    private func begin(
+        _ url: String, isOpening: Bool, _ options: OpaquePointer?
+    ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        var (text, isEncrypted) = (url, false)
+        for prefix in ["crypto+", "crypto:"] where text.hasPrefix(prefix) {
+            (text, isEncrypted) = (String(text.dropFirst(prefix.count)), true)
+        }
+        if let bytes = playlists?.playlist(at: text) { return try context(WebSource(bytes), text, DASHPlaylists.type) }
+        guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
+        func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).flatMap { Int64($0) } }
+        let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
+        let (asker, waiting) = (asker, waiting)
+        let input: WebInput
+        do throws(WebFailure) {
+            input = try WebInput(
+                address, asker: asker, range: (first, last), isPatient: !isOpening, waiting: waiting
+            ) { (address) throws(WebFailure) in try NetworkConnection(address, asker.trust, waiting) }
+        } catch {
+            if error.isDowngrade { isDowngraded = true }
+            throw error
+        }
+        var cipher: BlockCipher?
+        if isEncrypted {
+            cipher = BlockCipher(
+                key: DemuxContext.value(of: "key", in: options), vector: DemuxContext.value(of: "iv", in: options))
+            if cipher == nil { throw WebFailure(code: cff_error_invalid_data) }
+        }
+        if isOpening, playlists == nil, open.isEmpty, Self.isManifest(input) { return try translate(input) }
+        return try context(WebSource(input, cipher), input.address.text, input.contentType)
+    }
+
+    /// DASH is known by its type, or the end of its name (ISO 23009-1, annex C).
+    private static func isManifest(_ input: WebInput) -> Bool {
+        input.contentType?.lowercased().hasPrefix("application/dash+xml") ?? false
+            || input.address.target.prefix { $0 != "?" }.lowercased().hasSuffix(".mpd")
+    }
+
+    /// Puts a manifest of DASH into playlists.
+    private func translate(_ input: WebInput) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while bytes.count <= DASHManifest.largest {
+            let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+            if got == cff_error_eof { break }
+            if got < 0 { throw WebFailure(code: got) }
+            bytes += piece.prefix(Int(got))
+        }
+        do throws(MediaError) {
+            let name = "\"\(PrintableText.of(input.address.text))\""
+            playlists = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), asker.bitrate)
+        } catch {
+            objection = error
+            throw WebFailure(code: cff_error_invalid_data)
+        }
+        return try context(WebSource(playlists?.master ?? []), input.address.text, DASHPlaylists.type)
+    }
+
+    private func context(
+        _ source: WebSource, _ location: String, _ type: String?
+    ) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        let context = cff_web_input(
+            Unmanaged.passUnretained(source).toOpaque(), location, type,
+            { @Sendable opaque, bytes, count in
+                guard let opaque, let bytes, count > 0 else { return cff_error_exit }
+                return WebGate.source(opaque).read(into: UnsafeMutableBufferPointer(start: bytes, count: Int(count)))
+            },
+            { @Sendable opaque, offset, whence in
+                guard let opaque else { return Int64(cff_error_exit) }
+                return WebGate.source(opaque).seek(offset, whence)
+            })
+        guard let context else { throw WebFailure(code: cff_error_from_errno(ENOMEM)) }
+        context.pointee.seekable = source.isSeekable ? AVIO_SEEKABLE_NORMAL : 0
+        open[context] = source
+        return context
+    }
+
+    private static func source(_ opaque: UnsafeMutableRawPointer) -> WebSource {
+        let place = opaque.assumingMemoryBound(to: cff_web_place.self)
+        return Unmanaged<WebSource>.fromOpaque(place.pointee.owner).takeUnretainedValue()
+    }
+
+    private func close(_ input: UnsafeMutablePointer<AVIOContext>) -> Bool {
+        guard open.removeValue(forKey: input) != nil else { return false }
+        cff_web_free(input)
+        return true
+    }
+
+    /// When the demuxer is gone.
+    func closeAll() { for input in Array(open.keys) { _ = close(input) } }
+}
+
+/// What libavformat reads from: a server's bytes, deciphered where a playlist says how.
+private final class WebSource {
+    private let input: WebInput?
+    private var cipher: BlockCipher?
+    private var words: ArraySlice<UInt8> = []
+
+    init(_ input: WebInput, _ cipher: BlockCipher?) { (self.input, self.cipher) = (input, cipher) }
+
+    /// A playlist of our own.
+    init(_ words: [UInt8]) { (input, self.words) = (nil, words[...]) }
+
+    var isSeekable: Bool { cipher == nil && input?.isSeekable ?? false }
+
+    func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+        guard let input else {
+            let count = min(words.count, target.count)
+            _ = target.update(fromContentsOf: words.prefix(count))
+            words = words.dropFirst(count)
+            return count > 0 ? Int32(clamping: count) : cff_error_eof
+        }
+        guard cipher != nil else { return input.read(into: target) }
+        while true {
+            let got = cipher?.take(into: target) ?? 0
+            if got > 0 { return Int32(got) }
+            var bytes = [UInt8](repeating: 0, count: 16 << 10)
+            let code = bytes.withUnsafeMutableBufferPointer { input.read(into: $0) }
+            if code == cff_error_eof {
+                cipher?.finish()
+                let rest = cipher?.take(into: target) ?? 0
+                return rest > 0 ? Int32(rest) : cff_error_eof
+            }
+            if code < 0 { return code }
+            cipher?.add(bytes[..<Int(code)])
+        }
+    }
+
+    func seek(_ offset: Int64, _ whence: Int32) -> Int64 {
+        guard cipher == nil, let input else { return Int64(cff_error_from_errno(ESPIPE)) }
+        switch whence & ~AVSEEK_FORCE {
+        case AVSEEK_SIZE: return input.length ?? Int64(cff_error_from_errno(ENOSYS))
+        case SEEK_SET: return input.seek(to: offset)
+        case SEEK_CUR: return input.seek(to: input.offset.addingReportingOverflow(offset).partialValue)
+        case SEEK_END:
+            guard let length = input.length else { return Int64(cff_error_from_errno(ESPIPE)) }
+            return input.seek(to: length.addingReportingOverflow(offset).partialValue)
+        default: return Int64(cff_error_from_errno(EINVAL))
+        }
+    }
+}
+
+/// AES-128 in CBC with PKCS7 padding, as playlists encipher whole pieces (RFC 8216, 4.3.2.4).
+struct BlockCipher {
+    private static let size = 16
+    private let aes: Aes
+    private var vector: [UInt8]
+    private var coming: [UInt8] = []
+    private var plain: ArraySlice<UInt8> = []
+
+    private final class Aes {
+        let context = av_aes_alloc()
+        deinit { av_free(UnsafeMutableRawPointer(context)) }
+    }
+
+    /// - Parameters: 32 hexadecimal digits each.
+    init?(key: String?, vector: String?) {
+        guard let key = key.flatMap(Hexadecimal.bytes), let vector = vector.flatMap(Hexadecimal.bytes),
+            key.count == Self.size, vector.count == Self.size
+        else { return nil }
+        aes = Aes()
+        self.vector = vector
+        guard let context = aes.context, av_aes_init(context, key, 128, 1) == 0 else { return nil }
+    }
+
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        coming += bytes
+        // The last block may be padding.
+        decipher((coming.count - 1) / Self.size)
+    }
+
+    /// No more comes. A piece of a block is left out.
+    mutating func finish() {
+        guard coming.count >= Self.size else { return }
+        decipher(coming.count / Self.size)
+        coming.removeAll()
+        if let padding = plain.last, (1...UInt8(Self.size)).contains(padding) { plain = plain.dropLast(Int(padding)) }
+    }
+
+    private mutating func decipher(_ blocks: Int) {
+        guard blocks > 0 else { return }
+        var out = [UInt8](repeating: 0, count: blocks * Self.size)
+        av_aes_crypt(aes.context, &out, coming, Int32(blocks), &vector, 1)
+        coming.removeFirst(out.count)
+        plain += out
+    }
+
+    mutating func take(into target: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        let count = min(plain.count, target.count)
+        _ = target.update(fromContentsOf: plain.prefix(count))
+        plain = plain.dropFirst(count)
+        return count
+    }
+}

@@ -1,0 +1,46 @@
+internal import MediaCore
+internal import MediaFiles
+
+/// A film whose pictures and sound are two inputs, as pages offer it, or one under the name that its page gives it.
+final class FilmOfParts: MediaSource {
+    let summary: MediaSummary
+    private let parts: [any MediaSource]
+    /// Which part a track is of, and its name there.
+    private let places: [Int: (part: Int, track: Track)]
+
+    /// - Parameter parts: one, or pictures and then sound, with one origin of film time.
+    init(_ parts: [any MediaSource], title: String?, chapters: [Chapter]) {
+        self.parts = parts
+        var summary = parts[0].summary
+        var places = Dictionary(uniqueKeysWithValues: summary.tracks.map { ($0.id, (part: 0, track: $0)) })
+        for (index, part) in parts.enumerated().dropFirst() {
+            let other = part.summary
+            // A second sound that comes along with the pictures is the lesser one.
+            summary.tracks.removeAll { $0.kind == .audio }
+            var id = (summary.tracks.map(\.id).max() ?? 0) + 1
+            for track in other.tracks where track.kind == .audio {
+                var own = track
+                own.id = id
+                places[id] = (index, track)
+                summary.tracks.append(own)
+                id += 1
+            }
+            if let first = summary.duration, let second = other.duration {
+                summary.duration = max(first, second)
+            } else {
+                summary.duration = nil
+            }
+            summary.isSeekable = summary.isSeekable && other.isSeekable
+            summary.sharesReader = summary.sharesReader || other.sharesReader
+            summary.isLive = summary.isLive || other.isLive
+        }
+        if let title { summary.title = title }
+        if !chapters.isEmpty { summary.chapters = chapters }
+        (self.summary, self.places) = (summary, places)
+    }
+
+    func source(for track: Track) throws(MediaError) -> any SampleSource {
+        guard let place = places[track.id] else { return try parts[0].source(for: track) }
+        return try parts[place.part].source(for: place.track)
+    }
+}

@@ -1,0 +1,121 @@
+internal import MediaCore
+internal import MediaFiles
+
+/// Finds the film that a web page is about, by yt-dlp.
+struct PageFinder {
+    static let program = "yt-dlp"
+    /// One page's qualities take half a megabyte, a long list of films some.
+    static let mostBytes = 8 << 20
+    static let patience = Duration.seconds(60)
+    private static let deepestList = 2
+
+    let options: PageOptions
+    let reading: ReadOptions
+    let cancellation: Cancellation
+    /// Nil where it is not installed.
+    let path: String?
+
+    init(
+        _ options: PageOptions, reading: ReadOptions, cancellation: Cancellation,
+        path: String? = BoundedProgram.find(program)
+    ) {
+        (self.options, self.reading, self.cancellation, self.path) = (options, reading, cancellation, path)
+    }
+
+    /// Opens an address as what it is, and where that is no film as the page of one.
+    func open(_ address: String) throws(MediaError) -> any MediaSource {
+        do throws(MediaError) {
+            return try MediaFile.open(address, options: reading, cancellation: cancellation)
+        } catch {
+            guard options.isOn, Self.mayBePage(address, error) else { throw error }
+            guard path != nil else {
+                guard error.code == .notMedia else { throw error }
+                throw MediaError(
+                    .notMedia,
+                    "\"\(PrintableText.withoutCredentials(address))\" is not a film; if it is the page of one, install yt-dlp"
+                )
+            }
+            return try film(behind: address, depth: 0)
+        }
+    }
+
+    private static func mayBePage(_ address: String, _ error: MediaError) -> Bool {
+        let text = address.prefix(8).lowercased()
+        guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return false }
+        // A server may refuse players what it shows to browsers.
+        return [.notMedia, .unsupported, .notPermitted].contains(error.code)
+    }
+
+    private func film(behind page: String, depth: Int) throws(MediaError) -> any MediaSource {
+        let listing = try listing(of: page)
+        if let first = listing.entries.first {
+            guard depth < Self.deepestList else {
+                throw MediaError(
+                    .limitExceeded, "\(name(page)) is a list of lists; give the address of one of its films")
+            }
+            if listing.entries.count > 1 { options.onList?(page, Array(listing.entries.dropFirst())) }
+            return try film(behind: first.address, depth: depth + 1)
+        }
+        var parts: [MediaFile] = []
+        for stream in listing.streams { parts.append(try open(stream, origin: parts.first?.origin)) }
+        // The sound begins before the pictures: both are counted from there.
+        if parts.count == 2, parts[1].origin < parts[0].origin {
+            let origin = parts[1].origin
+            for (index, stream) in listing.streams.enumerated() { parts[index] = try open(stream, origin: origin) }
+        }
+        return FilmOfParts(parts, title: listing.title, chapters: listing.chapters)
+    }
+
+    private func open(_ stream: PageListing.Stream, origin: MediaTime?) throws(MediaError) -> MediaFile {
+        var options = reading
+        // What a person meant for the page's server is not for the one that the film lies on.
+        let named = Set(stream.fields.map { $0.name.lowercased() })
+        options.headerFields =
+            stream.fields + reading.headerFields.filter { !$0.isSecret && !named.contains($0.name.lowercased()) }
+        options.cookies = reading.cookies ?? CookieJar()
+        if let cookies = stream.cookies { options.cookies?.add(listed: cookies) }
+        options.origin = origin
+        return try MediaFile.open(stream.address, options: options, cancellation: cancellation)
+    }
+
+    private func listing(of page: String) throws(MediaError) -> PageListing {
+        let outcome: BoundedProgram.Outcome
+        do throws(BoundedProgram.Failure) {
+            outcome = try BoundedProgram.run(
+                path ?? "", words(for: page), most: Self.mostBytes, patience: Self.patience,
+                isCancelled: { cancellation.isCancelled })
+        } catch {
+            switch error {
+            case .cancelled: throw MediaError(.cancelled, "looking for the film of \(name(page)) was cancelled")
+            case .tooSlow: throw MediaError(.timedOut, "yt-dlp takes too long over \(name(page)); try again")
+            case .tooLong:
+                throw MediaError(.limitExceeded, "yt-dlp says too much about \(name(page)); give one film's address")
+            case .notStarted(let cause): throw MediaError(.exhausted, "yt-dlp cannot be started: \(cause)")
+            }
+        }
+        if let listing = PageListing(outcome.output) { return listing }
+        let why = Self.complaint(outcome.complaint).map { " (\($0))" } ?? ""
+        throw MediaError(
+            .notMedia,
+            "\(name(page)) is no film, and yt-dlp finds none on it\(why); check the address, or update yt-dlp")
+    }
+
+    func words(for page: String) -> [String] {
+        let raw = options.rawOptions
+        var words = ["--no-warnings", "--dump-single-json", "--flat-playlist", "--no-progress"]
+        words += ["--format", options.format ?? "bestvideo+bestaudio/best"]
+        if !raw.contains(where: { $0.name == "yes-playlist" }) { words.append("--no-playlist") }
+        return words + raw.flatMap(\.words) + ["--", page]
+    }
+
+    /// The first line that it calls an error, short enough for a sentence.
+    static func complaint(_ text: String) -> String? {
+        let lines = text.split(whereSeparator: \.isNewline)
+        guard let line = lines.first(where: { $0.hasPrefix("ERROR:") }) ?? lines.last else { return nil }
+        let words = PrintableText.of(String(line.drop { $0 != " " }.dropFirst().prefix(200)))
+        // An address in it may hold a permission.
+        return words.split(separator: " ").map { PrintableText.withoutCredentials(String($0)) }.joined(separator: " ")
+    }
+
+    private func name(_ page: String) -> String { "\"\(PrintableText.withoutCredentials(page))\"" }
+}

@@ -1,0 +1,83 @@
+internal import MediaCore
+internal import MediaFiles
+
+/// What yt-dlp says of a page (its `--dump-single-json`): bytes from a program that has read them on the web, believed in nothing but
+/// addresses of web servers.
+struct PageListing: Sendable {
+    struct Stream: Sendable {
+        var address: String
+        var fields: [HeaderField] = []
+        /// As a server sets them, one after the other.
+        var cookies: String?
+    }
+
+    var title: String?
+    /// One, or pictures and sound of their own, in this order.
+    var streams: [Stream] = []
+    var chapters: [Chapter] = []
+    /// Films that a list names, in order.
+    var entries: [(address: String, title: String?)] = []
+
+    static let mostEntries = 10_000
+    private static let mostMembers = 2048
+    private static let mostChapters = 1000
+    private static let longestTitle = 1000
+
+    /// Nil for what is no such answer, or names nothing that may be played.
+    init?(_ bytes: [UInt8]) {
+        let read = bytes.withUnsafeBytes { raw -> PageListing? in
+            FlatObject(raw, most: Self.mostMembers).flatMap { PageListing($0) }
+        }
+        guard let read else { return nil }
+        self = read
+    }
+
+    private init?(_ page: FlatObject) {
+        title = Self.title(page)
+        if let all = page.objects("entries", most: Self.mostEntries) {
+            entries = all.compactMap { entry in
+                let address = [entry.text("webpage_url"), entry.text("url")].lazy.compactMap { $0 }.first(
+                    where: Self.isWeb)
+                return address.map { ($0, Self.title(entry)) }
+            }
+            if entries.isEmpty { return nil }
+            return
+        }
+        if let parts = page.objects("requested_formats", most: 4) {
+            let streams = parts.compactMap(Self.stream)
+            guard streams.count == parts.count, (1...2).contains(streams.count) else { return nil }
+            // The one without pictures comes second, whatever the order.
+            let isSound = parts.map { $0.word("vcodec").map { $0 == "none" } ?? false }
+            self.streams = isSound.first == true && isSound.last == false ? streams.reversed() : streams
+        } else if let stream = Self.stream(page) {
+            streams = [stream]
+        } else {
+            return nil
+        }
+        chapters = (page.objects("chapters", most: Self.mostChapters) ?? []).compactMap { chapter in
+            guard let start = chapter.real("start_time"), start >= 0, start < 1e7 else { return nil }
+            return Chapter(start: MediaTime(seconds: start), title: Self.title(chapter))
+        }.sorted { $0.start < $1.start }
+    }
+
+    private static func title(_ object: FlatObject) -> String? {
+        object.text("title").map { String($0.prefix(longestTitle)) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func stream(_ object: FlatObject) -> Stream? {
+        // Of pieces that no playlist names only the playlist can be read.
+        let isInPieces = object.word("protocol").map { $0 == "http_dash_segments" } ?? false
+        let address = isInPieces ? object.text("manifest_url") ?? object.text("url") : object.text("url")
+        guard let address, isWeb(address) else { return nil }
+        let fields = object.members(of: "http_headers", most: HeaderField.mostFields).compactMap {
+            try? HeaderField(name: $0.name, value: $0.value)
+        }
+        return Stream(address: address, fields: fields, cookies: object.text("cookies"))
+    }
+
+    private static func isWeb(_ address: String) -> Bool {
+        let text = address.prefix(8).lowercased()
+        return (text.hasPrefix("http://") || text.hasPrefix("https://"))
+            && !address.unicodeScalars.contains { $0.value <= 0x20 || $0 == "\u{FFFD}" }
+    }
+}

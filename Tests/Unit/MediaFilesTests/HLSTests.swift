@@ -1,0 +1,172 @@
+import Glibc
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+/// Playlists in several qualities and renditions, live ones, and manifests of DASH, from a server of this computer.
+@Suite(.serialized) struct HLSTests {
+    private let folder = ScratchFolder()
+
+    private func make(_ words: String, into name: String, seconds: Int = 6) throws {
+        let film = try TestClips.flashAndBeep("hls-source.mkv", "-c:v libx264 -g 25 -c:a aac", seconds: 8)
+        let words =
+            ["-nostdin", "-v", "error", "-y", "-i", film, "-t", "\(seconds)"]
+            + words.split(separator: " ").map { String($0).replacing("~", with: " ") }
+        try TestClips.run("ffmpeg", words + [folder.path(name)])
+    }
+
+    private func list(_ name: String, _ lines: [String]) throws {
+        try folder.write(Array((["#EXTM3U"] + lines + [""]).joined(separator: "\n").utf8), to: name)
+    }
+
+    /// A film whose pictures and sound have playlists of their own.
+    private func apart() throws {
+        try make(
+            "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod -var_stream_map v:0,agroup:s~a:0,agroup:s",
+            into: "part%v.m3u8")
+        try list(
+            "apart.m3u8",
+            [
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"part1.m3u8\"",
+                "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"", "part0.m3u8",
+            ])
+    }
+
+    @Test func soundWithAPlaylistOfItsOwnIsReadToItsEndBeforeThePictures() throws {
+        try apart()
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("apart.m3u8"))
+        #expect(!film.summary.sharesReader && film.summary.isSeekable && !film.summary.isLive)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        let before = server.requestHeads.count
+        let heard = try HeardSound.decode(audio)
+        let asked = server.requestHeads.dropFirst(before)
+        #expect(asked.count { $0.contains("GET /part0") } == 0, "no picture is fetched for the sound")
+        let seen = try SeenPictures.decode(video)
+        #expect(server.requestHeads.dropFirst(before + asked.count).count { $0.contains("GET /part1") } == 0)
+        for second in 1..<6 {
+            let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
+            let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+        for second in [3.5, 1.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let beep = try #require(
+                try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1)).beeps.first {
+                    $0 > second
+                })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+    }
+
+    @Test func theQualityIsTheHighestUnlessAnotherIsWanted() throws {
+        for (name, size) in [("low", "160x90"), ("mid", "320x180"), ("high", "640x360")] {
+            try make(
+                "-s \(size) -c:v libx264 -g 25 -c:a aac -f hls -hls_time 2 -hls_playlist_type vod",
+                into: "\(name).m3u8", seconds: 2)
+        }
+        try list(
+            "master.m3u8",
+            [
+                "#EXT-X-STREAM-INF:BANDWIDTH=500000", "mid.m3u8", "#EXT-X-STREAM-INF:BANDWIDTH=100000", "low.m3u8",
+                "#EXT-X-STREAM-INF:BANDWIDTH=2000000", "high.m3u8",
+            ])
+        for (wanted, height) in [
+            (ReadOptions.HLSBitrate.highest, 360), (.lowest, 90), (.first, 180), (.most(600_000), 180), (.most(1), 90),
+            (.most(.max), 360),
+        ] {
+            var options = ReadOptions()
+            options.hlsBitrate = wanted
+            let film = try MediaFile.open(folder.path("master.m3u8"), options: options)
+            let video = try #require(film.summary.track(.video))
+            #expect(video.videoFormat?.size.height == height)
+            let audio = try #require(film.summary.track(.audio))
+            #expect(audio.number == video.number, "its own sound")
+            #expect(film.summary.tracks.count == 6, "the others can be chosen")
+        }
+    }
+
+    /// A sender that takes away what is old: as many pieces as were made are read, though no playlist ever held them all.
+    @Test func aLivePlaylistThatSlidesIsFollowedToItsEnd() throws {
+        try make("-c copy -f hls -hls_time 1 -hls_list_size 0", into: "all.m3u8")
+        let all = try String(decoding: TestClips.bytes(of: folder.path("all.m3u8")), as: UTF8.self).split(
+            separator: "\n"
+        ).map(String.init)
+        let pieces = all.indices.filter { all[$0].hasPrefix("#EXTINF") }.map { Array(all[$0...$0 + 1]) }
+        try #require(pieces.count >= 5)
+        func window(_ first: Int, isLast: Bool = false) throws {
+            let lines = ["#EXT-X-VERSION:3", "#EXT-X-TARGETDURATION:1", "#EXT-X-MEDIA-SEQUENCE:\(first)"]
+            try list(
+                "live.m3u8",
+                lines + pieces[first..<min(first + 3, pieces.count)].joined() + (isLast ? ["#EXT-X-ENDLIST"] : []))
+        }
+        try window(0)
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("live.m3u8"))
+        #expect(film.summary.isLive && !film.summary.isSeekable)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        var (seconds, first) = ([Double](), 0)
+        while let buffer = try video.read() {
+            if let time = buffer.presentationTime { seconds.append(time.seconds) }
+            // The next piece is announced when the one before it is being read.
+            let wanted = min(pieces.count - 3, max(0, Int(seconds.last ?? 0) - 1))
+            if wanted > first {
+                first = wanted
+                try window(first, isLast: first == pieces.count - 3)
+            }
+        }
+        #expect(seconds.count >= 145, "\(seconds.count) pictures")
+        for (one, next) in zip(seconds.sorted(), seconds.sorted().dropFirst()) {
+            #expect(next - one < 0.1, "a piece is missing")
+        }
+    }
+
+    @Test(arguments: ["", "-single_file 1", "-use_template 0", "-use_timeline 0"])
+    func aManifestOfDASHPlaysWithSoundAndPicturesAndSeeks(_ manner: String) throws {
+        try make("-c copy -f dash -seg_duration 1 \(manner)", into: "film.mpd")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        var options = ReadOptions()
+        options.headerFields = try HeaderField.list(parsing: "X-Key: mine")
+        let film = try MediaFile.open(server.url("moved/film.mpd"), options: options)
+        #expect(film.summary.container == "dash" && film.summary.isSeekable && !film.summary.isLive)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        for second in [0, 3.5, 1.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 40)
+            let flash = try #require(
+                seen.flashes.first { $0.seconds > second + 0.1 }, "\(second): \(seen.pictures.map(\.start.seconds))")
+            let beep = try #require(
+                try HeardSound.decode(audio, until: target + MediaTime(value: 16, timescale: 10)).beeps.first {
+                    $0 > second + 0.1
+                })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+        #expect(server.requestHeads.allSatisfy { $0.contains("X-Key: mine") })
+    }
+
+    @Test(arguments: ["file:///tmp/", "ftp://127.0.0.1/", "file:/"]) func aManifestOfDASHReachesWebServersOnly(
+        _ base: String
+    ) throws {
+        try make("-c copy -f dash -seg_duration 1", into: "film.mpd")
+        let text = try String(decoding: TestClips.bytes(of: folder.path("film.mpd")), as: UTF8.self)
+        try folder.write(
+            Array(text.replacing("<Period ", with: "<BaseURL>\(base)</BaseURL><Period ").utf8), to: "thief.mpd")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let error = #expect(throws: MediaError.self) { try MediaFile.open(server.url("thief.mpd")) }
+        #expect(error?.message.contains("away from the web") == true)
+        // On this computer nothing is asked of libavformat's demuxer, which opens files whoever names them.
+        #expect(throws: MediaError.self) { try MediaFile.open(folder.path("thief.mpd")) }
+    }
+}

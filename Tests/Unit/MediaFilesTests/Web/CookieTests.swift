@@ -1,0 +1,67 @@
+import MediaCore
+import Testing
+
+@testable import MediaFiles
+
+@Suite struct CookieTests {
+    private func jar(_ lines: String..., at now: Int64 = 1000) -> CookieJar {
+        let jar = CookieJar { now }
+        CookieFile(Array(lines.joined(separator: "\n").utf8), name: "c.txt").fill(jar)
+        return jar
+    }
+
+    private func line(_ jar: CookieJar, _ url: String) -> String? { WebAddress(url).flatMap { jar.line(for: $0) } }
+
+    @Test func aCookieGoesToItsDomainPathAndProtectionOnly() {
+        let jar = jar(
+            "# Netscape HTTP Cookie File", "", ".example.org\tTRUE\t/\tFALSE\t0\twide\t1",
+            "film.example.org\tFALSE\t/a\tTRUE\t0\tnarrow\t2\r",
+            "#HttpOnly_.example.org\tTRUE\t/a/b\tFALSE\t2000\tdeep\t3",
+            ".example.org\tTRUE\t/\tFALSE\t999\told\t4")
+        #expect(line(jar, "https://film.example.org/a/b/c") == "deep=3; narrow=2; wide=1")
+        #expect(line(jar, "http://film.example.org/a") == "wide=1", "no secure cookie in clear")
+        #expect(line(jar, "https://film.example.org/ab") == "wide=1")
+        #expect(line(jar, "https://www.film.example.org/a") == "wide=1", "this very host only")
+        #expect(line(jar, "https://badexample.org/") == nil)
+        #expect(line(jar, "https://example.org.evil.net/") == nil)
+    }
+
+    @Test func aMistakeInAFileOfCookiesCostsItsLineAndIsToldWithoutItsContent() {
+        let text = [
+            "a.org\tTRUE\t/\tFALSE\t0\tgood\t1", "one secret line", "a.org\tPERHAPS\t/\tFALSE\t0\tsecret\t1",
+            "a.org\tTRUE\tx\tFALSE\t0\tsecret\t1", "a.org\tTRUE\t/\tFALSE\tsoon\tsecret\t1",
+        ].joined(separator: "\n")
+        let file = CookieFile(Array(text.utf8), name: "c.txt")
+        #expect(file.cookies.map(\.name) == ["good"])
+        #expect(file.mistakes.map { String($0.prefix(12)) } == (2...5).map { "c.txt line \($0)" })
+        #expect(!file.mistakes.contains { $0.contains("secret") })
+        let many = CookieFile(Array(String(repeating: "x\n", count: 50).utf8), name: "c")
+        #expect(many.mistakes.count == 6)
+    }
+
+    @Test func aServerSetsCookiesForItselfAndThoseAboveItOnly() throws {
+        let jar = CookieJar { 1000 }
+        let address = try #require(WebAddress("http://film.example.org/a/b?c"))
+        jar.take("one=1", from: address)
+        jar.take("two=2; Domain=.example.org; Path=/", from: address)
+        jar.take("three=3; Domain=other.org", from: address)
+        jar.take("four=4; Domain=org", from: address)
+        jar.take("five=5; Secure", from: address)
+        jar.take("six=6; Max-Age=-1", from: address)
+        jar.take("seven=7;Max-Age=10;Path=/", from: address)
+        jar.take("eight=8\u{1}", from: address)
+        jar.take(String(repeating: "n", count: 5000) + "=9", from: address)
+        #expect(line(jar, "http://film.example.org/a/c") == "one=1; two=2; seven=7")
+        #expect(line(jar, "http://www.example.org/") == "two=2")
+        jar.take("two=; Domain=example.org; Path=/; Max-Age=0", from: address)
+        #expect(line(jar, "http://www.example.org/") == nil)
+    }
+
+    @Test func aJarIsBounded() throws {
+        let jar = CookieJar { 0 }
+        let address = try #require(WebAddress("http://a.org/"))
+        for number in 0..<(CookieJar.mostCookies + 10) { jar.take("n\(number)=1", from: address) }
+        #expect(jar.all.count == CookieJar.mostCookies)
+        #expect(try #require(jar.line(for: address)).utf8.count < 4096)
+    }
+}

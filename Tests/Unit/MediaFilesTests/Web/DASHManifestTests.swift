@@ -1,0 +1,106 @@
+import MediaCore
+import Testing
+
+@testable import MediaFiles
+
+@Suite struct DASHManifestTests {
+    private func manifest(
+        _ sets: String, _ root: String = "mediaPresentationDuration=\"PT10S\"", period: String = "<Period>"
+    ) throws
+        -> DASHManifest
+    {
+        let text =
+            "<?xml version=\"1.0\"?><!-- > --><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" \(root)>\(period)\(sets)</Period></MPD>"
+        return try DASHManifest(
+            Array(text.utf8), at: try #require(WebAddress("http://a.org/f/film.mpd?k=1")), named: "\"film\"")
+    }
+
+    private func refusal(
+        _ sets: String, _ root: String = "mediaPresentationDuration=\"PT10S\"", period: String = "<Period>"
+    ) -> MediaError? {
+        do {
+            _ = try manifest(sets, root, period: period)
+            return nil
+        } catch { return error as? MediaError }
+    }
+
+    @Test func piecesThatAPatternNamesAreNumberedUpToTheFilmsEnd() throws {
+        let film = try manifest(
+            """
+            <AdaptationSet mimeType="video/mp4"><SegmentTemplate timescale="10" duration="40" startNumber="5" \
+            media="$RepresentationID$/$Number%03d$-$Bandwidth$.m4s" initialization="$RepresentationID$/i$$.mp4"/>
+            <Representation id="v&amp;1" bandwidth="99"/></AdaptationSet>
+            """)
+        let one = try #require(film.representations.first)
+        #expect(one.isVideo && one.bandwidth == 99 && one.start?.address.text == "http://a.org/f/v&1/i$.mp4")
+        #expect(one.pieces.map(\.address.text) == (5...7).map { "http://a.org/f/v&1/00\($0)-99.m4s" })
+        #expect(one.pieces.map(\.seconds) == [4, 4, 4])
+    }
+
+    @Test func piecesOfATimelineHaveTheirTimes() throws {
+        let film = try manifest(
+            """
+            <AdaptationSet contentType="audio" lang="de"><BaseURL>s/</BaseURL><Representation bandwidth="7"><SegmentTemplate timescale="10" media="$Time$.m4s">
+            <SegmentTimeline><S t="5" d="20" r="1"/><S d="10"/><S d="30" r="-1"/></SegmentTimeline></SegmentTemplate></Representation></AdaptationSet>
+            """)
+        let one = try #require(film.representations.first)
+        #expect(!one.isVideo && one.language == "de")
+        #expect(one.pieces.map(\.address.target) == [5, 25, 45, 55, 85].map { "/f/s/\($0).m4s" })
+        #expect(one.pieces.map(\.seconds) == [2, 2, 1, 3, 3])
+    }
+
+    @Test func piecesOfAListAndOfOneFileAreWhatTheyAre() throws {
+        let film = try manifest(
+            """
+            <AdaptationSet mimeType="video/mp4"><Representation bandwidth="1"><SegmentList duration="5"><Initialization sourceURL="i.mp4" range="0-9"/>
+            <SegmentURL media="all.mp4" mediaRange="10-19"/><SegmentURL media="/x.mp4"/></SegmentList></Representation></AdaptationSet>
+            <AdaptationSet mimeType="audio/mp4"><Representation bandwidth="2"><BaseURL> http://b.org/whole.mp4 </BaseURL></Representation></AdaptationSet>
+            """)
+        let (list, file) = (film.representations[0], film.representations[1])
+        #expect(list.start?.range == 0..<10 && list.pieces.map(\.range) == [10..<20, nil])
+        #expect(list.pieces.map(\.address.text) == ["http://a.org/f/all.mp4", "http://a.org/x.mp4"])
+        #expect(file.pieces.map(\.address.text) == ["http://b.org/whole.mp4"] && file.pieces[0].seconds == 10)
+        let playlists = DASHPlaylists(film, .highest)
+        let master = String(decoding: playlists.master, as: UTF8.self).split(separator: "\n").map(String.init)
+        let addresses = (0...1).map { "http://dash.talkie.invalid/\($0).m3u8" }
+        #expect(master.last == addresses[0] && master.contains { $0.contains("URI=\"\(addresses[1])\"") })
+        let text = String(decoding: try #require(playlists.playlist(at: addresses[0])), as: UTF8.self)
+        #expect(
+            text.contains(
+                "#EXT-X-MAP:URI=\"http://a.org/f/i.mp4\",BYTERANGE=\"10@0\"\n#EXTINF:5.0,\n#EXT-X-BYTERANGE:10@10\nhttp://a.org/f/all.mp4\n"
+            ))
+        #expect(playlists.playlist(at: "http://dash.talkie.invalid/2.m3u8") == nil)
+    }
+
+    @Test func whatCannotBePlayedSaysWhy() {
+        let set =
+            "<AdaptationSet mimeType=\"video/mp4\"><Representation bandwidth=\"1\"><BaseURL>x</BaseURL></Representation></AdaptationSet>"
+        #expect(refusal(set) == nil)
+        #expect(refusal(set, "type=\"dynamic\"")?.message.contains("live") == true)
+        #expect(refusal(set, period: "<Period></Period><Period>")?.code == .unsupported)
+        #expect(
+            refusal(set.replacing("<BaseURL>", with: "<ContentProtection/><BaseURL>"))?.message.contains("enciphered")
+                == true)
+        #expect(refusal("")?.code == .notMedia)
+        #expect(refusal(set, "><!DOCTYPE x [<!ENTITY a \"b\">]")?.code == .notMedia)
+        #expect(refusal(set.replacing(">x<", with: ">&#102;ile:///etc/x<"))?.code == .notMedia)
+        for text in ["", "<", "<MPD", "<MPD>", "<MPD/>", "<a b=c/>", "</MPD>", String(repeating: "<a>", count: 100)] {
+            #expect(throws: MediaError.self) {
+                try DASHManifest(Array(text.utf8), at: WebAddress("http://a/")!, named: "x")
+            }
+        }
+    }
+
+    @Test func aManifestNamesNoMorePiecesThanAFilmHas() throws {
+        for timeline in [
+            "<S d=\"1\" r=\"999999999\"/>", "<S d=\"1\" r=\"-1\"/>", "<S t=\"9223372036854775807\" d=\"1\" r=\"5\"/>",
+        ] {
+            let film = try? manifest(
+                "<AdaptationSet mimeType=\"video/mp4\"><Representation><SegmentTemplate media=\"$Time$\"><SegmentTimeline>\(timeline)</SegmentTimeline></SegmentTemplate></Representation></AdaptationSet>",
+                "mediaPresentationDuration=\"PT99999H\"")
+            #expect((film?.representations.first?.pieces.count ?? 0) <= DASHManifest.mostPieces)
+        }
+        #expect(DASHManifest.seconds("P1DT2H3M4.5S") == 93784.5)
+        for wrong in ["", "P", "PT", "PT1", "10", "PTxS", "P1S"] { #expect(DASHManifest.seconds(wrong) == nil) }
+    }
+}

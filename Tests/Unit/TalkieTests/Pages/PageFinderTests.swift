@@ -1,0 +1,202 @@
+import Foundation
+import MediaCore
+import MediaFiles
+import TalkieTestKit
+import Testing
+
+@testable import Playback
+
+/// A script stands in for yt-dlp: what it says of a page is written by the test, and the films lie on a server of this computer.
+@Suite(.serialized) struct PageFinderTests {
+    private let folder = TemporaryFolder()
+
+    /// - Returns: a program that notes its words and runs `body`.
+    private func program(_ body: String) throws -> String {
+        let path = folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\" > '\(folder.path("words"))'\n\(body)\n", to: "yt-dlp")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        return path
+    }
+
+    private func saying(_ json: String) throws -> String {
+        folder.write(json, to: "answer")
+        return try program("cat '\(folder.path("answer"))'")
+    }
+
+    private func finder(
+        _ path: String?, _ options: PageOptions = PageOptions(), _ cancellation: Cancellation = Cancellation()
+    )
+        -> PageFinder
+    {
+        PageFinder(options, reading: ReadOptions(), cancellation: cancellation, path: path)
+    }
+
+    private func server() throws -> TinyWebServer {
+        folder.write("<!doctype html><html><body>A page about a film</body></html>", to: "page.html")
+        for (name, codecs) in [
+            ("page-both.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart"),
+            ("page-pictures.mp4", "-c:v libx264 -g 25 -an -movflags +faststart"),
+            ("page-sound.m4a", "-vn -c:a aac -movflags +faststart"),
+        ] where !FileManager.default.fileExists(atPath: folder.path(name)) {
+            let film = try TestClips.flashAndBeep(name, codecs, seconds: 6)
+            try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: film)
+        }
+        return try TinyWebServer(serving: folder.path)
+    }
+
+    private func failure(_ finder: PageFinder, _ address: String) -> MediaError? {
+        do throws(MediaError) {
+            _ = try finder.open(address)
+            return nil
+        } catch { return error }
+    }
+
+    @Test func aPageLeadsToItsFilmWithItsNameAndChapters() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try saying(
+            """
+            {"id": "x", "title": "A film\\u0007 of ours", "url": "\(server.url("page-both.mp4"))", "nothing": null,
+             "http_headers": {"User-Agent": "Browser/1", "Referer": "http://page/", "Range": "bytes=0-1", "X\\r\\nY": "z"},
+             "cookies": "pass=\\"word\\"; Domain=127.0.0.1; Path=/; away=1; Domain=.example.org; Path=/",
+             "chapters": [{"start_time": 2.5, "title": "Later"}, {"start_time": 0, "title": "First"}, {"start_time": -1}]}
+            """)
+        let page = server.url("page.html")
+        let film = try finder(path).open(page)
+        #expect(film.summary.title == "A film\u{FFFD} of ours")
+        #expect(film.summary.chapters.map(\.title) == ["First", "Later"])
+        #expect(film.summary.tracks.map(\.kind).sorted { $0.rawValue < $1.rawValue } == [.audio, .video])
+        let words = folder.read("words").split(separator: "\n").map(String.init)
+        #expect(Array(words.suffix(3)) == ["--no-playlist", "--", page])
+        let heads = server.requestHeads.filter { $0.contains("page-both") }
+        #expect(!heads.isEmpty)
+        for head in heads {
+            #expect(head.contains("User-Agent: Browser/1\r\n") && head.contains("Referer: http://page/\r\n"))
+            #expect(head.contains("Cookie: pass=word\r\n") && !head.contains("bytes=0-1\r\n"))
+        }
+    }
+
+    @Test func picturesAndSoundThatLieApartAreOneFilm() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try saying(
+            """
+            {"title": "Apart", "requested_formats": [
+              {"url": "\(server.url("page-sound.m4a"))", "vcodec": "none", "acodec": "aac"},
+              {"url": "\(server.url("page-pictures.mp4"))", "vcodec": "h264", "acodec": "none"}]}
+            """)
+        let film = try finder(path).open(server.url("page.html"))
+        #expect(film.summary.isSeekable && !film.summary.sharesReader)
+        #expect(abs(try #require(film.summary.duration).seconds - 6) < 0.1)
+        let video = try film.source(for: try #require(film.summary.track(.video)))
+        let audio = try film.source(for: try #require(film.summary.track(.audio)))
+        for second in [0, 3.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let seen = try SeenPictures.decode(video, showingFrom: target)
+            let heard = try HeardSound.decode(audio)
+            let flash = try #require(seen.flashes.first { $0.seconds > second + 0.1 })
+            let beep = try #require(heard.beeps.first { $0 > second + 0.1 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+    }
+
+    @Test func aListPlaysItsFirstFilmAndTellsTheOthers() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try program(
+            """
+            for last; do :; done
+            case "$last" in
+              *page.html) echo '{"_type": "playlist", "entries": [{"url": "http://127.0.0.1:\(server.port)/one.html", "title": "One"},
+                {"url": "file:///etc/passwd"}, {"url": "http://two/", "title": "Two"}, {"id": "three"}]}';;
+              *) echo '{"title": "One itself", "url": "\(server.url("page-both.mp4"))"}';;
+            esac
+            """)
+        var options = PageOptions()
+        let told = Lock<[String]>([])
+        options.onList = { _, films in told.withLock { $0 += films.map { "\($0.address) \($0.title ?? "")" } } }
+        let film = try finder(path, options).open(server.url("page.html"))
+        #expect(film.summary.title == "One itself")
+        #expect(told.withLock { $0 } == ["http://two/ Two"])
+    }
+
+    @Test(arguments: [
+        #"{"url": "file:///etc/passwd"}"#, #"{"url": "concat:http://a|/etc/passwd"}"#, #"{"url": "http://a\nb/"}"#,
+        "[]", "{", "",
+        #"{"requested_formats": [{"url": "http://a/"}, {"url": "/etc/passwd"}]}"#,
+        #"{"entries": [{"url": "rtmp://a/"}]}"#,
+        #"{"url": 7}"#, "{\"url\": \"http://a/\", \"x\": " + String(repeating: "[", count: 5000),
+    ]) func whatIsNotOnTheWebIsNotOpened(_ json: String) throws {
+        #expect(PageListing(Array(json.utf8)) == nil)
+    }
+
+    @Test func whatTheProgramComplainsOfIsOneSentence() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try program(
+            "echo 'WARNING: x' >&2; echo 'ERROR: [generic] No film at http://me:secret@host/' >&2; echo more >&2; exit 1"
+        )
+        let error = try #require(failure(finder(path), server.url("page.html")))
+        #expect(error.code == .notMedia)
+        #expect(error.message.contains("[generic] No film at http://…@host/") && !error.message.contains("secret"))
+        #expect(!error.message.contains("\n") && !error.message.contains("more"))
+    }
+
+    @Test func aProgramThatSaysTooMuchOrNothingIsEnded() throws {
+        let server = try server()
+        defer { server.stop() }
+        let endless = try program("exec yes '{\"url\": \"http://a/\"}'")
+        #expect(failure(finder(endless), server.url("page.html"))?.code == .limitExceeded)
+        let silent = try program("sleep 1000 & exec sleep 1000")
+        let cancellation = Cancellation()
+        let page = server.url("page.html")
+        let code = Lock<MediaError.Code?>(nil)
+        let finder = finder(silent, PageOptions(), cancellation)
+        let worker = try WorkerThread.start(name: "opener") {
+            do throws(MediaError) { _ = try finder.open(page) } catch { code.withLock { $0 = error.code } }
+        }
+        let deadline = HostInstant.now.advanced(by: .seconds(10))
+        while !FileManager.default.fileExists(atPath: folder.path("words")), HostInstant.now < deadline {
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        cancellation.cancel()
+        worker.join()
+        #expect(code.withLock { $0 } == .cancelled)
+    }
+
+    @Test func onlyWhatIsNoFilmIsAskedAbout() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try saying(#"{"url": "http://127.0.0.1:1/"}"#)
+        #expect(try finder(path).open(server.url("page-both.mp4")).summary.tracks.count == 2)
+        #expect(failure(finder(path), server.url("nothing.mp4"))?.code == .cannotOpen)
+        #expect(failure(finder(path), folder.path("page.html"))?.code == .notMedia)
+        var off = PageOptions()
+        off.isOn = false
+        #expect(failure(finder(path, off), server.url("page.html"))?.code == .notMedia)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("words")))
+        let missing = try #require(failure(finder(nil), server.url("page.html")))
+        #expect(missing.message.contains("install yt-dlp"))
+    }
+
+    @Test func optionsForTheProgramAreThoseThatRunAndWriteNothing() throws {
+        var options = PageOptions()
+        options.format = "best[height<=720]"
+        options.rawOptions = try PageOptions.rawOptions(parsing: "cookies=/a b,yes-playlist=,force-ipv4")
+        let words = finder("x", options).words(for: "-rm")
+        #expect(words.contains("best[height<=720]") && !words.contains("--no-playlist"))
+        #expect(Array(words.suffix(6)) == ["--cookies", "/a b", "--yes-playlist", "--force-ipv4", "--", "-rm"])
+        for wrong in ["exec=rm", "exe=rm", "netrc-cmd=x", "config-locations=x", "-x=y", "=y", "output=/etc/x", "a b=c"]
+        {
+            #expect(throws: ValueError.self) { try PageOptions.rawOptions(parsing: wrong) }
+        }
+    }
+
+    @Test func theProgramIsLookedForInFoldersWithWholeNamesOnly() throws {
+        let path = try program("true")
+        #expect(BoundedProgram.find("yt-dlp", in: "relative::\(folder.path)") == path)
+        #expect(BoundedProgram.find("yt-dlp", in: ".:relative") == nil)
+        #expect(BoundedProgram.find("answer", in: folder.path) == nil)
+    }
+}
