@@ -61,6 +61,8 @@ let package = Package(
         clibrary("CSodium", pkgConfig: "libsodium"),
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
+        // Opened at run time, too: what it brings along is many megabytes.
+        .target(name: "CPlacebo", path: "Sources/CLibraries/CPlacebo"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
         .target(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
@@ -78,7 +80,7 @@ let package = Package(
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
         module("Text", ["MediaCore", "CASS"]),
-        module("LocalOutput", ["Text", "SyncRendering", "MediaCore", "CSDL", "CALSA", "CPulse", "CShim"]),
+        module("LocalOutput", ["Text", "SyncRendering", "MediaCore", "CSDL", "CPlacebo", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),

@@ -18,6 +18,7 @@ public import SyncRendering
 public final class PlayerWindow: Sendable {
     private let screen: ScreenControl
     private let loop: MainThreadLoop
+    private let expectsToMapTones: Bool
     private let lost = Lock<OutputError?>(nil)
     private let onKey: @Sendable (String) -> Void
     /// Whose pictures are shown.
@@ -34,13 +35,17 @@ public final class PlayerWindow: Sendable {
     ) {
         var options = options
         options.title = title
-        loop = MainThreadLoop(ScreenLoop(options: options, converter: SoftwarePictureConverter()))
-        screen = loop.control
+        let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
+        expectsToMapTones = loop.mapsTones
+        self.loop = MainThreadLoop(loop)
+        screen = self.loop.control
         self.onKey = onKey
     }
 
     /// Shows this player's pictures from now on, in place of another's.
     public func show(_ player: Player) {
+        // The window, once it is open, says what is so; pictures may be decoded before.
+        if !screen.status.isVisible { player.layer.toneMapping.isDoneByScreen = expectsToMapTones }
         shown.withLock { $0.player = player }
         tellScreen()
         screen.attach(player.layer, timebase: player.synchronizer.timebase, events: player.events)

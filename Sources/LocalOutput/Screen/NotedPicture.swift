@@ -6,10 +6,12 @@ struct NotedPicture {
     private var undrawable: PixelSize?
 
     /// What is worth saying about this picture and was not said about the one before.
-    mutating func news(of picture: any Picture) -> [ScreenInput] {
+    ///
+    /// - Parameter isMapped: its tones are brought to what a screen can show.
+    mutating func news(of picture: any Picture, isMapped: Bool) -> [ScreenInput] {
         guard transfer != picture.color.transfer else { return [] }
         transfer = picture.color.transfer
-        guard picture.color.isHighDynamicRange else { return [] }
+        guard picture.color.isHighDynamicRange, !isMapped else { return [] }
         let kind = picture.color.transfer == 16 ? "PQ" : "HLG"
         return [
             .notice(

@@ -11,6 +11,8 @@ protocol PicturePresenter: AnyObject {
     var gravity: VideoGravity { get set }
     /// What a person changed of that, from the next `prepare` on.
     var view: PictureView { get set }
+    /// Pictures in HDR may come as they are coded.
+    var mapsTones: Bool { get }
     /// Brings a picture and what lies over it, from the bottom up, as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool
@@ -20,6 +22,10 @@ protocol PicturePresenter: AnyObject {
     func invalidate()
     /// How the display paces itself, as far as known.
     var refresh: RefreshEvidence { get }
+}
+
+extension PicturePresenter {
+    var mapsTones: Bool { false }
 }
 
 /// What a presenter knows about flips.

@@ -11,7 +11,7 @@ public import SyncRendering
 /// film goes on.
 public final class Screen: VideoOutput {
     private(set) var options: ScreenOptions
-    private let converter: any PictureConverter
+    let converter: any PictureConverter
     private let owner = pthread_self()
     private(set) var window: OpaquePointer?
     private(set) var presenter: (any PicturePresenter)?
@@ -117,37 +117,18 @@ public final class Screen: VideoOutput {
         // Shown by `adopt`, once it is known who manages windows here.
         let flags =
             SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
-        let wantsTexture =
-            options.presentation == .texture
-            || (options.presentation == .automatic && GraphicsProcessor.isLikely)
-        if wantsTexture {
-            if let made = makeWindow(size, position, flags, SDL_WINDOW_OPENGL) {
-                do {
-                    let texture = try TexturePresenter(window: made, converter: converter)
-                    if !texture.isSoftware || options.presentation == .texture {
-                        adopt(made, texture)
-                        return
-                    }
-                } catch  where options.presentation != .texture {
-                    // The window's own memory will do.
-                } catch {
-                    SDL_DestroyWindow(made)
-                    throw error
-                }
-                SDL_DestroyWindow(made)
-            } else if options.presentation == .texture {
-                throw OutputError(.failed, "the window does not open: \(sdlError())")
+        var refusal: OutputError?
+        for way in Self.ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely) {
+            do throws(OutputError) {
+                let made = try make(way, size, position, flags)
+                adopt(made.window, made.presenter)
+                tellFallback(from: options.presentation, because: refusal, to: made.presenter)
+                return
+            } catch {
+                refusal = refusal ?? error
             }
         }
-        guard let made = makeWindow(size, position, flags, nil) else {
-            throw OutputError(.failed, "the window does not open: \(sdlError())")
-        }
-        do {
-            adopt(made, try SurfacePresenter(window: made, converter: converter))
-        } catch {
-            SDL_DestroyWindow(made)
-            throw error
-        }
+        throw refusal ?? OutputError(.failed, "the window does not open")
     }
 
     private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
@@ -157,14 +138,6 @@ public final class Screen: VideoOutput {
         if options.isFullScreen { setFullScreen(true) }
         SDL_ShowWindow(window)
         needsPaint = true
-    }
-
-    private func makeWindow(
-        _ size: PixelSize, _ position: Int32, _ flags: UInt32, _ further: SDL_WindowFlags?
-    ) -> OpaquePointer? {
-        SDL_CreateWindow(
-            options.title, position, position, Int32(size.width), Int32(size.height),
-            flags | (further?.rawValue ?? 0))
     }
 
     /// A picture's own size, or the wish, scaled down to what the display has room for.
@@ -213,7 +186,8 @@ public final class Screen: VideoOutput {
                 for: PicturePlacement.displaySize(
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
         }
-        for news in noted.news(of: picture) { onNews?(news) }
+        let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: picture)
+        for news in noted.news(of: picture, isMapped: isMapped) { onNews?(news) }
         isPrepared = false
         guard isVisible, let presenter else { return }
         presenter.gravity = gravity

@@ -65,6 +65,7 @@ extension ScreenLoop {
         if screen == nil { reportFailure() }
         self.layer = layer
         self.timebase = timebase
+        layer.toneMapping.isDoneByScreen = screen?.mapsTones ?? false
         let output: any VideoOutput = screen ?? nothing
         presenter = FramePresenter(layer: layer, timebase: timebase, output: output, events: events)
         layer.arrival.echo(to: control.signal)
@@ -141,6 +142,7 @@ extension ScreenLoop {
     /// Refreshes what is told about the window.
     func describe() {
         guard let screen else { return }
+        layer?.toneMapping.isDoneByScreen = screen.mapsTones
         let (presentation, area) = (screen.presentation, screen.area)
         let display = screen.display
         var rate = display?.refreshRate

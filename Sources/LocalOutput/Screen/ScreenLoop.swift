@@ -77,6 +77,9 @@ public final class ScreenLoop {
         control.report.finish()
     }
 
+    /// Pictures in HDR are wanted as they are coded, as far as that is known: before the window is open it is what is expected.
+    public var mapsTones: Bool { screen?.mapsTones ?? Screen.expectsToMapTones(options) }
+
     // MARK: One round
 
     /// What the film wants now; nil when nothing until something arrives.

@@ -6,9 +6,11 @@ public struct ScreenOptions: Sendable {
     public enum Presentation: String, Sendable, CaseIterable {
         /// The graphics processor when there is one, otherwise the window's own memory.
         case automatic
+        /// Planes handed to libplacebo, which draws with a graphics processor; where it cannot, as `automatic` says without it.
+        case placebo
         /// Converted by the processor straight into the window's memory: cheapest without a graphics processor.
         case surface
-        /// Planes handed to a graphics processor.
+        /// Planes handed to a graphics processor through SDL's own renderer.
         case texture
     }
 

@@ -8,12 +8,14 @@ public struct ScreenProbe: Sendable {
     public var displays: [ConnectedDisplay]
     /// Whether there is a device for drawing; without one the processor draws.
     public var hasGraphicsProcessor: Bool
+    /// Why libplacebo would not draw with that; nil where nothing speaks against it.
+    public var placeboObstacle: String?
 
     /// - Throws: why no display can be reached.
     public static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
         let screen = try Screen(converter: converter)
         return ScreenProbe(
             driver: SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "unknown", displays: screen.displays,
-            hasGraphicsProcessor: GraphicsProcessor.isLikely)
+            hasGraphicsProcessor: GraphicsProcessor.isLikely, placeboObstacle: PlaceboPresenter.obstacle)
     }
 }

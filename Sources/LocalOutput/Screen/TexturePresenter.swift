@@ -17,11 +17,7 @@ final class TexturePresenter: PicturePresenter {
     private var textureShape: Shape?
     /// Textures of what lies over the picture now, and what each was made of.
     private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
-    private let isPaced: Bool
-    private let nominalPeriod: Duration
-    private let flips: FlipCounter?
-    private var estimator: RefreshEstimator
-    private var lastCount = HostInstant(nanoseconds: 0)
+    private var pacing: FlipPacing
 
     private struct Shape: Equatable {
         var format: UInt32
@@ -43,12 +39,8 @@ final class TexturePresenter: PicturePresenter {
         let context = GraphicsProcessor.contextName
         description = context.map { "\($0) (\(name))" } ?? name
         isSoftware = name == "software" || context.map(GraphicsProcessor.isSoftware) == true
-        var mode = SDL_DisplayMode()
-        let hasMode = SDL_GetCurrentDisplayMode(SDL_GetWindowDisplayIndex(window), &mode) == 0 && mode.refresh_rate > 0
-        nominalPeriod = .nanoseconds(1_000_000_000 / Int64(hasMode ? mode.refresh_rate : 60))
-        isPaced = info.flags & SDL_RENDERER_PRESENTVSYNC.rawValue != 0 && !isSoftware && hasMode
-        estimator = RefreshEstimator(nominal: nominalPeriod)
-        flips = isPaced ? FlipCounter() : nil
+        pacing = FlipPacing(
+            window: window, waitsForFlips: info.flags & SDL_RENDERER_PRESENTVSYNC.rawValue != 0 && !isSoftware)
     }
 
     deinit {
@@ -63,13 +55,9 @@ final class TexturePresenter: PicturePresenter {
         return PixelSize(width: Int(max(1, width)), height: Int(max(1, height)))
     }
 
-    func invalidate() { estimator.forget() }
+    func invalidate() { pacing.forget() }
 
-    var refresh: RefreshEvidence {
-        guard isPaced else { return .immediate }
-        if let estimate = estimator.estimate { return .observed(period: estimate.period, phase: estimate.phase) }
-        return .someTime(period: nominalPeriod)
-    }
+    var refresh: RefreshEvidence { pacing.refresh }
 
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
         SDL_SetRenderDrawColor(renderer, 0, 0, 0, 255)
@@ -83,27 +71,7 @@ final class TexturePresenter: PicturePresenter {
         return isShown
     }
 
-    func present() -> HostInstant {
-        let called = HostInstant.now
-        SDL_RenderPresent(renderer)
-        let returned = HostInstant.now
-        guard isPaced else { return returned }
-        if let flips {
-            // A refresh counter is asked a few times a second; that is a round trip to the server.
-            if returned - lastCount > .milliseconds(200) || estimator.estimate == nil, let flip = flips.read() {
-                estimator.addFlip(number: flip.number, at: flip.at)
-                lastCount = returned
-            }
-        } else {
-            estimator.addPresent(called: called, returned: returned)
-        }
-        guard let estimate = estimator.estimate else { return returned }
-        // What was handed over becomes light at the first flip after the call.
-        let period = max(1, estimate.period.wholeNanoseconds)
-        let since = called.nanoseconds - estimate.phase.nanoseconds
-        let count = since / period + (since >= 0 ? 1 : 0)
-        return HostInstant(nanoseconds: estimate.phase.nanoseconds + count * period)
-    }
+    func present() -> HostInstant { pacing.present { SDL_RenderPresent(renderer) } }
 
     // MARK: Drawing
 
@@ -157,7 +125,7 @@ final class TexturePresenter: PicturePresenter {
 
     /// How SDL 2.26 would convert this picture; nil when it has no such matrix and range, so that the converter must.
     private static func conversionMode(of picture: any Picture) -> SDL_YUV_CONVERSION_MODE? {
-        guard picture.bitDepth == 8 else { return nil }
+        guard picture.bitDepth == 8, !picture.color.isHighDynamicRange else { return nil }
         switch (picture.color.matrix(for: picture.size), picture.color.isFullRange) {
         case (.bt601, false): return SDL_YUV_CONVERSION_BT601
         case (.bt601, true): return SDL_YUV_CONVERSION_JPEG

@@ -5,10 +5,11 @@ public import SyncRendering
 /// and what one can see through lies on tiles.
 /// Owned and called by one thread, which does all of it, so that a screen's thread only shows.
 ///
-/// Pictures of other films are handed on as they come.
+/// Pictures of other films are handed on as they come, and so are those in HDR where the screen maps their tones itself.
 public final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
+    private let toneMapping: ToneMappingSwitch
     /// Nil until a picture has two fields.
     private var fields: Deinterlacer?
     /// Nil until a picture is HDR.
@@ -25,12 +26,15 @@ public final class FilmPictureDecoder: PictureDecoder {
     /// - Parameters:
     ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
     ///   - deinterlacing: asked before each picture.
+    ///   - toneMapping: asked before each picture in HDR.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
     public init(
-        format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch()
+        format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
+        toneMapping: ToneMappingSwitch = ToneMappingSwitch()
     ) throws(MediaError) {
         decoder = try VideoDecoder(format: format, threads: threads)
         self.deinterlacing = deinterlacing
+        self.toneMapping = toneMapping
     }
 
     public var effort: DecodingEffort {
@@ -128,7 +132,7 @@ public final class FilmPictureDecoder: PictureDecoder {
             if let flat = glass.flatten(picture, of: decoder.format) { shown.payload = .picture(flat) }
             return shown
         }
-        guard picture.color.isHighDynamicRange else { return buffer }
+        guard picture.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
         let tones = self.tones ?? ToneMapper()
         self.tones = tones
         guard let mapped = tones.map(picture, of: decoder.format) else { return buffer }

@@ -13,6 +13,12 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     public private(set) var rotation = 0
     public private(set) var color = ColorDescription()
     public private(set) var bitDepth = 8
+    public private(set) var planeLayout: PlaneLayout?
+    public private(set) var chromaLocation: UInt8?
+    /// Of its track; nil until it was described.
+    private(set) var format: VideoFormat?
+    /// What `planeLayout` was made for.
+    private var laidOut = AV_PIX_FMT_NONE
 
     init() {
         guard let frame = av_frame_alloc() else { fatalError("there is no memory left for a picture's description") }
@@ -41,8 +47,10 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     /// It says that it is made of two fields, taken one after the other.
     var isInterlaced: Bool { frame.pointee.interlaced_frame != 0 }
 
+    public var peakLuminance: Double? { codedPeak ?? format?.peakLuminance }
+
     /// cd/m² of the brightest white, as the bitstream states it here; nil where it does not.
-    var peakLuminance: Double? {
+    var codedPeak: Double? {
         // The brightest that was measured (CTA-861.3, MaxCLL) comes before the brightest that the film could have had.
         if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)?.pointee,
             let bytes = data.data, data.size >= MemoryLayout<AVContentLightMetadata>.size
@@ -81,6 +89,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     /// from the container.
     func describe(_ format: VideoFormat) {
         let shown = frame.pointee
+        self.format = format
         size = PixelSize(width: Int(shown.width), height: Int(shown.height))
         rotation = format.rotation
         let aspect = shown.sample_aspect_ratio
@@ -95,6 +104,10 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
         default: pixelFormat = .other
         }
         bitDepth = av_pix_fmt_desc_get(kind).map { Int($0.pointee.comp.0.depth) } ?? 8
+        if laidOut != kind { (planeLayout, laidOut) = (PlaneLayout(kind), kind) }
+        // libavutil counts from 1, and 0 is "not said".
+        let location = shown.chroma_location.rawValue
+        chromaLocation = (1...6).contains(location) ? UInt8(location - 1) : nil
         // H.273 keeps 2 for "not said" in each of the three tables.
         func known(_ stated: UInt32, _ container: UInt8) -> UInt8 {
             stated == 2 ? container : UInt8(clamping: stated)

@@ -12,7 +12,7 @@ extension Player.Parts {
         // Without a picture there is nothing to read them on.
         let search = options.playsVideo ? options.subtitleSearch : .no
         let named = options.playsVideo ? options.subtitleFiles : []
-        let deinterlacing = DeinterlacingSwitch()
+        let (deinterlacing, toneMapping) = (DeinterlacingSwitch(), ToneMappingSwitch())
         var parts = Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
@@ -35,7 +35,7 @@ extension Player.Parts {
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in
-                try FilmPictureDecoder(format: format, deinterlacing: deinterlacing)
+                try FilmPictureDecoder(format: format, deinterlacing: deinterlacing, toneMapping: toneMapping)
             },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
@@ -48,6 +48,7 @@ extension Player.Parts {
             })
         parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         parts.deinterlacing = deinterlacing
+        parts.toneMapping = toneMapping
         return parts
     }
 }

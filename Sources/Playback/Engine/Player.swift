@@ -41,7 +41,7 @@ public final class Player: Sendable {
         parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
-        let layer = DisplayLayer(depth: 8)
+        let layer = DisplayLayer(depth: 8, toneMapping: parts.toneMapping)
         let mailbox = PlayerMailbox()
         var parts = parts
         if !options.mayCalibrate { parts.calibration = nil }

@@ -35,6 +35,8 @@ extension Player {
         public var remark: @Sendable (any MediaSource) -> String?
         /// What its decoders ask; the player sets it.
         package var deinterlacing = DeinterlacingSwitch()
+        /// What its decoders ask; the screen that shows the player's layer sets it.
+        package var toneMapping = ToneMappingSwitch()
         /// Moves the outputs by what was calibrated; nil moves none.
         package var calibration: RouteCalibration?
 

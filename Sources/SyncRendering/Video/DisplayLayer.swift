@@ -48,23 +48,30 @@ public final class DisplayLayer: Sendable {
     /// Nil where only decoded pictures are taken.
     let decoding: LayerDecoder?
     let demand = MediaDataDemand()
+    /// Set by the screen that shows this layer; asked by the decoders that fill it.
+    public let toneMapping: ToneMappingSwitch
     /// Raised when a picture arrived or the queue was flushed; the screen waits on it when it has nothing to do.
     public let arrival = Signal()
 
     /// A layer for decoded pictures only; encoded ones make it fail.
     ///
-    /// - Parameter depth: pictures held before `isReadyForMoreMediaData` turns false. Each is a whole decoded frame.
-    public convenience init(depth: Int) { self.init(decoding: nil, depth: depth) }
+    /// - Parameters:
+    ///   - depth: pictures held before `isReadyForMoreMediaData` turns false. Each is a whole decoded frame.
+    ///   - toneMapping: what the pictures' decoder asks.
+    public convenience init(depth: Int, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) {
+        self.init(decoding: nil, depth: depth, toneMapping: toneMapping)
+    }
 
     /// A layer that decodes.
     ///
     /// - Parameter depth: decoded pictures held.
     public convenience init(codecs: any VideoCodecs, depth: Int = 8) {
-        self.init(decoding: LayerDecoder(codecs), depth: depth)
+        self.init(decoding: LayerDecoder(codecs), depth: depth, toneMapping: ToneMappingSwitch())
     }
 
-    private init(decoding: LayerDecoder?, depth: Int) {
+    private init(decoding: LayerDecoder?, depth: Int, toneMapping: ToneMappingSwitch) {
         self.decoding = decoding
+        self.toneMapping = toneMapping
         var initial = State(depth: max(2, depth))
         initial.queue.reserveCapacity(max(2, depth) * 2)
         state = Lock(initial)

@@ -48,9 +48,14 @@ public protocol PictureConverter: AnyObject {
     ///
     /// - Parameter part: lies in the picture; its left and top edges are multiples of 16.
     func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool
+
+    /// Whether a picture in HDR comes out as BT.709. By default it does not: its numbers are shown as they are.
+    func mapsTones(of picture: any Picture) -> Bool
 }
 
 extension PictureConverter {
+    public func mapsTones(of picture: any Picture) -> Bool { false }
+
     public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
         guard target.format == .bgra, part.width > 0, part.height > 0, target.size.width > 0, target.size.height > 0
         else { return false }

@@ -23,13 +23,20 @@ enum DisplayCheck {
         return Finding("display", .good, "\(name), \(rate) Hz as the window system says")
     }
 
+    /// Which way pictures would take (`--vo=auto`).
     private static func drawing(_ probe: ScreenProbe) -> Finding {
-        if probe.hasGraphicsProcessor {
-            return Finding("drawing", .good, "a graphics processor takes the pictures")
+        guard probe.hasGraphicsProcessor else {
+            return Finding(
+                "drawing", .limited,
+                "no graphics processor: the processor converts every picture (1080p costs 3…6 ms each), as --vo=x11",
+                remedy: "if this machine has one, install its driver and check that /dev/dri/renderD128 may be opened")
         }
-        return Finding(
-            "drawing", .limited,
-            "no graphics processor: the processor converts every picture (1080p costs 3…6 ms each)",
-            remedy: "if this machine has one, install its driver and check that /dev/dri/renderD128 may be opened")
+        if let obstacle = probe.placeboObstacle {
+            return Finding(
+                "drawing", .limited,
+                "a graphics processor takes the pictures through SDL, as --vo=sdl, because \(obstacle)",
+                remedy: "install libplacebo208, which scales better and maps the tones of HDR films")
+        }
+        return Finding("drawing", .good, "a graphics processor takes the pictures through libplacebo, as --vo=gpu-next")
     }
 }

@@ -23,6 +23,8 @@ package struct PlayArguments: Sendable {
     package var screen: ScreenChoice?
     /// Nil is the film's own size, as far as the screen allows.
     package var windowSize: WindowSize?
+    /// Who draws the pictures.
+    package var videoOutput = VideoOutputChoice.auto
     /// How pictures lie in the window.
     package var view = PictureView()
     /// How often the whole list is played again.
@@ -87,6 +89,21 @@ package enum ScreenChoice: Sendable, Hashable {
         if text.isEmpty { throw ValueError("a screen is a number from 0 or a name; talkie doctor lists them") }
         self = DecimalNumber.whole(text).map(ScreenChoice.number) ?? .named(text)
     }
+}
+
+/// Who draws the pictures, in mpv's words.
+package enum VideoOutputChoice: String, Sendable, CaseIterable {
+    /// The graphics processor when there is one, else this processor.
+    case auto
+    /// The graphics processor, through libplacebo.
+    case gpuNext = "gpu-next"
+    /// The same: what mpv's older one does is not here.
+    case gpu
+    /// The graphics processor, through SDL's own renderer.
+    case sdl
+    /// This processor, into the window's memory; mpv's words for it are two, by window system.
+    case x11
+    case wlshm
 }
 
 /// A window's inside, in pixels.

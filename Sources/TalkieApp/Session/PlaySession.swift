@@ -110,6 +110,8 @@ package enum PlaySession {
         }
         let loop = arguments.options.playsVideo ? screenLoop(arguments) : nil
         loop?.control.view = arguments.view
+        // Before the first picture is decoded.
+        if let loop { player.layer.toneMapping.isDoneByScreen = loop.mapsTones }
         loop?.control.onInput { mailbox.post(.screen($0)) }
         let director = SessionDirector(
             stage: SessionDirector.Stage(
@@ -228,6 +230,13 @@ package enum PlaySession {
         var options = ScreenOptions()
         options.isFullScreen = arguments.isFullScreen
         if let size = arguments.windowSize { options.size = PixelSize(width: size.width, height: size.height) }
+        options.presentation =
+            switch arguments.videoOutput {
+            case .auto: .automatic
+            case .gpuNext, .gpu: .placebo
+            case .sdl: .texture
+            case .x11, .wlshm: .surface
+            }
         switch arguments.screen {
         case .number(let index)?: options.display = .index(index)
         case .named(let name)?: options.display = .name(name)

@@ -27,6 +27,14 @@ struct PictureOptions: ParsableArguments {
         transform: wordChoice("--deinterlace takes auto, yes or no"))
     var deinterlace: Deinterlacing = .auto
 
+    @Option(
+        help: ArgumentHelp(
+            "Who draws the pictures: the graphics processor if there is one, it through libplacebo or SDL, or this processor.",
+            valueName: "auto|gpu-next|sdl|x11"),
+        completion: .list(VideoOutputChoice.allCases.map(\.rawValue)),
+        transform: wordChoice("pictures are drawn by auto, gpu-next, sdl or x11"))
+    var vo: VideoOutputChoice = .auto
+
     // Unconditional: "-1" is a shape, not an option.
     @Option(
         parsing: .unconditional,
@@ -69,6 +77,7 @@ struct PictureOptions: ParsableArguments {
         arguments.isFullScreen = isFullScreen
         arguments.screen = screen
         arguments.windowSize = size
+        arguments.videoOutput = vo
         arguments.options.deinterlacing = deinterlace
         var view = PictureView()
         view.aspect = videoAspectOverride ?? .film

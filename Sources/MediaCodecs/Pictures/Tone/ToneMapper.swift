@@ -16,7 +16,7 @@ final class ToneMapper {
     ///   - format: of its track.
     /// - Returns: the same picture in other numbers; nil where it cannot be made.
     func map(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
-        peak = picture.peakLuminance ?? peak
+        peak = picture.codedPeak ?? peak
         guard let source = readable(picture) else { return nil }
         let depth = source.bitDepth
         guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: peak ?? format.peakLuminance) else {

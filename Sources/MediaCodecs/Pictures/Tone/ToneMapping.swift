@@ -11,12 +11,6 @@ struct ToneMapping: Equatable {
     let fullWhite: Double?
     let curve: ToneCurve
 
-    /// cd/m² that stand for the white of an SDR film: HDR reference white, ITU-R BT.2408-7, table 1. A newspaper, a shirt and
-    /// a subtitle are as bright in an HDR film as in another.
-    static let referenceWhite = 203.0
-    /// cd/m² of the brightest white where a PQ film does not say.
-    static let usualPeak = 1000.0
-
     /// - Parameters:
     ///   - bitDepth: of the film's numbers, which are brought to 10 bits by shifting.
     ///   - peak: cd/m² of the brightest white, as the film states it; of PQ only, because HLG is relative.
@@ -31,8 +25,8 @@ struct ToneMapping: Equatable {
         primaries = FilmPrimaries(code: color.primaries)
         let depth = min(16, max(8, bitDepth))
         fullWhite = color.isFullRange ? 1024 - 1024 / Double(1 << depth) : nil
-        let source = transfer == .hlg ? FilmLight.HLG.peak : Self.sensible(peak)
-        curve = ToneCurve(from: source, to: Self.referenceWhite)
+        let source = transfer == .hlg ? FilmLight.HLG.peak : PeakLuminance.believable(peak)
+        curve = ToneCurve(from: source, to: PeakLuminance.referenceWhite)
     }
 
     /// An HDR film that says nothing is BT.2020, as BT.2100 has it.
@@ -44,13 +38,6 @@ struct ToneMapping: Equatable {
         }
     }
 
-    /// Files say anything. Rounded, because some say another number with every scene, and a table is filled for each.
-    private static func sensible(_ peak: Double?) -> Double {
-        guard let peak, peak.isFinite, peak >= 100, peak <= FilmLight.PQ.peak else { return usualPeak }
-        let step = 50.0
-        return max(referenceWhite, (peak / step).rounded() * step)
-    }
-
     /// One colour.
     ///
     /// - Parameters: luma and colour differences as numbers of 10 bits.
@@ -59,7 +46,7 @@ struct ToneMapping: Equatable {
         var light = inGamut(toBT709(linear(coded(luma: luma, blue: blue, red: red))))
         // By the largest of the three, so that what lies between them, hue and saturation, stays, and none of them clips.
         let largest = light.max()
-        if largest > 0 { light *= curve(largest) / (largest * Self.referenceWhite) }
+        if largest > 0 { light *= curve(largest) / (largest * PeakLuminance.referenceWhite) }
         return Self.limited(
             FilmLight.BT1886.signal(light.x), FilmLight.BT1886.signal(light.y), FilmLight.BT1886.signal(light.z))
     }

@@ -1,0 +1,78 @@
+internal import CSDL
+internal import MediaCore
+internal import SyncRendering
+
+/// Which way pictures take to the glass.
+extension Screen {
+    /// Ways in the order in which they are tried.
+    ///
+    /// - Parameter hasProcessor: a graphics processor is likely.
+    static func ways(
+        _ wish: ScreenOptions.Presentation, hasProcessor: Bool
+    ) -> [ScreenOptions.Presentation] {
+        switch wish {
+        case .automatic: hasProcessor ? [.placebo, .texture, .surface] : [.surface]
+        case .placebo: hasProcessor ? [.placebo, .texture, .surface] : [.placebo, .surface]
+        case .texture: [.texture]
+        case .surface: [.surface]
+        }
+    }
+
+    /// What the first way of all would do.
+    static func expectsToMapTones(_ options: ScreenOptions) -> Bool {
+        ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely).first == .placebo
+    }
+
+    /// Pictures in HDR may come as they are coded: the presenter maps them, or the one that is about to be made.
+    var mapsTones: Bool {
+        if let presenter { return presenter.mapsTones }
+        return Self.expectsToMapTones(options)
+    }
+
+    /// A window and what draws into it.
+    func make(
+        _ way: ScreenOptions.Presentation, _ size: PixelSize, _ position: Int32, _ flags: UInt32
+    ) throws(OutputError) -> (window: OpaquePointer, presenter: any PicturePresenter) {
+        let further = way == .surface ? 0 : SDL_WINDOW_OPENGL.rawValue
+        guard
+            let window = SDL_CreateWindow(
+                options.title, position, position, Int32(size.width), Int32(size.height), flags | further)
+        else { throw OutputError(.failed, "the window does not open: \(sdlError())") }
+        do throws(OutputError) {
+            return (window, try makePresenter(way, for: window))
+        } catch {
+            SDL_DestroyWindow(window)
+            throw error
+        }
+    }
+
+    private func makePresenter(
+        _ way: ScreenOptions.Presentation, for window: OpaquePointer
+    ) throws(OutputError) -> any PicturePresenter {
+        // Where a processor draws in place of a graphics processor, window memory is cheaper.
+        let takesSoftware = way == options.presentation
+        switch way {
+        case .placebo:
+            return try PlaceboPresenter(window: window, converter: converter, takesSoftware: takesSoftware)
+        case .texture:
+            let presenter = try TexturePresenter(window: window, converter: converter)
+            guard takesSoftware || !presenter.isSoftware else {
+                throw OutputError(.unavailable, "there is no graphics processor, only \(presenter.description)")
+            }
+            return presenter
+        case .surface, .automatic:
+            return try SurfacePresenter(window: window, converter: converter)
+        }
+    }
+
+    /// Says once that something else draws than was to be expected. That there is no graphics processor is no news, unless one was asked
+    /// for.
+    func tellFallback(
+        from wish: ScreenOptions.Presentation, because refusal: OutputError?, to presenter: any PicturePresenter
+    ) {
+        guard let refusal, wish == .placebo || refusal.code != .unavailable else { return }
+        onNews?(
+            .notice(
+                "libplacebo does not draw the pictures, because \(refusal.message); \(presenter.description) does"))
+    }
+}
