@@ -129,7 +129,7 @@ let package = Package(
             "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
         tests(
             "MediaCodecsTests", in: "Unit",
-            ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+            ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests("TextTests", in: "Unit", ["Text", "MediaCore"]),
         tests("ScreenLogicTests", in: "Unit", ["LocalOutput", "Text", "SyncRendering", "MediaCore"]),
         tests("AirPlayWireTests", in: "Unit", ["AirPlayWire", "MediaCore"]),
@@ -183,7 +183,7 @@ let package = Package(
         .executableTarget(
             name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
-        tests("ScreenTests", in: "Integration", ["screen-probe"]),
+        tests("ScreenTests", in: "Integration", ["screen-probe"], exclude: ["Charts"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),

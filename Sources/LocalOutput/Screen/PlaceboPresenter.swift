@@ -143,7 +143,9 @@ final class PlaceboPresenter: PicturePresenter {
         guard isComplete else { return nil }
         let color = picture.color
         described.plane_count = Int32(layout.planes.count)
-        (described.width, described.height) = (Int32(clamping: picture.size.width), Int32(clamping: picture.size.height))
+        (described.width, described.height) = (
+            Int32(clamping: picture.size.width), Int32(clamping: picture.size.height)
+        )
         described.sample_bits = Int32(layout.sampleBits)
         (described.depth, described.shift) = (Int32(layout.depth), Int32(layout.shift))
         (described.primaries, described.transfer) = (Int32(color.primaries), Int32(color.transfer))

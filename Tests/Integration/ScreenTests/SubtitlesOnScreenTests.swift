@@ -69,5 +69,7 @@ struct SubtitlesOnScreenTests {
         try show(film, at: "2", until: isLine)
         try show(film, at: "2", "--sub-auto", "no") { $0.isEmpty }
         try show(film, at: "3.2", "--sub-delay", "1", until: isLine)
+        try show(film, at: "2", "--vo=gpu-next", until: isLine)
+        try show(film, at: "3.2", "--vo=gpu-next") { $0.isEmpty }
     }
 }

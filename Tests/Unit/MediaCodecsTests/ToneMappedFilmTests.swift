@@ -43,10 +43,12 @@ import Testing
                 + TestClips.words("-c:v ffv1 \(tags)\(hlg ? "arib-std-b67" : "smpte2084")"))
     }
 
-    private func pictures(_ path: String) throws -> [SampleBuffer] {
+    private func pictures(_ path: String, toneMapping: ToneMappingSwitch = ToneMappingSwitch()) throws -> [SampleBuffer]
+    {
         let film = try MediaFile.open(path)
         let source = try film.reader(for: try #require(film.summary.track(.video)))
-        let decoder = try FilmPictureDecoder(format: try #require(source.track.videoFormat))
+        let decoder = try FilmPictureDecoder(
+            format: try #require(source.track.videoFormat), toneMapping: toneMapping)
         var all: [SampleBuffer] = []
         while let buffer = try source.read() {
             try decoder.send(buffer)
@@ -102,6 +104,29 @@ import Testing
             #expect(buffer.picture?.pixelFormat == .other)
             #expect(buffer.picture?.bitDepth == 10)
         }
+    }
+
+    @Test func aScreenThatMapsTonesItselfGetsAnHDRFilmAsItIsCodedAndAScreenshotStillLooksRight() throws {
+        let path = try film("yuv420p10le", hlg: false, shift: 0)
+        let isDoneByScreen = ToneMappingSwitch()
+        isDoneByScreen.isDoneByScreen = true
+        let coded = try #require(try pictures(path, toneMapping: isDoneByScreen).first?.picture)
+        let mapped = try #require(try pictures(path).first?.picture)
+        #expect(coded.color.transfer == 16 && coded.bitDepth == 10 && coded.planeLayout?.depth == 10)
+        #expect(mapped.color.transfer == 1)
+        func shown(_ picture: any Picture) -> [UInt8] {
+            var pixels = [UInt8](repeating: 0, count: picture.size.width * picture.size.height * 4)
+            let converter = SoftwarePictureConverter()
+            #expect(converter.mapsTones(of: picture) == picture.color.isHighDynamicRange)
+            let isDone = pixels.withUnsafeMutableBytes {
+                converter.convert(
+                    picture,
+                    to: PixelTarget(base: $0.baseAddress!, stride: picture.size.width * 4, size: picture.size))
+            }
+            #expect(isDone)
+            return pixels
+        }
+        #expect(shown(coded) == shown(mapped))
     }
 
     @Test func timesAndLengthsStay() throws {
