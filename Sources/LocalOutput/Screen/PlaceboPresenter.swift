@@ -149,7 +149,7 @@ final class PlaceboPresenter: PicturePresenter {
         described.sample_bits = Int32(layout.sampleBits)
         (described.depth, described.shift) = (Int32(layout.depth), Int32(layout.shift))
         (described.primaries, described.transfer) = (Int32(color.primaries), Int32(color.transfer))
-        described.matrix = layout.isRGB ? 0 : matrix(of: color, height: picture.size.height)
+        described.matrix = layout.isRGB ? 0 : matrix(of: color, size: picture.size)
         described.is_full_range = layout.isRGB || color.isFullRange ? 1 : 0
         described.chroma_location = picture.chromaLocation.map { Int32($0) } ?? -1
         // HLG is relative to the display.
@@ -158,13 +158,13 @@ final class PlaceboPresenter: PicturePresenter {
     }
 
     /// H.273's number; what a film does not say, or says wrongly for numbers of luma, is what all presenters take.
-    private static func matrix(of color: ColorDescription, height: Int) -> Int32 {
+    private static func matrix(of color: ColorDescription, size: PixelSize) -> Int32 {
         switch color.matrix {
         case 1, 5, 6, 7, 8, 9, 10: return Int32(color.matrix)
         default: break
         }
         if color.isHighDynamicRange { return 9 }
-        switch color.matrix(forHeight: height) {
+        switch color.matrix(for: size) {
         case .bt601: return 6
         case .bt709: return 1
         case .bt2020: return 9

@@ -1,4 +1,4 @@
-public import MediaCore
+package import MediaCore
 
 /// The words that lie over a layer's pictures: those of one renderer or of two, the second of which stand at the top.
 extension DisplayLayer {
