@@ -154,7 +154,8 @@ final class AudioStage: TrackStage {
             return reachEnd(of: entry)
         }
         if isHeard { readUntil = max(readUntil, start + buffer.soundLength) }
-        if isJoint || offset.value != 0 {
+        // The rest of a film behind a section is on the film's own time, and begins inside a packet all the same.
+        if isJoint || entry.isPart || offset.value != 0 {
             buffer = mover.moved(
                 buffer, by: TimeShift(offset), from: isJoint || entry.start > .zero ? entry.start : nil)
         }

@@ -151,7 +151,7 @@ final class VideoStage: TrackStage {
             if (time - begin).duration > Self.longestStart { showNothing(at: begin) }
         }
         if let begin = entry.begin, begin != .zero, let time = picture.presentationTime, time < begin,
-            let end = picture.end, end > begin, entry.offset != .zero
+            let end = picture.end, end > begin, entry.offset != .zero || entry.isPart
         {
             // The one that is seen at the place where the film is to begin.
             picture.presentationTime = begin

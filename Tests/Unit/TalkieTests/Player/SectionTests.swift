@@ -85,12 +85,16 @@ import Testing
         let tape = programme.tape
         #expect(tape.doubled == 0 && tape.blanks == 0 && tape.takes.isEmpty, sourceLocation: sourceLocation)
         #expect(programme.dropped == 0, sourceLocation: sourceLocation)
-        let frames = parts.flatMap { Int64($0.lowerBound * 48_000)..<Int64($0.upperBound * 48_000) }
+        let frames = parts.flatMap {
+            Int64(($0.lowerBound * 48_000).rounded())..<Int64(($0.upperBound * 48_000).rounded())
+        }
         let content = tape.content
         #expect(content.count > frames.count * 3 / 4, sourceLocation: sourceLocation)
         let wrong = zip(content, frames).enumerated().first { $1.0?.frame != $1.1 }
         #expect(wrong == nil, "\(wrong.map { "\($0)" } ?? "")", sourceLocation: sourceLocation)
-        let pictures = parts.flatMap { Int($0.lowerBound * 25)..<Int($0.upperBound * 25) }
+        let pictures = parts.flatMap {
+            Int(($0.lowerBound * 25).rounded(.down))..<Int(($0.upperBound * 25).rounded(.up))
+        }
         let shown = programme.numbers.map { ($0 ?? -1) % 1_000_000 }
         #expect(shown.count > pictures.count * 3 / 4, sourceLocation: sourceLocation)
         #expect(shown == Array(pictures.prefix(shown.count)), sourceLocation: sourceLocation)
@@ -173,5 +177,47 @@ import Testing
         let jumps = shown.indices.dropFirst().filter { shown[$0] < shown[$0 - 1] }
         #expect(!jumps.isEmpty && jumps.allSatisfy { shown[$0] == 50 && (98...100).contains(shown[$0 - 1]) })
         #expect(shown.max() ?? 0 <= 100)
+    }
+
+    /// Whatever is set, moved and given up, and wherever people wind meanwhile: nothing is heard twice, and the film ends as it should.
+    @Test(arguments: 1...12) func anEveningOfChangesComesToTheFilmsEnd(_ seed: UInt64) {
+        var state = seed &* 0x9e37_79b9_7f4a_7c15
+        func random(_ range: ClosedRange<Double>) -> Double {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return range.lowerBound + Double(state >> 40) / Double(1 << 24) * (range.upperBound - range.lowerBound)
+        }
+        let programme = programme(depth: seed.isMultiple(of: 2) ? .milliseconds(300) : .seconds(3))
+        for _ in 0..<15 {
+            let core = programme.core
+            switch Int(random(0...9.99)) {
+            case 0...3:
+                let start = random(0...8)
+                core.setRepeatedSection(section(start, min(9.9, start + random(0.1...3))))
+            case 4: core.setRepeatedSection(nil)
+            case 5: core.seek(to: MediaTime(seconds: random(0...9), preferredTimescale: 1000), exact: true)
+            case 6: core.seek(by: MediaTime(seconds: random(-3...3), preferredTimescale: 1000), exact: false)
+            case 7: core.pause()
+            default: core.play()
+            }
+            programme.run(for: .milliseconds(Int(random(20...900))))
+            if programme.phase == .ended { core.seek(to: .zero, exact: true) }
+        }
+        programme.core.setRepeatedSection(nil)
+        programme.core.play()
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(40)), "\(programme.state)")
+        #expect(programme.numbers.last == 1_000_249)
+        #expect(programme.tape.doubled == 0)
+        #expect(programme.tape.furthest < 1e-6)
+    }
+
+    /// Packets hold a thousand frames, a picture lasts 40 ms: neither the beginning nor the end need be where one of them is.
+    @Test(arguments: [(2.0, 4.007), (2.003, 4.0), (2.003, 4.007)], [Duration.milliseconds(300), .seconds(4)])
+    func aSectionBeginsAndEndsInsidePacketsAndPictures(_ places: (Double, Double), _ depth: Duration) {
+        let programme = programme(depth: depth)
+        programme.core.setRepeatedSection(section(places.0, places.1))
+        programme.run(for: .seconds(5))
+        programme.core.setRepeatedSection(nil)
+        programme.run(for: .milliseconds(4500))
+        expect([0...places.1, places.0...places.1, places.0...places.1, places.1...9], of: programme)
     }
 }
