@@ -266,7 +266,13 @@ final class DemuxContext {
     }
 
     /// A playlist can be read from any place itself, which says nothing of what it names.
-    var canSeek: Bool { managesOwnInputs ? duration != nil : hasRandomAccess }
+    var canSeek: Bool { managesOwnInputs ? duration != nil && !isOfMP4Pieces : hasRandomAccess }
+
+    /// HLS in pieces of MP4 (its streams have sample entries for names, ISO 14496-12, 8.5.2; those of transport streams have numbers of
+    /// one byte). FFmpeg 5.1 loses its place when such a one jumps, also to its start: it reads on to the end, and gives out nothing.
+    private var isOfMP4Pieces: Bool {
+        formatName.hasPrefix("hls") && streams.contains { $0.pointee.codecpar.pointee.codec_tag > 0xFFFF }
+    }
 
     // MARK: Reading
 
@@ -357,6 +363,9 @@ final class DemuxContext {
 
     private func jump(_ body: (UnsafeMutablePointer<AVFormatContext>) -> Int32) throws(MediaError) {
         guard let context else { return }
+        guard !isOfMP4Pieces else {
+            throw MediaError(.unsupported, "\"\(address.text)\" cannot be wound back or forth; save it to a file first")
+        }
         for index in primed.indices { av_packet_free(&primed[index].packet) }
         primed.removeAll(keepingCapacity: true)
         consecutiveFailures = 0

@@ -194,7 +194,8 @@ import Testing
         let name = try playlist("-c:v libx264 -g 25 -c:a aac", kind)
         for url in [server.url(name), TestClips.folder + "/" + name] {
             let film = try MediaFile.open(url)
-            #expect(film.summary.sharesReader && film.summary.isSeekable && !film.summary.isLive)
+            #expect(film.summary.sharesReader && !film.summary.isLive)
+            #expect(film.summary.isSeekable == (kind == "ts"), "FFmpeg 5.1 loses its place in the other")
             #expect(abs(try #require(film.summary.duration).seconds - 8) < 0.2)
             try expectTogether(film, seconds: 1..<8)
         }
