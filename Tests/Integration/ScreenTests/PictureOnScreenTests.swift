@@ -29,7 +29,7 @@ struct PictureOnScreenTests {
         }
     }
 
-    @Test(arguments: ["surface", "texture"])
+    @Test(arguments: ["surface", "texture", "placebo"])
     func everyMatrixAndRangeGivesTheColoursThatWereMeant(presentation: String) throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
@@ -56,7 +56,7 @@ struct PictureOnScreenTests {
         }
     }
 
-    @Test(arguments: ["surface", "texture"])
+    @Test(arguments: ["surface", "texture", "placebo"])
     func gravityFillsTheWindowOrKeepsTheShapeWhileThePictureStandsStill(presentation: String) throws {
         let display = try VirtualDisplay("640x640")
         let probe = try Probe(on: display.name, "size=640x640", "presentation=\(presentation)")
@@ -79,7 +79,7 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test(arguments: ["surface", "texture"])
+    @Test(arguments: ["surface", "texture", "placebo"])
     func aFlushThatRemovesTheImageLeavesBlackUntilTheNext(presentation: String) throws {
         let display = try VirtualDisplay("320x180")
         let probe = try Probe(on: display.name, "size=320x180", "presentation=\(presentation)")
@@ -109,8 +109,8 @@ struct PictureOnScreenTests {
         colors.firstIndex { $0.distance(to: Self.quarters[second]) < $0.distance(to: Self.quarters[first]) }
     }
 
-    @Test(arguments: ["surface", "texture"])
-    func aPersonsViewLiesAlikeOnBothWaysToTheScreen(presentation: String) throws {
+    @Test(arguments: ["surface", "texture", "placebo"])
+    func aPersonsViewLiesAlikeOnEveryWayToTheScreen(presentation: String) throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360", "presentation=\(presentation)")
         try probe.tell("picture 640x360")
@@ -152,7 +152,7 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
-    @Test(arguments: ["surface", "texture"])
+    @Test(arguments: ["surface", "texture", "placebo"])
     func aPictureKeepsItsShapeBetweenBlackBars(presentation: String) throws {
         let display = try VirtualDisplay("800x600")
         let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
@@ -167,7 +167,7 @@ struct PictureOnScreenTests {
         #expect(try display.picture().lit == [133, 0, 666, 600])
     }
 
-    @Test(arguments: ["surface", "texture"])
+    @Test(arguments: ["surface", "texture", "placebo"])
     func aTurnedPictureStandsUpright(presentation: String) throws {
         let display = try VirtualDisplay("800x600")
         let probe = try Probe(on: display.name, "size=800x600", "presentation=\(presentation)")
@@ -189,6 +189,44 @@ struct PictureOnScreenTests {
         #expect(try probe.tell("picture 640x360 format=other")["shown"] == "2")
         #expect(try display.picture().lit == [640, 360, 0, 0])
         #expect(probe.inputs.filter { $0.contains("cannot be drawn") }.count == 1)
+    }
+
+    /// Letters and their box have the same pixels, whoever lays them over the film.
+    @Test func aMessageLiesAlikeOnEveryWayToTheScreen() throws {
+        let displays = [try VirtualDisplay("320x180"), try VirtualDisplay("320x180")]
+        let probes = try zip(displays, ["surface", "placebo"]).map {
+            try Probe(on: $0.0.name, "size=320x180", "presentation=\($0.1)")
+        }
+        // Away from the borders of the film's quarters, where one interpolates and the other does not.
+        func corner(_ display: VirtualDisplay) throws -> [Color] {
+            let picture = try display.picture()
+            return (0..<60).flatMap { y in (0..<120).map { picture.color($0, y) } }
+        }
+        for probe in probes { try probe.tell("picture 320x180") }
+        let bare = try corner(displays[0])
+        for probe in probes { try probe.tell("message Volume: 50%") }
+        try eventually("both show the message, and the same") {
+            let (one, other) = (try corner(displays[0]), try corner(displays[1]))
+            return one != bare && zip(one, other).allSatisfy { $0.distance(to: $1) <= 4 }
+        }
+        for probe in probes { #expect(try probe.quit() == 0) }
+    }
+
+    @Test func aScreenThatMapsTonesSaysNothingOfThem() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360", "presentation=placebo")
+        try probe.tell("picture 640x360 matrix=9 transfer=16")
+        #expect(probe.inputs.filter { $0.contains("HDR") }.isEmpty)
+    }
+
+    @Test func withoutOpenGLWindowMemoryTakesOverAndOneSentenceSaysWhy() throws {
+        let display = try VirtualDisplay("640x360", hasOpenGL: false)
+        let probe = try Probe(on: display.name, "size=640x360", "presentation=placebo")
+        try probe.tell("picture 640x360")
+        expect(colors(try display.picture(), [0, 0, 640, 360]), are: [0, 1, 2, 3], within: 4)
+        try probe.tell("picture 640x360")
+        #expect(
+            probe.inputs.filter { $0.contains("libplacebo does not draw") && $0.contains("window memory") }.count == 1)
     }
 
     @Test func highDynamicRangeIsSaidOnceForEachFilm() throws {

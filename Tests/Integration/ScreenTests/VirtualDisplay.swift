@@ -11,8 +11,10 @@ final class VirtualDisplay {
     private let server = Process()
     private let folder: URL
 
-    /// - Parameter isLocked: only programs with its cookie are let in.
-    init(_ size: String, isLocked: Bool = false) throws {
+    /// - Parameters:
+    ///   - isLocked: only programs with its cookie are let in.
+    ///   - hasOpenGL: a server without GLX has windows, and no OpenGL for them.
+    init(_ size: String, isLocked: Bool = false, hasOpenGL: Bool = true) throws {
         let path = try #require(Self.find("Xvfb"), "Xvfb is not installed; see Tools/packages.txt")
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("screen-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -21,6 +23,7 @@ final class VirtualDisplay {
         server.arguments = [
             "-displayfd", "1", "-screen", "0", "\(size)x24", "-nolisten", "tcp", "-noreset", "-fbdir", folder.path,
         ]
+        if !hasOpenGL { server.arguments! += ["-extension", "GLX"] }
         if isLocked {
             // One entry of the form that Xau(3) reads: family "wild", no address, no number, a name, a cookie.
             let name = "MIT-MAGIC-COOKIE-1"
