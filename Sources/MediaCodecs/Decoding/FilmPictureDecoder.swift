@@ -27,12 +27,13 @@ public final class FilmPictureDecoder: PictureDecoder {
     ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
     ///   - deinterlacing: asked before each picture.
     ///   - toneMapping: asked before each picture in HDR.
+    ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
     public init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
-        toneMapping: ToneMappingSwitch = ToneMappingSwitch()
+        toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no
     ) throws(MediaError) {
-        decoder = try VideoDecoder(format: format, threads: threads)
+        decoder = try VideoDecoder(format: format, threads: threads, hardware: hardware)
         self.deinterlacing = deinterlacing
         self.toneMapping = toneMapping
     }

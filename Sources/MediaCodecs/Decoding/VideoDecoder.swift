@@ -1,5 +1,4 @@
 internal import CFFmpeg
-internal import Glibc
 public import MediaCore
 public import SyncRendering
 
@@ -17,6 +16,16 @@ public final class VideoDecoder: PictureDecoder {
     private(set) var format: VideoFormat
     private let threads: Int?
     private var context: UnsafeMutablePointer<AVCodecContext>
+    /// Nil where this processor decodes.
+    private(set) var hardware: (any HardwareAcceleration)?
+    private var replay = HardwareReplay()
+    /// The device fails: this processor takes over before anything else is done.
+    private var hasHardwareFailed = false
+    /// Pictures up to here were handed out before it took over.
+    private var replayedUntil: MediaTime?
+    /// Too little was kept for that: nothing before the next sync picture can be decoded.
+    private var awaitsSync = false
+    private var isFinishing = false
     private let packet: UnsafeMutablePointer<AVPacket>
     private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
     private var times: PictureTimes?
@@ -29,12 +38,20 @@ public final class VideoDecoder: PictureDecoder {
     /// The last picture that `discardPictures(before:)` held back, in case no later one comes.
     private var held: SampleBuffer?
 
-    /// - Parameter threads: how many threads to decode with; nil chooses by picture size and machine.
+    /// - Parameters:
+    ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
+    ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
-    public init(format: VideoFormat, threads: Int? = nil) throws(MediaError) {
+    public convenience init(
+        format: VideoFormat, threads: Int? = nil, hardware: HardwareDecoding = .no
+    ) throws(MediaError) {
+        try self.init(format: format, threads: threads, acceleration: VideoAcceleration.chosen(by: hardware))
+    }
+
+    init(format: VideoFormat, threads: Int?, acceleration: (any HardwareAcceleration)?) throws(MediaError) {
         self.format = format
         self.threads = threads
-        context = try Self.open(format, threads: threads)
+        (context, hardware) = try Self.open(format, threads: threads, acceleration)
         guard let packet = av_packet_alloc() else { throw CodecContext.noMemory }
         self.packet = packet
         ready.reserveCapacity(8)
@@ -45,44 +62,6 @@ public final class VideoDecoder: PictureDecoder {
         avcodec_free_context(&last)
         var lastPacket: UnsafeMutablePointer<AVPacket>? = packet
         av_packet_free(&lastPacket)
-    }
-
-    private static func open(_ format: VideoFormat, threads: Int?) throws(MediaError)
-        -> UnsafeMutablePointer<AVCodecContext>
-    {
-        let count = threads ?? defaultThreads(format.size)
-        do throws(MediaError) {
-            return try openOnce(format, threads: count)
-        } catch {
-            guard error.code == .exhausted, count > 1 else { throw error }
-            // Without threads of its own it decodes on ours.
-            return try openOnce(format, threads: 1)
-        }
-    }
-
-    private static func openOnce(_ format: VideoFormat, threads: Int) throws(MediaError)
-        -> UnsafeMutablePointer<AVCodecContext>
-    {
-        let context = try CodecContext.decoder(for: format.parameters, type: AVMEDIA_TYPE_VIDEO) { filled in
-            filled.pointee.width = Int32(clamping: format.size.width)
-            filled.pointee.height = Int32(clamping: format.size.height)
-            filled.pointee.color_primaries = AVColorPrimaries(UInt32(format.color.primaries))
-            filled.pointee.color_trc = AVColorTransferCharacteristic(UInt32(format.color.transfer))
-            filled.pointee.color_space = AVColorSpace(UInt32(format.color.matrix))
-            filled.pointee.color_range = format.color.isFullRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED
-        }
-        context.pointee.thread_count = Int32(clamping: threads)
-        context.pointee.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE
-        try CodecContext.open(context, named: format.parameters.codec)
-        return context
-    }
-
-    /// Each thread beyond the first delays the first picture by one; small pictures need none.
-    private static func defaultThreads(_ size: PixelSize) -> Int {
-        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let area = size.width.multipliedReportingOverflow(by: size.height).partialValue
-        if area <= 640 * 480 { return 1 }
-        return min(cores, area > 2_100_000 ? 8 : 4)
     }
 
     // MARK: In
@@ -98,6 +77,15 @@ public final class VideoDecoder: PictureDecoder {
             isDiscontinuous = true
         }
         if format !== self.format { try adopt(format) }
+        isFinishing = false
+        if awaitsSync, !buffer.flags.contains(.sync) { return }
+        awaitsSync = false
+        if hardware != nil { replay.note(buffer) }
+        decode(buffer, batch)
+        if hasHardwareFailed { takeOver() }
+    }
+
+    private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
         context.pointee.skip_frame = skipping(for: buffer)
         context.pointee.skip_loop_filter = effort <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
         // Indices, because iterating would retain the array for each packet.
@@ -143,12 +131,15 @@ public final class VideoDecoder: PictureDecoder {
         for _ in 0..<64 {
             let code = avcodec_send_packet(context, packet)
             if code != cff_error_again {
-                if code < 0, code != cff_error_eof { damagedPackets += 1 }
+                if code < 0, code != cff_error_eof {
+                    damagedPackets += 1
+                    noteHardwareFailure()
+                }
                 return
             }
-            // It wants to be relieved of a picture first.
-            guard let picture = nextPicture() else { return }
-            ready.append(picture)
+            // It wants to be relieved of pictures first, also of such that are not handed out.
+            if let picture = nextPicture() { ready.append(picture) }
+            if hasHardwareFailed { return }
         }
     }
 
@@ -157,7 +148,10 @@ public final class VideoDecoder: PictureDecoder {
     }
 
     /// No more packets follow: what is inside comes out.
-    public func finish() { sendPacket(nil) }
+    public func finish() {
+        isFinishing = true
+        sendPacket(nil)
+    }
 
     /// Forgets everything inside, for a jump.
     public func flush() {
@@ -180,18 +174,64 @@ public final class VideoDecoder: PictureDecoder {
     private func reset() {
         avcodec_flush_buffers(context)
         times?.reset()
-        (held, latestSent) = (nil, nil)
+        latestSent = nil
+        (held, replayedUntil, awaitsSync, isFinishing, hasHardwareFailed) = (nil, nil, false, false, false)
+        replay.forget()
+        replay.shownUntil = nil
     }
 
     private func adopt(_ fresh: VideoFormat) throws(MediaError) {
         if fresh != format {
             drain()
-            let opened = try Self.open(fresh, threads: threads)
-            var old: UnsafeMutablePointer<AVCodecContext>? = context
-            avcodec_free_context(&old)
-            context = opened
+            let opened = try Self.open(fresh, threads: threads, hardware)
+            replaceContext(opened.0)
+            hardware = opened.1
+            replay.forget()
         }
         format = fresh
+    }
+
+    private func replaceContext(_ fresh: UnsafeMutablePointer<AVCodecContext>) {
+        var old: UnsafeMutablePointer<AVCodecContext>? = context
+        avcodec_free_context(&old)
+        context = fresh
+    }
+
+    // MARK: The device fails
+
+    /// One packet in a row may be the film's fault.
+    private static let mostFailures = 3
+
+    private func noteHardwareFailure(isCertain: Bool = false) {
+        guard hardware != nil else { return }
+        replay.failures += 1
+        if isCertain || replay.failures >= Self.mostFailures || replay.shownUntil == nil { hasHardwareFailed = true }
+    }
+
+    /// This processor decodes from now on, and anew what the device has not handed out.
+    private func takeOver() {
+        hasHardwareFailed = false
+        hardware = nil
+        guard let opened = try? Self.open(format, threads: threads) else { return }
+        replaceContext(opened)
+        times?.reset()
+        (replayedUntil, awaitsSync) = (replay.shownUntil, replay.isBroken)
+        let (again, wasFinishing) = (replay.buffers, isFinishing)
+        replay.forget()
+        for buffer in again {
+            if case .encodedVideo(_, let batch) = buffer.payload { decode(buffer, batch) }
+        }
+        if wasFinishing { sendPacket(nil) }
+    }
+
+    /// Brings a picture out of the device's memory; nil when that fails. Others are handed on as they are.
+    private func inOrdinaryMemory(_ picture: DecodedPicture) -> DecodedPicture? {
+        guard let hardware, picture.libavFormat == hardware.pixelFormat else { return picture }
+        let target = pool.acquire()
+        av_frame_unref(target.frame)
+        let code = hardware.download(picture.frame, to: target.frame)
+        av_frame_unref(picture.frame)
+        return code < 0 ? nil : target
     }
 
     private func drain() {
@@ -204,14 +244,17 @@ public final class VideoDecoder: PictureDecoder {
     /// The next picture, or nil when more packets are needed or everything is out.
     public func receive() -> SampleBuffer? {
         if !ready.isEmpty { return ready.removeFirst() }
-        return nextPicture()
+        if let picture = nextPicture() { return picture }
+        guard hasHardwareFailed else { return nil }
+        takeOver()
+        return ready.isEmpty ? nextPicture() : ready.removeFirst()
     }
 
     private func nextPicture() -> SampleBuffer? {
-        while true {
-            let picture = pool.acquire()
-            av_frame_unref(picture.frame)
-            let code = avcodec_receive_frame(context, picture.frame)
+        while !hasHardwareFailed {
+            let received = pool.acquire()
+            av_frame_unref(received.frame)
+            let code = avcodec_receive_frame(context, received.frame)
             if code == cff_error_again { return nil }
             if code == cff_error_eof {
                 // The place asked for lies behind the last picture: that one is nearest.
@@ -220,9 +263,17 @@ public final class VideoDecoder: PictureDecoder {
             }
             if code < 0 {
                 damagedPackets += 1
+                noteHardwareFailure()
+                continue
+            }
+            guard let picture = inOrdinaryMemory(received) else {
+                noteHardwareFailure(isCertain: true)
                 continue
             }
             let buffer = describe(picture)
+            if let replayedUntil, let end = buffer.end, end <= replayedUntil { continue }
+            replayedUntil = nil
+            if hardware != nil { (replay.shownUntil, replay.failures) = (buffer.end, 0) }
             if let showFrom, let end = buffer.end, end <= showFrom {
                 held = buffer
                 continue
@@ -241,6 +292,7 @@ public final class VideoDecoder: PictureDecoder {
             }
             return buffer
         }
+        return nil
     }
 
     private func describe(_ picture: DecodedPicture) -> SampleBuffer {

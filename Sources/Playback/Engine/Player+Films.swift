@@ -35,7 +35,9 @@ extension Player.Parts {
             },
             codecs: FilmAudioCodecs(),
             makeDecoder: { (format) throws(MediaError) in
-                try FilmPictureDecoder(format: format, deinterlacing: deinterlacing, toneMapping: toneMapping)
+                try FilmPictureDecoder(
+                    format: format, deinterlacing: deinterlacing, toneMapping: toneMapping,
+                    hardware: options.hardwareDecoding)
             },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),

@@ -43,6 +43,8 @@ public struct PlayerOptions: Sendable {
     public var showsSubtitles = true
     /// Which pictures are shown as two, field by field.
     public var deinterlacing: Deinterlacing = .auto
+    /// Whether a graphics processor decodes pictures.
+    public var hardwareDecoding: HardwareDecoding = .no
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
     /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place

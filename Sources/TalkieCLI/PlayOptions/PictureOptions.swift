@@ -35,6 +35,14 @@ struct PictureOptions: ParsableArguments {
         transform: wordChoice("pictures are drawn by auto, gpu-next, sdl or x11"))
     var vo: VideoOutputChoice = .auto
 
+    @Option(
+        help: ArgumentHelp(
+            "Let a graphics processor decode: not at all, where there is one, or through VA-API; what it cannot, this processor does.",
+            valueName: "no|auto|vaapi"),
+        completion: .list(HardwareWord.allCases.map(\.rawValue)),
+        transform: wordChoice("pictures are decoded by no, auto or vaapi"))
+    var hwdec: HardwareWord = .no
+
     // Unconditional: "-1" is a shape, not an option.
     @Option(
         parsing: .unconditional,
@@ -79,10 +87,28 @@ struct PictureOptions: ParsableArguments {
         arguments.windowSize = size
         arguments.videoOutput = vo
         arguments.options.deinterlacing = deinterlace
+        arguments.options.hardwareDecoding = hwdec.decoding
         var view = PictureView()
         view.aspect = videoAspectOverride ?? .film
         (view.zoom, view.panX, view.panY, view.panscan) = (videoZoom, videoPanX, videoPanY, panscan)
         view.rotation = videoRotate < 0 ? nil : videoRotate
         arguments.view = view
+    }
+
+    /// mpv's words: those with "copy" copy pictures to ordinary memory, which the others do here as well.
+    enum HardwareWord: String, CaseIterable {
+        case no
+        case auto
+        case autoCopy = "auto-copy"
+        case vaapi
+        case vaapiCopy = "vaapi-copy"
+
+        var decoding: HardwareDecoding {
+            switch self {
+            case .no: .no
+            case .auto, .autoCopy: .auto
+            case .vaapi, .vaapiCopy: .vaapi
+            }
+        }
     }
 }

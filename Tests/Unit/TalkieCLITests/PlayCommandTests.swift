@@ -41,6 +41,7 @@ import Testing
         #expect(options.playsVideo && options.playsAudio && options.loopFile == .times(0))
         #expect(options.audioTrack == nil && options.videoTrack == nil && options.audioLanguages.isEmpty)
         #expect(options.deinterlacing == .auto && arguments.view == PictureView())
+        #expect(arguments.videoOutput == .auto && options.hardwareDecoding == .no)
         #expect(options.audioDelay == .zero && options.startPolicy == .wait && options.audioDevice == nil)
     }
 
@@ -48,7 +49,9 @@ import Testing
         let arguments = try arguments(
             "a.mkv", "--speaker", "local", "--speaker", "airplay://10.0.0.2:7000", "--audio-device", "hw:1", "--volume",
             "62.5", "--mute", "--start", "-10", "--end", "50%", "--speed", "1.25", "--pause", "--loop-file", "inf",
-            "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--deinterlace", "yes",
+            "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--deinterlace", "yes", "--vo",
+            "gpu-next",
+            "--hwdec", "vaapi-copy",
             "--video-aspect-override", "2.35:1", "--video-zoom", "-0.5", "--video-pan-x", "0.1", "--video-pan-y",
             "-0.2",
             "--panscan", "0.25", "--video-rotate", "90", "--aid", "2", "--vid", "1",
@@ -60,6 +63,7 @@ import Testing
         #expect(arguments.options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(arguments.options.end == .fraction(0.5))
         #expect(arguments.loopPlaylist == .times(3))
+        #expect(arguments.videoOutput == .gpuNext && arguments.options.hardwareDecoding == .vaapi)
         #expect(arguments.options.deinterlacing == .yes)
         #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
         #expect(arguments.view.panX == 0.1 && arguments.view.panY == -0.2 && arguments.view.rotation == 90)

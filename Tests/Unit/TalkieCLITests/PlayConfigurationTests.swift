@@ -80,14 +80,15 @@ import Testing
 
     @Test func everyMistakeIsToldAtOnceAndNothingElseIsLost() throws {
         write(
-            "volume=500", "hwdec=auto", "mute", "speed", "help", "config-dir=/", "profile=none", "[later]", "size=big")
+            "volume=500", "gpu-api=opengl", "mute", "speed", "help", "config-dir=/", "profile=none", "[later]",
+            "size=big")
         write("q fly", "w quit", to: "input.conf")
         let arguments = try arguments("film.mkv")
         #expect(arguments.options.isMuted && arguments.keys.actions(for: "w") == [.quit])
         #expect(arguments.notes.count == 8, "\(arguments.notes)")
         #expect(arguments.notes[0] == "input.conf line 1: there is no command 'fly' in Talkie")
         #expect(arguments.notes[1].hasPrefix("talkie.conf line 1: ") && arguments.notes[1].contains("from 0 to"))
-        #expect(arguments.notes[2].hasPrefix("talkie.conf line 2: ") && arguments.notes[2].contains("--hwdec"))
+        #expect(arguments.notes[2].hasPrefix("talkie.conf line 2: ") && arguments.notes[2].contains("--gpu-api"))
         #expect(arguments.notes[3].hasPrefix("talkie.conf line 4: ") && arguments.notes[3].contains("--speed"))
         #expect(arguments.notes[4] == "talkie.conf line 5: --help counts on the command line only")
         #expect(arguments.notes[6] == "talkie.conf line 7: there is no profile 'none' in talkie.conf, only 'later'")

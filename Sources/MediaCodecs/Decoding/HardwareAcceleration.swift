@@ -1,0 +1,74 @@
+internal import CFFmpeg
+internal import Glibc
+internal import SyncRendering
+
+/// A device that decodes, as a decoder uses it. Tests have one of their own.
+protocol HardwareAcceleration: AnyObject {
+    /// The format that pictures in its memory are said to have.
+    var pixelFormat: AVPixelFormat { get }
+    /// Prepares a decoder that is not opened yet; false where the device is not there or has nothing for this codec. libavcodec asks it
+    /// again with the bitstream at hand, and decodes by itself what it refuses then.
+    func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool
+    /// Copies a picture out of its memory; 0, or libavutil's error number.
+    func download(_ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32
+}
+
+/// VA-API by way of a render node. Owned by the decoder's thread.
+final class VideoAcceleration: HardwareAcceleration {
+    let pixelFormat = AV_PIX_FMT_VAAPI
+    private let nodes: [String]
+    private var device: UnsafeMutablePointer<AVBufferRef>?
+    private var wasOpened = false
+
+    /// - Parameter nodes: devices to try in this order; the first that answers is taken.
+    init(nodes: [String] = VideoAcceleration.renderNodes) { self.nodes = nodes }
+
+    deinit { av_buffer_unref(&device) }
+
+    /// Nil where none is wanted or, for `auto`, none is there.
+    static func chosen(by wish: HardwareDecoding) -> VideoAcceleration? {
+        switch wish {
+        case .no: nil
+        case .auto: renderNodes.isEmpty ? nil : VideoAcceleration()
+        case .vaapi: VideoAcceleration()
+        }
+    }
+
+    /// Linux numbers them from 128 to 191 (drivers/gpu/drm/drm_drv.c, minors of `DRM_MINOR_RENDER`).
+    static var renderNodes: [String] {
+        (128..<192).map { "/dev/dri/renderD\($0)" }.filter { access($0, R_OK | W_OK) == 0 }
+    }
+
+    func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool {
+        guard Self.decodes(context.pointee.codec) else { return false }
+        if !wasOpened {
+            wasOpened = true
+            for node in nodes where device == nil {
+                if av_hwdevice_ctx_create(&device, AV_HWDEVICE_TYPE_VAAPI, node, nil, 0) < 0 { device = nil }
+            }
+        }
+        guard let device else { return false }
+        // The decoder's own choice of formats prefers a device that it was given, and takes another when that fails.
+        context.pointee.hw_device_ctx = av_buffer_ref(device)
+        return context.pointee.hw_device_ctx != nil
+    }
+
+    private static func decodes(_ codec: UnsafePointer<AVCodec>?) -> Bool {
+        guard let codec else { return false }
+        var index: Int32 = 0
+        while let config = avcodec_get_hw_config(codec, index) {
+            if config.pointee.device_type == AV_HWDEVICE_TYPE_VAAPI,
+                config.pointee.methods & Int32(AV_CODEC_HW_CONFIG_METHOD_HW_DEVICE_CTX) != 0
+            {
+                return true
+            }
+            index += 1
+        }
+        return false
+    }
+
+    func download(_ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32 {
+        let code = av_hwframe_transfer_data(target, picture, 0)
+        return code < 0 ? code : av_frame_copy_props(target, picture)
+    }
+}

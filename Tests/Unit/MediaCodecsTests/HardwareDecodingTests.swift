@@ -1,0 +1,130 @@
+import CFFmpeg
+import MediaCore
+import MediaFiles
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import MediaCodecs
+
+/// Decoding by a device, and what becomes of a film when the device fails.
+@Suite struct HardwareDecodingTests {
+    /// Three seconds in groups of half a second, in which pictures wait for later ones.
+    private func film() throws -> String {
+        try TestClips.make(
+            "groups.mkv",
+            TestClips.words(
+                "-f lavfi -i testsrc2=s=160x90:r=25:d=3 -c:v libx264 -g 12 -bf 3 -x264-params log-level=none"))
+    }
+
+    /// What a picture is recognised by.
+    private struct Seen: Equatable {
+        var start: MediaTime?
+        var duration: MediaTime
+        var sum: UInt64
+    }
+
+    private func pictures(_ path: String, _ device: (any HardwareAcceleration)?) throws -> [Seen] {
+        let source = try MediaFile.open(path)
+        let reader = try source.reader(for: try #require(source.summary.track(.video)))
+        let decoder = try VideoDecoder(
+            format: try #require(reader.track.videoFormat), threads: 1, acceleration: device)
+        var all: [Seen] = []
+        func take() {
+            while let buffer = decoder.receive() {
+                guard let picture = buffer.picture else { continue }
+                let sum = picture.withPlanes { planes in
+                    (0..<picture.size.height).reduce(UInt64(14_695_981_039_346_656_037)) { sum, y in
+                        (0..<picture.size.width).reduce(sum) { sum, x in
+                            (sum ^ UInt64(planes.bases.0![y * planes.strides.0 + x])) &* 1_099_511_628_211
+                        }
+                    }
+                }
+                all.append(Seen(start: buffer.presentationTime, duration: buffer.duration, sum: sum))
+            }
+        }
+        while let buffer = try reader.read() {
+            try decoder.send(buffer)
+            take()
+        }
+        decoder.finish()
+        take()
+        return all
+    }
+
+    @Test func everyPictureIsBroughtOutOfTheDevicesMemory() throws {
+        let device = ScriptedDevice(fails: nil)
+        let path = try film()
+        #expect(try pictures(path, device) == pictures(path, nil))
+        #expect(device.downloads == 75)
+    }
+
+    /// At the first picture, in the middle of a group, at its border, and while the last pictures come out.
+    @Test(arguments: [0, 1, 11, 12, 13, 30, 72, 73, 74])
+    func whenTheDeviceFailsEachPictureIsStillShownOnce(at picture: Int) throws {
+        let device = ScriptedDevice(fails: picture)
+        let path = try film()
+        #expect(try pictures(path, device) == pictures(path, nil))
+        // It is not asked again.
+        #expect(device.downloads == picture + 1)
+    }
+
+    @Test func aDeviceThatIsNotThereLeavesItToThisProcessor() throws {
+        let path = try film()
+        #expect(try pictures(path, VideoAcceleration(nodes: ["/nonexistent/renderD128"])) == pictures(path, nil))
+        #expect(try pictures(path, VideoAcceleration(nodes: ["/dev/null"])) == pictures(path, nil))
+        #expect(VideoAcceleration.chosen(by: .no) == nil)
+        #expect((VideoAcceleration.chosen(by: .auto) == nil) == VideoAcceleration.renderNodes.isEmpty)
+    }
+
+    @Test func aCodecThatNoDeviceHasIsLeftToThisProcessor() throws {
+        let path = try TestClips.make(
+            "own.mkv", TestClips.words("-f lavfi -i testsrc2=s=64x36:r=25:d=0.2 -c:v ffv1 -pix_fmt yuv420p"))
+        #expect(try pictures(path, VideoAcceleration()).count == 5)
+    }
+
+    /// Its memory is bounded, and a film without sync pictures has one group.
+    @Test func whatIsKeptForThatIsBounded() throws {
+        var replay = HardwareReplay()
+        let format = VideoFormat(
+            parameters: CodecParameters(codec: "h264"), size: PixelSize(width: 16, height: 16))
+        func note(_ bytes: Int, isSync: Bool) {
+            let batch = PacketBatch()
+            [UInt8](repeating: 0, count: bytes).withUnsafeBytes {
+                batch.append($0, as: .init(presentationTime: nil, duration: .zero))
+            }
+            replay.note(
+                SampleBuffer(
+                    payload: .encodedVideo(format, batch), presentationTime: nil, flags: isSync ? .sync : []))
+        }
+        note(100, isSync: true)
+        note(100, isSync: false)
+        note(100, isSync: true)
+        #expect(replay.buffers.count == 3)
+        note(100, isSync: true)
+        #expect(replay.buffers.count == 2)
+        for _ in 0..<8 { note(HardwareReplay.most / 8, isSync: false) }
+        #expect(replay.buffers.isEmpty)
+        note(100, isSync: true)
+        #expect(replay.buffers.count == 1)
+    }
+}
+
+/// libavcodec's own decoder in a device's clothes.
+private final class ScriptedDevice: HardwareAcceleration {
+    let pixelFormat = AV_PIX_FMT_YUV420P
+    private let fails: Int?
+    private(set) var downloads = 0
+
+    /// - Parameter fails: the picture, counted from 0, that does not come out any more; nil for none.
+    init(fails: Int?) { self.fails = fails }
+
+    func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool { true }
+
+    func download(
+        _ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>
+    ) -> Int32 {
+        defer { downloads += 1 }
+        return downloads == fails ? -5 : av_frame_ref(target, picture)
+    }
+}
