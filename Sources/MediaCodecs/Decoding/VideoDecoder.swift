@@ -215,6 +215,7 @@ public final class VideoDecoder: PictureDecoder {
         guard let opened = try? Self.open(format, threads: threads) else { return }
         replaceContext(opened)
         times?.reset()
+        latestSent = nil
         (replayedUntil, awaitsSync) = (replay.shownUntil, replay.isBroken)
         let (again, wasFinishing) = (replay.buffers, isFinishing)
         replay.forget()

@@ -199,7 +199,7 @@ import Testing
         stage.run(for: .seconds(2))
         #expect(stage.synchronizer.effectiveRate == 1.5)
         stage.synchronizer.rate = 7
-        #expect(stage.synchronizer.rate == 2)
+        #expect(stage.synchronizer.rate == 4)
         stage.synchronizer.rate = .nan
         #expect(stage.synchronizer.rate == 0)
     }

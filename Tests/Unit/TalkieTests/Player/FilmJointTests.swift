@@ -472,6 +472,6 @@ import Testing
         programme.core.setNext([QueueItem("two"), QueueItem("sound")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
         let told = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
-        #expect(told == ["film 1", "film 2"])
+        #expect(told == ["film 1", "film 2", "film 3"])
     }
 }
