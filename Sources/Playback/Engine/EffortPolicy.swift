@@ -9,6 +9,14 @@ struct EffortPolicy {
     /// A dozen seconds lead from key pictures alone back to everything.
     static let recovery: Duration = .seconds(4)
 
+    /// A screen that shows more pictures a second is rare, and nobody would tell them apart in film that is wound.
+    private static let mostPicturesASecond = 120.0
+
+    /// Whether pictures of a length pass faster than they can be shown, give or take what lengths are rounded by.
+    static func isHurried(_ length: MediaTime, at rate: Double) -> Bool {
+        length > .zero && rate / length.seconds > mostPicturesASecond * 1.01
+    }
+
     private var lateInARow = 0
     private var timelySince: MediaTime?
 

@@ -37,9 +37,6 @@ final class VideoStage: TrackStage {
     /// The effort before film passed faster than pictures can be shown; nil while it does not.
     private var unhurried: DecodingEffort?
 
-    /// A screen that shows more pictures a second is rare, and nobody would tell them apart in film that is wound.
-    private static let mostPicturesASecond = 120.0
-
     /// Where the first picture comes later than that, there is black first.
     private static let longestStart: Duration = .milliseconds(250)
 
@@ -245,8 +242,7 @@ final class VideoStage: TrackStage {
     /// Film at several times its speed has more pictures than a screen can show: those that no other one needs are left out from the
     /// start, before the machine falls behind.
     private func hurry(_ decoder: any PictureDecoder, with picture: SampleBuffer) {
-        let pace = picture.duration > .zero ? setting.timebase.rate / picture.duration.seconds : 0
-        if pace > Self.mostPicturesASecond * 1.01 {
+        if EffortPolicy.isHurried(picture.duration, at: setting.timebase.rate) {
             unhurried = unhurried ?? decoder.effort
             decoder.effort = min(decoder.effort, .referencesOnly)
         } else if let before = unhurried.take() {

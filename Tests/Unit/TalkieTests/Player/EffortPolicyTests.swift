@@ -31,4 +31,12 @@ import Testing
             #expect(advice(&policy, [second + 2], late: 0.1).isEmpty)
         }
     }
+
+    @Test func onlyFilmWithMorePicturesASecondThanScreensShowIsHurried() {
+        func picture(_ rate: Int32) -> MediaTime { MediaTime(value: 1, timescale: rate) }
+        #expect(EffortPolicy.isHurried(picture(60), at: 4) && EffortPolicy.isHurried(picture(50), at: 3))
+        #expect(!EffortPolicy.isHurried(picture(24), at: 4) && !EffortPolicy.isHurried(picture(60), at: 2))
+        #expect(!EffortPolicy.isHurried(MediaTime(value: 17, timescale: 1000), at: 2))
+        #expect(!EffortPolicy.isHurried(picture(60), at: 0) && !EffortPolicy.isHurried(.zero, at: 4))
+    }
 }
