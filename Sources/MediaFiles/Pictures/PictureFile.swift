@@ -23,12 +23,13 @@ public final class PictureFile: MediaSource {
     ///   - path: a path or `file:` URL; anything else is no picture.
     ///   - duration: how long it is shown; nil until somebody goes on.
     /// - Returns: nil where it is something else, moving pictures (GIF, APNG) among it: `MediaFile` opens those.
-    /// - Throws: `limitExceeded` for a picture that is too large, `cannotOpen`, `notPermitted`, `readFailed`.
+    /// - Throws: `limitExceeded` for a picture that is too large, or `readFailed`.
     public static func open(_ path: String, showingFor duration: Duration?) throws(MediaError) -> PictureFile? {
         guard let address = try? InputAddress(path), address.kind == .file else { return nil }
         let ending = address.path.lastIndex(of: ".").map { address.path[address.path.index(after: $0)...].lowercased() }
         if let ending, films.contains(ending) { return nil }
-        guard let start = try read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
+        // What cannot be read is no picture so far: opening it as a film says why.
+        guard let start = try? read(address, atMost: headBytes), looksLikePicture(start) else { return nil }
         guard let bytes = try read(address, atMost: Int(mostBytes)) else {
             throw MediaError(
                 .limitExceeded, "\"\(address.text)\" is larger than \(mostBytes >> 20) MB, too large for a picture")

@@ -48,7 +48,7 @@ struct CoverOptions: ParsableArguments {
 
         init(parsing text: String) throws(ValueError) {
             if text == "inf" { return }
-            guard let seconds = DecimalNumber.parse(text), seconds > 0.01, seconds <= Self.longest else {
+            guard let seconds = DecimalNumber.parse(text), seconds >= 0.02, seconds <= Self.longest else {
                 throw ValueError("a picture is shown for 0.02 to 86400 seconds, or inf")
             }
             duration = .milliseconds(Int64((seconds * 1000).rounded()))

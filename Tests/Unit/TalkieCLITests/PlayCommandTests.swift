@@ -88,6 +88,22 @@ import Testing
         #expect(try self.arguments("a", "--screen", "DELL U2720Q").screen == .named("DELL U2720Q"))
     }
 
+    @Test func coversPicturesAndSecondSubtitlesAreChosenByMpvsWords() throws {
+        let plain = try arguments("a").options
+        #expect(plain.showsCoverArt && !plain.prefersExternalCovers && "\(plain.coverSearch)" == "exact")
+        #expect(plain.imageDisplayDuration == .seconds(1) && plain.secondarySubtitles == .none)
+        #expect(!(try arguments("a", "--audio-display=no")).options.showsCoverArt)
+        let chosen = try arguments(
+            "a", "--audio-display=external-first", "--cover-art-auto=fuzzy", "--cover-art-file=x.jpg",
+            "--cover-art-file=y.png", "--image-display-duration=2.5", "--secondary-sid=2",
+            "--no-secondary-sub-visibility"
+        ).options
+        #expect(chosen.showsCoverArt && chosen.prefersExternalCovers && "\(chosen.coverSearch)" == "fuzzy")
+        #expect(chosen.coverFiles == ["x.jpg", "y.png"] && chosen.imageDisplayDuration == .milliseconds(2500))
+        #expect(chosen.secondarySubtitles == .number(2) && !chosen.showsSecondarySubtitles)
+        #expect(try arguments("a", "--image-display-duration=inf").options.imageDisplayDuration == nil)
+    }
+
     @Test func aNegativeTimeIsAValueAndNotAnOption() throws {
         #expect(try arguments("a", "--start=-10").options.start == .fromEnd(MediaTime(value: 10, timescale: 1)))
         #expect(try arguments("a", "--audio-delay", "-1").options.audioDelay == .seconds(-1))
@@ -100,7 +116,9 @@ import Testing
         ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
         ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],
         ["--loop-playlist", "many"], ["--start", "noon"], ["--end", "1:2:3:4"], ["--start-policy", "hurry"],
-        ["--log-level", "loud"], ["--screen", ""], ["--speaker", ""],
+        ["--log-level", "loud"], ["--screen", ""], ["--speaker", ""], ["--audio-display", "yes"],
+        ["--cover-art-auto", "some"], ["--image-display-duration", "0"], ["--image-display-duration", "nan"],
+        ["--secondary-sid", "x"],
     ])
     func aValueOutOfRangeIsRefusedWithWhatIsExpected(words: [String]) throws {
         let sentence = try refusal("film.mp4", words[0], words[1])

@@ -44,6 +44,15 @@ import Testing
 }
 
 @Suite struct StatusTextTests {
+    @Test func aRecordingSaysItsTitleItsArtistAndItsAlbum() {
+        var state = PlayerState()
+        state.title = "Song"
+        #expect(StatusText.recording(state, title: "Song") == "Song")
+        (state.artist, state.album) = ("Singer\u{1B}", "Album")
+        #expect(StatusText.recording(state, title: "Named") == "Named\nSinger\u{FFFD}\nAlbum")
+        #expect(StatusText.film(state).hasPrefix("Song\nSinger\u{FFFD}\nAlbum\n00:00:00"))
+    }
+
     @Test func thePlaceNamesTheChapterAndTheFilmItsSoundTrack() {
         var state = PlayerState()
         state.title = "Storm"
