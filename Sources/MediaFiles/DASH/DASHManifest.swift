@@ -29,6 +29,8 @@ struct DASHManifest: Sendable {
     static let mostRepresentations = 32
 
     let representations: [Representation]
+    /// How long it says that the film lasts.
+    let seconds: Double?
 
     /// - Throws: `notMedia` for what is none, `unsupported` for what is live, of several parts, or enciphered.
     init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
@@ -48,6 +50,7 @@ struct DASHManifest: Sendable {
         }
         let whole = period.attributes["duration"] ?? root.attributes["mediaPresentationDuration"]
         let seconds = whole.flatMap(Self.seconds)
+        self.seconds = seconds
         guard let base = Self.base(of: root, in: address).flatMap({ Self.base(of: period, in: $0) }) else {
             throw MediaError(.unsupported, "\(name) leads away from the web; look for another address of it")
         }

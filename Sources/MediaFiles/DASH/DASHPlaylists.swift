@@ -5,6 +5,8 @@ struct DASHPlaylists: Sendable {
     static let type = "application/vnd.apple.mpegurl"
 
     private let manifest: DASHManifest
+    /// How long the film lasts, where the manifest says so: its pieces are rounded.
+    var seconds: Double? { manifest.seconds }
     /// The list of lists.
     let master: [UInt8]
 

@@ -229,6 +229,9 @@ final class DemuxContext {
     /// Whether playlists were made of a manifest of DASH.
     var isDASH: Bool { gate?.playlists != nil }
 
+    /// How long such a manifest says that the film lasts.
+    var statedDuration: MediaTime? { gate?.playlists?.seconds.map { MediaTime(seconds: $0) } }
+
     /// Microseconds; nil when not known.
     var duration: Int64? {
         guard let value = context?.pointee.duration, value != cff_nopts_value, value > 0 else { return nil }

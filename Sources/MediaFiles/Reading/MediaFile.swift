@@ -89,7 +89,7 @@ public final class MediaFile: MediaSource {
             })
 
         let tracks = inspection.tracks(starts: starts, of: context, options.hlsBitrate)
-        let duration = inspection.duration(of: context, tracks: tracks)
+        let duration = context.statedDuration ?? inspection.duration(of: context, tracks: tracks)
         liesApart = duration != nil && Self.liesApart(context, tracks)
         let sharesReader =
             address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))
