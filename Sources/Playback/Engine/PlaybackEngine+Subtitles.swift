@@ -106,9 +106,6 @@ extension PlaybackEngine {
         for subtitles in allSubtitles { addPipeline(to: subtitles, behind: entry, of: entries) }
     }
 
-    /// Those below and those at the top.
-    var allSubtitles: [ShownSubtitles] { [subtitles, secondarySubtitles].compactMap { $0 } }
-
     private func addPipeline(
         to subtitles: ShownSubtitles, behind entry: PlaybackList.Entry, of entries: [PlaybackList.Entry]
     ) {

@@ -26,6 +26,8 @@ package final class PlaybackEngine {
     let subtitles: ShownSubtitles?
     /// Those at the top.
     let secondarySubtitles: ShownSubtitles?
+    /// Those below and those at the top, as far as there are any.
+    let allSubtitles: [ShownSubtitles]
 
     let shared: SharedPlaybackList
     let prefetcher: Prefetcher
@@ -102,6 +104,7 @@ package final class PlaybackEngine {
         secondarySubtitles =
             options.playsVideo
             ? parts.subtitles.flatMap { ShownSubtitles(secondary: $0, over: layer, options: options) } : nil
+        allSubtitles = [subtitles, secondarySubtitles].compactMap { $0 }
         synchronizer.addRenderer(layer)
         watch = TimelineWatch(mailbox.signal)
         synchronizer.add(watch)
@@ -227,7 +230,13 @@ package final class PlaybackEngine {
         if entries.count > 1, let begin = entries[1].begin { return begin }
         let asked = options.end?.moment(in: state.duration).map { $0 + state.lineOffset }
         let cut = entries.first.flatMap { $0.setEnd == nil ? nil : $0.joint }
-        return [ownEnd, asked, cut].compactMap { $0 }.min()
+        return Self.earlier(Self.earlier(ownEnd, asked), cut)
+    }
+
+    /// Without an array, which would be memory from the heap in every turn.
+    private static func earlier(_ left: MediaTime?, _ right: MediaTime?) -> MediaTime? {
+        guard let left, let right else { return left ?? right }
+        return min(left, right)
     }
 
     /// Where both tracks have ended.
