@@ -16,11 +16,11 @@ public struct ServerTrust: Sendable {
     /// - Parameter file: certificates in PEM (RFC 7468), at most 1 MiB.
     /// - Throws: `cannotOpen` or `notPermitted` for a file that cannot be read, `notMedia` for one without a certificate.
     public static func system(and file: String) throws(MediaError) -> ServerTrust {
-        let bytes = try read(file)
+        let bytes = try NamedFile.read(file, most: largestFile, what: "certificates")
         guard bytes.firstRange(of: Array("-----BEGIN CERTIFICATE-----".utf8)) != nil else {
             throw MediaError(.notMedia, "\"\(file)\" holds no certificate; give one in PEM")
         }
-        let own = (try? read(systemFile)) ?? []
+        let own = (try? NamedFile.read(systemFile, most: largestFile, what: "certificates")) ?? []
         guard let bundle = Bundle(own + [UInt8(ascii: "\n")] + bytes) else {
             throw MediaError(.limitExceeded, "there is no room for the authorities of \"\(file)\"; close something")
         }
@@ -38,26 +38,6 @@ public struct ServerTrust: Sendable {
     /// Where Debian's `ca-certificates` puts them, and GnuTLS looks for them.
     static let systemFile = "/etc/ssl/certs/ca-certificates.crt"
     private static let largestFile = 1 << 20
-
-    private static func read(_ path: String) throws(MediaError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw errno == EACCES
-                ? MediaError(.notPermitted, "may not read \"\(path)\"; check its permissions")
-                : MediaError(.cannotOpen, "there is no file \"\(path)\"; check the name")
-        }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while bytes.count <= largestFile {
-            let got = Glibc.read(descriptor, &piece, piece.count)
-            if got < 0 && errno == EINTR { continue }
-            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; give a file of certificates") }
-            if got == 0 { return bytes }
-            bytes += piece.prefix(got)
-        }
-        throw MediaError(.limitExceeded, "\"\(path)\" is too long for a list of certificates; check the name")
-    }
 
     /// A file in memory, because libavformat wants one with everybody in it.
     ///

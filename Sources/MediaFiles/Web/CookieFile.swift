@@ -1,4 +1,3 @@
-internal import Glibc
 public import MediaCore
 
 /// A file of cookies as browsers and yt-dlp write it out: the one that Netscape's began with, a line each of seven fields separated by
@@ -14,7 +13,7 @@ public struct CookieFile: Sendable {
 
     /// - Throws: `cannotOpen`, `notPermitted`, `limitExceeded`, or `notMedia` for a file without a single cookie.
     public init(reading path: String) throws(MediaError) {
-        let bytes = try Self.read(path)
+        let bytes = try NamedFile.read(path, most: Self.largest, what: "cookies")
         self.init(bytes, name: path)
         if cookies.isEmpty, !mistakes.isEmpty {
             throw MediaError(
@@ -79,24 +78,5 @@ public struct CookieFile: Sendable {
         case "FALSE": false
         default: nil
         }
-    }
-
-    private static func read(_ path: String) throws(MediaError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw errno == EACCES
-                ? MediaError(.notPermitted, "may not read \"\(path)\"; check its permissions")
-                : MediaError(.cannotOpen, "there is no file \"\(path)\"; check the name")
-        }
-        defer { close(descriptor) }
-        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
-        while bytes.count <= largest {
-            let got = Glibc.read(descriptor, &piece, piece.count)
-            if got < 0, errno == EINTR { continue }
-            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; give a file of cookies") }
-            if got == 0 { return bytes }
-            bytes += piece.prefix(got)
-        }
-        throw MediaError(.limitExceeded, "\"\(path)\" is too long for a file of cookies; check the name")
     }
 }

@@ -1,0 +1,29 @@
+internal import Glibc
+internal import MediaCore
+
+/// A small file that a person named.
+enum NamedFile {
+    /// - Parameters:
+    ///   - most: bytes that are read; a longer file is refused.
+    ///   - what: what it should hold, for the sentence: `certificates`.
+    /// - Throws: `notPermitted`, `cannotOpen` or `limitExceeded`, with a sentence.
+    static func read(_ path: String, most: Int, what: String) throws(MediaError) -> [UInt8] {
+        // A pipe that nobody writes to would hold the program for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            throw errno == EACCES
+                ? MediaError(.notPermitted, "may not read \"\(path)\"; check its permissions")
+                : MediaError(.cannotOpen, "there is no file \"\(path)\"; check the name")
+        }
+        defer { close(descriptor) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
+        while bytes.count <= most {
+            let got = Glibc.read(descriptor, &piece, piece.count)
+            if got < 0, errno == EINTR { continue }
+            if got < 0 { throw MediaError(.cannotOpen, "\"\(path)\" cannot be read; give a file of \(what)") }
+            if got == 0 { return bytes }
+            bytes += piece.prefix(got)
+        }
+        throw MediaError(.limitExceeded, "\"\(path)\" is too long for a file of \(what); check the name")
+    }
+}
