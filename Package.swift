@@ -67,6 +67,7 @@ let package = Package(
         .target(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
+        .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
         // Not for the library's modules: it changes the process that it is linked into.
         .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),
@@ -96,6 +97,7 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
+        module("Kiosk", ["MediaCore", "CTOML"]),
         module(
             "TalkieApp",
             [
@@ -123,6 +125,7 @@ let package = Package(
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
 
         // Behaviour, time turned by hand
+        tests("KioskTests", in: "Unit", ["Kiosk", "MediaCore"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
@@ -245,5 +248,6 @@ let package = Package(
         fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
         fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

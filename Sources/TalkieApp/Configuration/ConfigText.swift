@@ -1,4 +1,4 @@
-internal import MediaCore
+package import MediaCore
 
 /// The text of `talkie.conf`, in the syntax of mpv's own (its manual, section "CONFIGURATION FILES"): a setting a line,
 /// `#` begins a comment, `[name]` begins a profile. What the settings mean is not known here.

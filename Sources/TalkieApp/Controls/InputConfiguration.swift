@@ -1,4 +1,4 @@
-internal import MediaCore
+package import MediaCore
 
 /// A person's own keys: the text of `input.conf`, in mpv's syntax (its manual, section "input.conf syntax"):
 /// `KEY command arguments; another command`, `#` begins a comment.

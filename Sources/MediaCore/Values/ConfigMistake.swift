@@ -1,5 +1,5 @@
 /// One thing in a file of a person's own that Talkie does not understand, by its line.
-package struct ConfigMistake: Hashable, Sendable {
+package struct ConfigMistake: Error, Hashable {
     package var file: String
     /// 1 is the first; 0 is the file as a whole.
     package var line: Int

@@ -1,0 +1,213 @@
+package import MediaCore
+
+extension KioskConfiguration {
+    /// Understands a configuration.
+    ///
+    /// - Parameters:
+    ///   - file: its name, for sentences.
+    ///   - folder: where relative paths begin.
+    /// - Throws: everything that is wrong with it, each with its line, in their order.
+    package init(_ bytes: [UInt8], file: String, folder: String) throws(KioskConfigurationError) {
+        let document: TOMLDocument
+        do throws(ConfigMistake) { document = try TOMLDocument(bytes, file: file) } catch {
+            throw KioskConfigurationError(mistakes: [error])
+        }
+        self.init()
+        var reader = TableReader(document.root, file: file)
+        read(&reader, folder: folder)
+        reader.finish()
+        guard reader.mistakes.isEmpty else {
+            throw KioskConfigurationError(mistakes: reader.mistakes.sorted { $0.line < $1.line })
+        }
+    }
+
+    private mutating func read(_ reader: inout TableReader, folder: String) {
+        programme.read(&reader, folder: folder)
+        readScreen(&reader)
+        if let loops = reader.value("loop", Self.flag) { self.loops = loops }
+        if let start = reader.value("start_at", Self.start) { self.start = start }
+        if let slate = reader.texts("slate")?.first { self.slate = Programme.whole(slate.text, in: folder) }
+        if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
+        for hours in reader.texts("quiet_hours") ?? [] {
+            do throws(ValueError) { quietHours.append(try DaySpan(parsing: hours.text)) } catch {
+                reader.note(hours.line, "quiet_hours: \(error.description)")
+            }
+        }
+        readParts(&reader, folder: folder)
+        if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
+            reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
+        }
+    }
+
+    private mutating func readScreen(_ reader: inout TableReader) {
+        screen = reader.value("screen") { value throws(ValueError) in
+            switch value {
+            case .integer(let number) where (0...99).contains(number): return .number(Int(number))
+            case .string(let name) where !name.isEmpty: return .named(name)
+            default: throw ValueError("a screen is a number from 0, or a name; talkie doctor lists them")
+            }
+        }
+        if let rotation = reader.value(
+            "rotate",
+            { value throws(ValueError) in
+                guard case .integer(let degrees) = value, [0, 90, 180, 270].contains(degrees) else {
+                    throw ValueError("a screen is turned by 0, 90, 180 or 270 degrees")
+                }
+                return Int(degrees)
+            })
+        {
+            self.rotation = rotation
+        }
+        if let mode = reader.value("mode", Self.mode) { self.mode = mode }
+        guard let node = reader.node("overscan") else { return }
+        guard case .table(let table) = node.value else {
+            return reader.note(node.line, "overscan: write { policy = \"scale\", percent = 3 }")
+        }
+        var inner = reader.inside(table)
+        let percent = inner.value("percent") { value throws(ValueError) in
+            guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
+                throw ValueError("per cent of each side is wanted, 0 to \(Int(Overscan.most))")
+            }
+            return number
+        }
+        let policy = inner.value("policy") { value throws(ValueError) -> (Double) -> Overscan in
+            switch value {
+            case .string("none"): { _ in .none }
+            case .string("scale"): { .scale($0) }
+            case .string("inset-bounds"): { .insetBounds($0) }
+            case .string("inset-frame"): { .insetFrame($0) }
+            default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-frame"]))
+            }
+        }
+        inner.finish()
+        reader.take(inner.mistakes)
+        overscan = policy?(percent ?? 0) ?? .none
+    }
+
+    private mutating func readParts(_ reader: inout TableReader, folder: String) {
+        guard let node = reader.node("day_parts") else { return }
+        guard case .table(let table) = node.value else {
+            return reader.note(node.line, "day_parts: write a table for each, as [day_parts.morning]")
+        }
+        for entry in table.entries {
+            guard case .table(let inner) = entry.node.value else {
+                reader.note(entry.node.line, "day_parts: write a table for each, as [day_parts.morning]")
+                continue
+            }
+            var part = reader.inside(inner)
+            let from = part.value("from", Self.time)
+            let to = part.value("to", Self.time)
+            let days = part.value("days", Self.days) ?? Set(1...7)
+            // What is not said is as at other times.
+            var programme = self.programme
+            programme.read(&part, folder: folder)
+            if part.table["from"] == nil || part.table["to"] == nil {
+                part.note(inner.line, "a part of the day needs from and to, as from = 09:00:00")
+            }
+            part.finish()
+            reader.take(part.mistakes)
+            guard let from, let to else { continue }
+            parts.append(
+                DayPart(
+                    name: PrintableText.of(entry.key), span: DaySpan(from: from, to: to), days: days,
+                    programme: programme))
+        }
+    }
+
+    // MARK: Values
+
+    private static func flag(_ value: TOMLDocument.Value) throws(ValueError) -> Bool {
+        guard case .flag(let flag) = value else { throw ValueError("true or false is wanted, not \(value.words)") }
+        return flag
+    }
+
+    private static func time(_ value: TOMLDocument.Value) throws(ValueError) -> TimeOfDay {
+        switch value {
+        case .time(let time): return time
+        case .string(let text): return try TimeOfDay(parsing: text)
+        default: throw ValueError("a time is wanted, as 09:30:00 or \"09:30\", not \(value.words)")
+        }
+    }
+
+    private static func start(_ value: TOMLDocument.Value) throws(ValueError) -> Start {
+        if case .moment(let moment) = value { return .moment(moment) }
+        return .time(try time(value))
+    }
+
+    private static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+    private static func days(_ value: TOMLDocument.Value) throws(ValueError) -> Set<Int> {
+        guard case .array(let nodes) = value, !nodes.isEmpty else {
+            throw ValueError("a list of days is wanted, as [\"mon\", \"tue\"]")
+        }
+        var days: Set<Int> = []
+        for node in nodes {
+            guard case .string(let name) = node.value, let day = dayNames.firstIndex(of: name) else {
+                throw ValueError(TableReader.oneOf(dayNames))
+            }
+            days.insert(day + 1)
+        }
+        return days
+    }
+
+    /// `current`, `preferred`, `film`, `1920x1080`, `1920x1080@50`.
+    private static func mode(_ value: TOMLDocument.Value) throws(ValueError) -> DisplayMode {
+        let wanted = "a mode is \"current\", \"preferred\", \"film\", or written \"1920x1080@50\""
+        guard case .string(let text) = value else { throw ValueError(wanted) }
+        switch text {
+        case "current": return .current
+        case "preferred": return .preferred
+        case "film": return .film
+        default:
+            let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+            let sides = parts[0].split(separator: "x", omittingEmptySubsequences: false).map { DecimalNumber.whole($0) }
+            let rate = parts.count == 2 ? DecimalNumber.parse(String(parts[1])).flatMap { $0 > 0 ? $0 : nil } : nil
+            guard parts.count <= 2, parts.count == 1 || rate != nil, sides.count == 2, let width = sides[0],
+                let height = sides[1], (1...16384).contains(width), (1...16384).contains(height)
+            else { throw ValueError(wanted) }
+            return .fixed(width: width, height: height, rate: rate)
+        }
+    }
+}
+
+extension KioskConfiguration.Programme {
+    /// Takes what a table says; the rest stays.
+    fileprivate mutating func read(_ reader: inout TableReader, folder: String) {
+        if let texts = reader.texts("playlist") { playlist = texts.map { Self.whole($0.text, in: folder) } }
+        if let order = reader.choice("order", KioskConfiguration.Order.self) { self.order = order }
+        if let texts = reader.texts("speakers") { speakers = texts.map(\.text) }
+        if let texts = reader.texts("fallbacks") { fallbacks = texts.map(\.text) }
+        if let volume = reader.value(
+            "volume",
+            { value throws(ValueError) in
+                guard let number = value.plainNumber, number >= 0, number <= 130 else {
+                    throw ValueError("a volume is a number from 0 to 130")
+                }
+                return number
+            })
+        {
+            self.volume = volume
+        }
+    }
+
+    /// Addresses as they are; paths from the root of the disk.
+    fileprivate static func whole(_ text: String, in folder: String) -> String {
+        text.hasPrefix("/") || text.contains("://") ? text : "\(folder)/\(text)"
+    }
+}
+
+extension TOMLDocument.Value {
+    fileprivate var plainNumber: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .number(let number) where number.isFinite: number
+        default: nil
+        }
+    }
+}
+
+/// Why a configuration cannot be used: everything at once.
+package struct KioskConfigurationError: Error, Equatable {
+    /// In the order of their lines; at least one.
+    package var mistakes: [ConfigMistake]
+}

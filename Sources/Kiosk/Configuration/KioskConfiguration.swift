@@ -1,0 +1,94 @@
+/// What a kiosk was told by its configuration, understood and checked for sense; nothing has been opened yet.
+package struct KioskConfiguration: Sendable, Equatable {
+    package enum Order: String, Sendable, CaseIterable {
+        /// As the list has it; folders in natural order.
+        case listed
+        /// Every item once, in an order that is thrown anew for each round.
+        case shuffled
+    }
+
+    /// The part of the screen that a picture may take: old televisions hide their edges.
+    package enum Overscan: Sendable, Hashable {
+        /// The whole screen.
+        case none
+        /// Everything is drawn smaller, so that nothing is hidden; per cent of each side that is left free, at most 20.
+        case scale(Double)
+        /// The picture fills the screen; words and slates keep away from its edges.
+        case insetBounds(Double)
+        /// The picture lies in a frame of this width, its parts outside of it cut off.
+        case insetFrame(Double)
+
+        package static let most = 20.0
+    }
+
+    /// What the display is asked for.
+    package enum DisplayMode: Sendable, Hashable {
+        /// As the system has set it.
+        case current
+        /// The one that the display prefers.
+        case preferred
+        /// One that refreshes a whole number of times for each picture of the film.
+        case film
+        case fixed(width: Int, height: Int, rate: Double?)
+    }
+
+    package enum Start: Sendable, Hashable {
+        case atOnce
+        /// The next time that the clock shows this.
+        case time(TimeOfDay)
+        case moment(WrittenMoment)
+    }
+
+    package enum BrokenItem: String, Sendable, CaseIterable {
+        /// The next one follows without a gap.
+        case skip
+        /// The slate says which, for as long as the item would have lasted, or ten seconds.
+        case slate
+        /// The kiosk ends with the item's status, for a supervisor.
+        case stop
+    }
+
+    package enum Screen: Sendable, Hashable {
+        case number(Int)
+        case named(String)
+    }
+
+    /// What may be another at other times of the day.
+    package struct Programme: Sendable, Equatable {
+        /// Files, folders, playlists and addresses, in order; paths are whole.
+        package var playlist: [String] = []
+        package var order = Order.listed
+        /// Where the sound goes, all at once.
+        package var speakers = ["local"]
+        /// Who takes over, in this order, when all of them are lost; behind them the sound card.
+        package var fallbacks: [String] = []
+        /// Nil leaves speakers as their owners set them.
+        package var volume: Double?
+    }
+
+    package struct DayPart: Sendable, Equatable {
+        package var name: String
+        package var span: DaySpan
+        /// The days on which it begins; 1 is Monday.
+        package var days: Set<Int>
+        package var programme: Programme
+    }
+
+    package var programme = Programme()
+    /// Of several that are in force the last one counts.
+    package var parts: [DayPart] = []
+    package var loops = true
+    package var screen: Screen?
+    /// Degrees clockwise: 0, 90, 180, 270.
+    package var rotation = 0
+    package var overscan = Overscan.none
+    package var mode = DisplayMode.current
+    package var start = Start.atOnce
+    /// Screen and sound are off.
+    package var quietHours: [DaySpan] = []
+    /// A picture for when there is nothing to show; nil is Talkie's own.
+    package var slate: String?
+    package var onBrokenItem = BrokenItem.skip
+
+    package init() {}
+}

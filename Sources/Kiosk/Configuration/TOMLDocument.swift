@@ -1,0 +1,154 @@
+internal import CTOML
+internal import MediaCore
+
+/// A TOML document (toml.io, 1.0) whose values know their lines. A value.
+struct TOMLDocument: Equatable {
+    struct Node: Equatable {
+        /// From 1.
+        var line: Int
+        var value: Value
+    }
+
+    indirect enum Value: Equatable {
+        case string(String)
+        case integer(Int64)
+        case number(Double)
+        case flag(Bool)
+        /// Without a zone where the document says none.
+        case moment(WrittenMoment)
+        case time(TimeOfDay)
+        case date
+        case array([Node])
+        case table(Table)
+    }
+
+    struct Table: Equatable {
+        var line: Int
+        /// In the order of the lines.
+        var entries: [Entry] = []
+
+        subscript(_ key: String) -> Node? { entries.first { $0.key == key }?.node }
+    }
+
+    struct Entry: Equatable {
+        var key: String
+        var node: Node
+    }
+
+    let root: Table
+
+    /// Larger than anybody writes by hand.
+    static let mostBytes = 1 << 20
+
+    /// - Throws: where and why it is no TOML; toml++ ends at the first such place.
+    init(_ bytes: [UInt8], file: String) throws(ConfigMistake) {
+        guard bytes.count <= Self.mostBytes else {
+            throw ConfigMistake(file, line: 0, "more than a megabyte; this is no configuration")
+        }
+        let builder = Builder()
+        var line: UInt32 = 0
+        var words = [CChar](repeating: 0, count: 512)
+        let isRead = bytes.withUnsafeBytes { bytes in
+            words.withUnsafeMutableBufferPointer { words in
+                ctoml_read(
+                    bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count,
+                    Unmanaged.passUnretained(builder).toOpaque(),
+                    { context, event in
+                        guard let context, let event else { return }
+                        Unmanaged<Builder>.fromOpaque(context).takeUnretainedValue().take(event.pointee)
+                    }, &line, words.baseAddress, words.count)
+            }
+        }
+        guard isRead else {
+            let sentence = PrintableText.of(
+                String(decoding: words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            throw ConfigMistake(file, line: Int(line), "this is no TOML: \(sentence)")
+        }
+        root = builder.root
+    }
+
+    /// Puts together what a walk brings.
+    private final class Builder {
+        private enum Open {
+            case array(key: String?, line: Int, [Node])
+            case table(key: String?, Table)
+        }
+
+        private var open: [Open] = []
+        private(set) var root = Table(line: 1)
+
+        func take(_ event: ctoml_event) {
+            let key = Self.text(event.key, event.key_length)
+            let line = Int(event.line)
+            switch event.kind {
+            case CTOML_TABLE: open.append(.table(key: key, Table(line: line)))
+            case CTOML_ARRAY: open.append(.array(key: key, line: line, []))
+            case CTOML_END: close()
+            default: if let value = Self.value(event) { add(Node(line: line, value: value), key) }
+            }
+        }
+
+        private func close() {
+            switch open.popLast() {
+            case .array(let key, let line, let nodes)?: add(Node(line: line, value: .array(nodes)), key)
+            case .table(let key, let table)?:
+                if open.isEmpty { root = table } else { add(Node(line: table.line, value: .table(table)), key) }
+            case nil: break
+            }
+        }
+
+        private func add(_ node: Node, _ key: String?) {
+            switch open.popLast() {
+            case .array(let own, let line, var nodes)?:
+                nodes.append(node)
+                open.append(.array(key: own, line: line, nodes))
+            case .table(let own, var table)?:
+                table.entries.append(Entry(key: key ?? "", node: node))
+                open.append(.table(key: own, table))
+            case nil: break
+            }
+        }
+
+        private static func value(_ event: ctoml_event) -> Value? {
+            let time = TimeOfDay(hour: Int(event.hour), minute: Int(event.minute), second: Int(event.second))
+            switch event.kind {
+            case CTOML_STRING: return .string(text(event.text, event.text_length) ?? "")
+            case CTOML_INTEGER: return .integer(event.integer)
+            case CTOML_FLOAT: return .number(event.number)
+            case CTOML_BOOLEAN: return .flag(event.flag)
+            case CTOML_DATE: return .date
+            case CTOML_TIME: return time.map { .time($0) }
+            case CTOML_DATE_TIME:
+                return time.map {
+                    .moment(
+                        WrittenMoment(
+                            year: Int(event.year), month: Int(event.month), day: Int(event.day), time: $0,
+                            offsetMinutes: event.has_offset ? Int(event.offset_minutes) : nil))
+                }
+            default: return nil
+            }
+        }
+
+        private static func text(_ start: UnsafePointer<CChar>?, _ length: Int) -> String? {
+            start.map { start in
+                String(decoding: UnsafeRawBufferPointer(start: start, count: length), as: UTF8.self)
+            }
+        }
+    }
+}
+
+extension TOMLDocument.Value {
+    /// For sentences: `a number`.
+    var words: String {
+        switch self {
+        case .string: "a text"
+        case .integer, .number: "a number"
+        case .flag: "true or false"
+        case .moment: "a date with a time"
+        case .time: "a time"
+        case .date: "a date"
+        case .array: "a list"
+        case .table: "a table"
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import MediaCore
+
+/// Takes values out of a table and keeps what is wrong with them, each with its line, so that a person is told everything at once.
+struct TableReader {
+    let table: TOMLDocument.Table
+    private let file: String
+    /// Keys that somebody asked for.
+    private var known: [String] = []
+    private(set) var mistakes: [ConfigMistake] = []
+
+    init(_ table: TOMLDocument.Table, file: String) { (self.table, self.file) = (table, file) }
+
+    /// For a table inside this one; its mistakes are to be taken over.
+    func inside(_ table: TOMLDocument.Table) -> TableReader { TableReader(table, file: file) }
+
+    mutating func note(_ line: Int, _ sentence: String) { mistakes.append(ConfigMistake(file, line: line, sentence)) }
+
+    mutating func take(_ others: [ConfigMistake]) { mistakes += others }
+
+    mutating func node(_ key: String) -> TOMLDocument.Node? {
+        known.append(key)
+        return table[key]
+    }
+
+    /// What a value means; nil where it is absent or wrong, which is noted.
+    mutating func value<Value>(
+        _ key: String, _ meaning: (TOMLDocument.Value) throws(ValueError) -> Value
+    ) -> Value? {
+        guard let node = node(key) else { return nil }
+        do throws(ValueError) { return try meaning(node.value) } catch {
+            note(node.line, "\(key): \(error.description)")
+            return nil
+        }
+    }
+
+    /// One text, or a list of them, each with its line.
+    mutating func texts(_ key: String) -> [(text: String, line: Int)]? {
+        guard let node = node(key) else { return nil }
+        let nodes: [TOMLDocument.Node] = if case .array(let nodes) = node.value { nodes } else { [node] }
+        var texts: [(String, Int)] = []
+        for node in nodes {
+            if case .string(let text) = node.value, !text.isEmpty {
+                texts.append((text, node.line))
+            } else {
+                note(node.line, "\(key): a text or a list of texts is wanted, not \(node.value.emptyWords)")
+            }
+        }
+        return texts
+    }
+
+    /// One of the cases, by its name.
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _: Choice.Type) -> Choice?
+    where Choice.RawValue == String {
+        value(key) { value throws(ValueError) in
+            guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
+                throw ValueError(Self.oneOf(Choice.allCases.map(\.rawValue)))
+            }
+            return choice
+        }
+    }
+
+    static func oneOf(_ names: [String]) -> String {
+        let quoted = names.map { "\"\($0)\"" }
+        return "one of " + quoted.dropLast().joined(separator: ", ") + " and " + (quoted.last ?? "") + " is wanted"
+    }
+
+    /// Notes every key that nobody asked for. The last call.
+    mutating func finish() {
+        for entry in table.entries where !known.contains(entry.key) {
+            let likely = known.min { Self.distance($0, entry.key) < Self.distance($1, entry.key) }
+            let hint = likely.flatMap { Self.distance($0, entry.key) <= 2 ? "; did you mean \($0)?" : nil } ?? ""
+            note(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint)")
+        }
+    }
+
+    /// How many letters must be changed, added or taken away (Levenshtein); words that differ much in length are far apart.
+    static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.utf8.prefix(40)), Array(right.utf8.prefix(40)))
+        var row = Array(0...right.count)
+        for (i, letter) in left.enumerated() {
+            var before = row[0]
+            row[0] = i + 1
+            for (j, other) in right.enumerated() {
+                let changed = before + (letter == other ? 0 : 1)
+                before = row[j + 1]
+                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[right.count]
+    }
+}
+
+extension TOMLDocument.Value {
+    fileprivate var emptyWords: String {
+        if case .string = self { return "an empty one" }
+        return words
+    }
+}

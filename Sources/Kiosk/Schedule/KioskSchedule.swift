@@ -1,0 +1,84 @@
+internal import MediaCore
+
+/// What a kiosk shows at which time of which day. A value; whoever asks brings the time.
+package struct KioskSchedule: Sendable {
+    package struct Shown: Sendable, Equatable {
+        package var programme: KioskConfiguration.Programme
+        /// The part of the day that it comes from; nil at all other times.
+        package var part: String?
+        /// Screen and sound are off.
+        package var isQuiet: Bool
+    }
+
+    private let configuration: KioskConfiguration
+    private let calendar: any WallCalendar
+
+    package init(_ configuration: KioskConfiguration, calendar: any WallCalendar = SystemCalendar()) {
+        (self.configuration, self.calendar) = (configuration, calendar)
+    }
+
+    /// What is to be shown at a moment.
+    package func shown(at moment: WallTime) -> Shown {
+        let local = calendar.local(moment)
+        let part = configuration.parts.last { Self.isInForce($0, at: local) }
+        return Shown(
+            programme: part?.programme ?? configuration.programme, part: part?.name,
+            isQuiet: configuration.quietHours.contains { $0.contains(local.time) })
+    }
+
+    /// The next moment at which something else is to be shown; nil where nothing ever changes.
+    package func nextChange(after moment: WallTime) -> WallTime? {
+        let spans = configuration.parts.map(\.span) + configuration.quietHours
+        let times = Set(spans.flatMap { [$0.from, $0.to] })
+        guard !times.isEmpty else { return nil }
+        let today = calendar.local(moment)
+        let present = shown(at: moment)
+        // Days of the week come back after seven; one more for a part that passes midnight.
+        for days in 0...8 {
+            let moments = times.map {
+                calendar.moment(year: today.year, month: today.month, day: today.day, plusDays: days, at: $0)
+            }
+            let next = moments.filter { $0 > moment && shown(at: $0) != present }.min()
+            if let next { return next }
+        }
+        return nil
+    }
+
+    /// When it begins, for one that is started at a moment; nil where that is past, or at once.
+    package func start(from moment: WallTime) -> WallTime? {
+        switch configuration.start {
+        case .atOnce: return nil
+        case .time(let time):
+            let today = calendar.local(moment)
+            for days in 0...1 {
+                let start = calendar.moment(
+                    year: today.year, month: today.month, day: today.day, plusDays: days, at: time)
+                if start >= moment { return start }
+            }
+            return nil
+        case .moment(let written):
+            let start = calendar.moment(of: written)
+            return start > moment ? start : nil
+        }
+    }
+
+    private static func isInForce(_ part: KioskConfiguration.DayPart, at local: LocalTime) -> Bool {
+        guard part.span.contains(local.time) else { return false }
+        // Behind midnight it is the part that began the day before.
+        let began = part.span.passesMidnight && local.time < part.span.to ? (local.weekday + 5) % 7 + 1 : local.weekday
+        return part.days.contains(began)
+    }
+}
+
+extension WallCalendar {
+    func moment(of written: WrittenMoment) -> WallTime {
+        guard let offset = written.offsetMinutes else {
+            return moment(year: written.year, month: written.month, day: written.day, plusDays: 0, at: written.time)
+        }
+        // Days since 1970 by the Gregorian calendar, counted from March, so that a leap day comes last.
+        let year = written.month > 2 ? written.year : written.year - 1
+        let month = (written.month + 9) % 12
+        let days = 365 * year + year / 4 - year / 100 + year / 400 + (month * 306 + 5) / 10 + written.day - 719_469
+        return WallTime(seconds: days * TimeOfDay.secondsOfDay + written.time.seconds - offset * 60)
+    }
+}

@@ -1,0 +1,127 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+@Suite struct KioskConfigurationTests {
+    private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {
+        try KioskConfiguration(Array(text.utf8), file: "hall.toml", folder: "/srv/kiosk")
+    }
+
+    /// What a person is told of a text.
+    private func mistakes(_ text: String) -> [String] {
+        do throws(KioskConfigurationError) {
+            _ = try read(text)
+            return []
+        } catch {
+            return error.mistakes.map { "line \($0.line): \($0.sentence)" }
+        }
+    }
+
+    @Test func everythingThatCanBeSaidIsUnderstood() throws {
+        let kiosk = try read(
+            """
+            playlist = ["films", "/media/welcome.mp4", "https://example.org/list.m3u8"]
+            loop = false
+            order = "shuffled"
+            screen = 1
+            speakers = ["Hall", "Foyer"]
+            fallbacks = "Office"
+            volume = 62.5
+            rotate = 90
+            overscan = { policy = "inset-frame", percent = 3 }
+            mode = "1920x1080@50"
+            start_at = 09:30:00
+            quiet_hours = ["22:00-07:00"]
+            slate = "closed.png"
+            on_broken_item = "slate"
+
+            [day_parts.morning]
+            from = 06:00:00
+            to = "12:00"
+            days = ["mon", "sun"]
+            playlist = "morning"
+            volume = 20
+            """)
+        #expect(
+            kiosk.programme.playlist == [
+                "/srv/kiosk/films", "/media/welcome.mp4", "https://example.org/list.m3u8",
+            ])
+        #expect(!kiosk.loops && kiosk.programme.order == .shuffled && kiosk.screen == .number(1))
+        #expect(kiosk.programme.speakers == ["Hall", "Foyer"] && kiosk.programme.fallbacks == ["Office"])
+        #expect(kiosk.programme.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetFrame(3))
+        #expect(kiosk.mode == .fixed(width: 1920, height: 1080, rate: 50))
+        #expect(kiosk.start == .time(try #require(TimeOfDay(hour: 9, minute: 30))))
+        #expect(kiosk.quietHours.map(\.words) == ["22:00-07:00"])
+        #expect(kiosk.slate == "/srv/kiosk/closed.png" && kiosk.onBrokenItem == .slate)
+        let part = try #require(kiosk.parts.first)
+        #expect(part.name == "morning" && part.span.words == "06:00-12:00" && part.days == [1, 7])
+        #expect(part.programme.playlist == ["/srv/kiosk/morning"] && part.programme.volume == 20)
+        #expect(part.programme.speakers == ["Hall", "Foyer"], "what a part does not say is as at other times")
+    }
+
+    @Test func oneLineIsEnough() throws {
+        let kiosk = try read("playlist = \"film.mp4\"")
+        var expected = KioskConfiguration()
+        expected.programme.playlist = ["/srv/kiosk/film.mp4"]
+        #expect(kiosk == expected)
+        #expect(kiosk.loops && kiosk.programme.speakers == ["local"])
+    }
+
+    @Test func everyMistakeIsToldAtOnceWithItsLine() {
+        let told = mistakes(
+            """
+            playlist = ["a.mp4", 7]
+            volme = 3
+            volume = 200
+            rotate = 45
+            order = "random"
+            mode = "fast"
+            quiet_hours = ["22-7"]
+            overscan = { policy = "zoom", percent = 90, side = 1 }
+            screen = true
+
+            [day_parts.noon]
+            from = 25
+            days = ["monday"]
+            """)
+        #expect(
+            told == [
+                "line 1: playlist: a text or a list of texts is wanted, not a number",
+                "line 2: there is no key 'volme'; did you mean volume?",
+                "line 3: volume: a volume is a number from 0 to 130",
+                "line 4: rotate: a screen is turned by 0, 90, 180 or 270 degrees",
+                "line 5: order: one of \"listed\" and \"shuffled\" is wanted",
+                "line 6: mode: a mode is \"current\", \"preferred\", \"film\", or written \"1920x1080@50\"",
+                "line 7: quiet_hours: a time is written 09:30",
+                "line 8: percent: per cent of each side is wanted, 0 to 20",
+                "line 8: policy: one of \"none\", \"scale\", \"inset-bounds\" and \"inset-frame\" is wanted",
+                "line 8: there is no key 'side'",
+                "line 9: screen: a screen is a number from 0, or a name; talkie doctor lists them",
+                "line 11: a part of the day needs from and to, as from = 09:00:00",
+                "line 12: from: a time is wanted, as 09:30:00 or \"09:30\", not a number",
+                "line 13: days: one of \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\" and \"sun\" is wanted",
+            ])
+    }
+
+    @Test(arguments: [
+        "playlist = [", "a = 1\na = 2", "[day_parts.a]\n[day_parts.a]", "from = 25:00:00", "\u{0}", "= 3",
+    ]) func whatIsNoTOMLIsToldWithItsLine(_ text: String) throws {
+        let told = mistakes(text)
+        #expect(told.count == 1)
+        #expect(try #require(told.first).contains("this is no TOML"))
+    }
+
+    @Test func aPlaylistOfNothingIsAMistake() {
+        #expect(mistakes("loop = true") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
+        #expect(mistakes("playlist = []").count == 1)
+        #expect(mistakes("") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
+    }
+
+    @Test func aFileOfMegabytesIsNotRead() {
+        #expect(
+            mistakes(String(repeating: "#", count: 2 << 20)) == [
+                "line 0: more than a megabyte; this is no configuration"
+            ])
+    }
+}
