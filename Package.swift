@@ -97,11 +97,17 @@ let package = Package(
                 "Playback", "Profiles", "Routing", "AirPlay", "LocalOutput", "MediaFiles", "MediaCodecs",
                 "SyncRendering", "MediaCore",
             ]),
-        module("Kiosk", ["MediaCore", "CTOML"]),
+        module(
+            "Kiosk",
+            [
+                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "SyncRendering", "Storage",
+                "Sockets", "MediaCore", "CTOML", "CShim",
+            ]),
         module(
             "TalkieApp",
             [
-                "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP", "Sockets",
+                "Kiosk", "Talkie", "Playback", "Routing", "Calibration", "Telemetry", "Profiles", "AirPlay", "PTP",
+                "Sockets",
                 "LocalOutput",
                 "MediaFiles", "MediaCodecs",
                 "SyncRendering", "Storage", "MediaCore", "CShim", "CPrivileges",
