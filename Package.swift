@@ -100,7 +100,8 @@ let package = Package(
         module(
             "Kiosk",
             [
-                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "SyncRendering", "Storage",
+                "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "MediaCodecs", "SyncRendering",
+                "Storage",
                 "Sockets", "MediaCore", "CTOML", "CShim",
             ]),
         module(
@@ -121,7 +122,7 @@ let package = Package(
         .executableTarget(
             name: "TalkieCLI",
             dependencies: [
-                "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
+                "Kiosk", "TalkieApp", "Calibration", "Telemetry", "Profiles", "Routing", "Playback", "MediaFiles",
                 "SyncRendering",
                 "VirtualSpeaker",
                 "AirPlayWire",
@@ -131,7 +132,9 @@ let package = Package(
         module("TalkieTestKit", ["SyncRendering", "MediaCodecs", "MediaFiles", "MediaCore"]),
 
         // Behaviour, time turned by hand
-        tests("KioskTests", in: "Unit", ["Kiosk", "MediaCore"]),
+        tests(
+            "KioskTests", in: "Unit",
+            ["Kiosk", "Playback", "Routing", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(

@@ -26,6 +26,7 @@ extension KioskConfiguration {
         readScreen(&reader)
         if let loops = reader.value("loop", Self.flag) { self.loops = loops }
         if let start = reader.value("start_at", Self.start) { self.start = start }
+        if let duration = reader.value("image_duration", Self.imageDuration) { imageDuration = duration }
         if let slate = reader.texts("slate")?.first { self.slate = Programme.whole(slate.text, in: folder) }
         if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
         for hours in reader.texts("quiet_hours") ?? [] {
@@ -115,6 +116,13 @@ extension KioskConfiguration {
     }
 
     // MARK: Values
+
+    private static func imageDuration(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
+        guard let seconds = value.plainNumber, (0.1...86_400).contains(seconds) else {
+            throw ValueError("seconds are wanted, 0.1 to 86400")
+        }
+        return .seconds(seconds)
+    }
 
     private static func flag(_ value: TOMLDocument.Value) throws(ValueError) -> Bool {
         guard case .flag(let flag) = value else { throw ValueError("true or false is wanted, not \(value.words)") }
@@ -210,4 +218,6 @@ extension TOMLDocument.Value {
 package struct KioskConfigurationError: Error, Equatable {
     /// In the order of their lines; at least one.
     package var mistakes: [ConfigMistake]
+
+    package init(mistakes: [ConfigMistake]) { self.mistakes = mistakes }
 }

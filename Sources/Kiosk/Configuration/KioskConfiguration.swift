@@ -89,6 +89,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// A picture for when there is nothing to show; nil is Talkie's own.
     package var slate: String?
     package var onBrokenItem = BrokenItem.skip
+    /// How long a picture file is shown.
+    package var imageDuration = Duration.seconds(10)
 
     package init() {}
 }

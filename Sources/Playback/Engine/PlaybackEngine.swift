@@ -149,7 +149,10 @@ package final class PlaybackEngine {
         }
         advance()
         let sound = renderer?.progress
-        board.note(loadedUntil: sound?.enqueuedUntil, handedUntil: sound?.acceptedUntil)
+        board.note(
+            loadedUntil: sound?.enqueuedUntil, handedUntil: sound?.acceptedUntil,
+            soundIsRead: audio?.status.hasEnded ?? true || shared.isWaiting(.sound),
+            picturesAreRead: video?.status.hasEnded ?? true || shared.isWaiting(.picture))
         if state.phase == .playing { board.tick() }
         return true
     }

@@ -18,8 +18,13 @@ final class PlayerBoard: Sendable {
     var state: PlayerState { present(posted.withLock { $0 }) }
 
     /// How far sound has been read, and how far the output holds it.
-    func note(loadedUntil: MediaTime?, handedUntil: MediaTime?) {
-        posted.withLock { ($0.loadedUntil, $0.handedUntil) = (loadedUntil, handedUntil) }
+    func note(loadedUntil: MediaTime?, handedUntil: MediaTime?, soundIsRead: Bool = true, picturesAreRead: Bool = true)
+    {
+        posted.withLock { posted in
+            (posted.loadedUntil, posted.handedUntil) = (loadedUntil, handedUntil)
+            (posted.soundIsRead, posted.picturesAreRead) = (soundIsRead, picturesAreRead)
+            posted.turns &+= 1
+        }
     }
 
     private func present(_ state: PlayerState) -> PlayerState {
@@ -36,8 +41,10 @@ final class PlayerBoard: Sendable {
     func post(_ state: PlayerState) {
         posted.withLock { posted in
             let reach = (posted.loadedUntil, posted.handedUntil)
+            let (turns, soundIsRead, picturesAreRead) = (posted.turns, posted.soundIsRead, posted.picturesAreRead)
             posted = state
             (posted.loadedUntil, posted.handedUntil) = reach
+            (posted.turns, posted.soundIsRead, posted.picturesAreRead) = (turns, soundIsRead, picturesAreRead)
         }
         tick()
     }

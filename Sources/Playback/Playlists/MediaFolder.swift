@@ -14,6 +14,8 @@ struct MediaFolder {
     private(set) var files: [String] = []
     /// What could not be looked into, for people.
     private(set) var warnings: [String] = []
+    /// The folder itself and those below it.
+    private(set) var folders: [String] = []
     private var pictures: [String] = []
     private var names = 0
     private var isFull = false
@@ -58,6 +60,7 @@ struct MediaFolder {
         let identity = Identity(device: UInt(status.st_dev), number: UInt(status.st_ino))
         // A link that leads back.
         guard !ancestors.contains(identity) else { return }
+        folders.append(path)
         guard let (found, isCut) = Self.names(in: path, most: Self.mostNames - names) else {
             warnings.append("the folder '\(path)' cannot be looked into (\(SystemCause.text(errno)))")
             return

@@ -11,6 +11,8 @@ package struct PlaylistLoader {
         package var address: String
         /// What a playlist calls it.
         package var title: String?
+        /// Which of the files that had this name one after another, where somebody watches them; nil otherwise.
+        package var edition: FileEdition?
 
         package init(address: String, title: String? = nil) { (self.address, self.title) = (address, title) }
     }
@@ -31,6 +33,8 @@ package struct PlaylistLoader {
     package private(set) var warnings: [String] = []
     /// Words that name nothing that can be opened, among others that do.
     package private(set) var failures: [TalkieError] = []
+    /// The folders that were looked into, and those of playlists: a change in one of them may change the films.
+    package private(set) var folders: Set<String> = []
     private var playlists = 0
     private var leftOut = 0
 
@@ -75,6 +79,7 @@ package struct PlaylistLoader {
     private mutating func addFolder(_ path: String) -> TalkieError? {
         let folder = MediaFolder(path, most: Self.mostItems - items.count)
         warnings += folder.warnings.prefix(Self.mostTold)
+        folders.formUnion(folder.folders)
         // "./" keeps a folder named "-" from leading to standard input.
         for file in folder.files { add(Item(address: file.hasPrefix("-") ? "./" + file : file)) }
         guard folder.files.isEmpty else { return nil }
@@ -140,6 +145,7 @@ package struct PlaylistLoader {
             throw Self.failure("these are more than \(Self.mostPlaylists) playlists; name the films themselves")
         }
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        folders.insert(folder.isEmpty ? "." : folder.count > 1 ? String(folder.dropLast()) : folder)
         let entries = format.entries(in: text, limit: Self.mostItems + 1)
         if items.count + entries.count > Self.mostItems {
             warnings.append("the playlist '\(path)' is too long; only the first \(Self.mostItems) films are played")

@@ -65,6 +65,11 @@ public struct PlayerState: Sendable, Equatable {
     public var loadedUntil: MediaTime?
     /// How far the output holds it; of several the one that holds least.
     public var handedUntil: MediaTime?
+    /// How often the engine's thread has turned: whoever watches over it sees it move, four times a second while a film plays.
+    package internal(set) var turns = 0
+    /// The track has been read to its end, or waits for the next film: nothing more of it is due.
+    package internal(set) var soundIsRead = true
+    package internal(set) var picturesAreRead = true
     public var droppedFrames = 0
     public var underruns = 0
     /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s".

@@ -5,16 +5,20 @@ internal import Synchronization
 
 /// Takes the signals that ask the program to end or to halt, on a thread of its own, as ordinary news.
 ///
-/// The second SIGINT, SIGTERM or SIGHUP ends the program at once, whatever it waits for.
+/// The second SIGINT, SIGTERM or SIGHUP that asks for the end ends the program at once, whatever it waits for.
 package final class SignalWatch: Sendable {
     package enum Request: Sendable, Hashable {
         /// End, and say so with this status.
         case end(status: Int32)
         /// Ctrl+Z: halt when ready.
         case halt
+        /// Read again what was read at the start.
+        case reload
     }
 
     private static let numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGTSTP]
+    /// SIGHUP asks for something else than the end.
+    private let reloads: Bool
     private let descriptor: Int32
     private let watched: [Int32]
     private let wake: PollableSignal
@@ -23,14 +27,21 @@ package final class SignalWatch: Sendable {
 
     /// Begins to watch. Call before other threads are started: they inherit the blocked signals.
     ///
-    /// - Parameter handler: called on the watch's thread; must return at once.
+    /// - Parameters:
+    ///   - reloads: SIGHUP is `reload`, and not an end.
+    ///   - handler: called on the watch's thread; must return at once.
     /// - Throws: when the system gives no further thread or descriptor; signals do what they did before.
-    package init(handler: @escaping @Sendable (Request) -> Void) throws(ExhaustionError) {
+    package init(
+        reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
+    ) throws(ExhaustionError) {
+        self.reloads = reloads
         wake = try PollableSignal()
         // nohup(1) and shells without job control have these ignored, and mean it.
         watched = Self.numbers.filter { number in
             var action = sigaction()
-            guard number == SIGHUP || number == SIGTSTP, sigaction(number, nil, &action) == 0 else { return true }
+            guard number == SIGHUP && !reloads || number == SIGTSTP, sigaction(number, nil, &action) == 0 else {
+                return true
+            }
             return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
                 != unsafeBitCast(SIG_IGN, to: Int.self)
         }
@@ -51,8 +62,10 @@ package final class SignalWatch: Sendable {
     }
 
     /// The same as `init`, for whoever ends with what it throws.
-    package static func begin(handler: @escaping @Sendable (Request) -> Void) throws(TalkieError) -> SignalWatch {
-        do { return try SignalWatch(handler: handler) } catch { throw TalkieError(error) }
+    package static func begin(
+        reloads: Bool = false, handler: @escaping @Sendable (Request) -> Void
+    ) throws(TalkieError) -> SignalWatch {
+        do { return try SignalWatch(reloads: reloads, handler: handler) } catch { throw TalkieError(error) }
     }
 
     /// Ends the thread; signals do again what they did before.
@@ -77,6 +90,7 @@ package final class SignalWatch: Sendable {
             switch number {
             case 0: break
             case SIGTSTP: handler(.halt)
+            case SIGHUP where reloads: handler(.reload)
             default:
                 let status = 128 + number
                 if hasAsked {

@@ -129,17 +129,3 @@ package struct WindowSize: Sendable, Hashable {
         self.init(width: width, height: height)
     }
 }
-
-/// How much is told on the terminal; each level includes those before it.
-package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
-    case error, warning, info, debug
-
-    package init(parsing text: String) throws(ValueError) {
-        guard let level = Self.allCases.first(where: { "\($0)" == text }) else {
-            throw ValueError("a log level is error, warning, info or debug")
-        }
-        self = level
-    }
-
-    package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rawValue < right.rawValue }
-}

@@ -130,7 +130,7 @@ package enum PlaySession {
         loop?.run()
         let status = director.join()
         // The speaker is released before the program ends, whatever the status.
-        let isDown = shutDown(player)
+        let isDown = player.shutDown(within: Player.usualPatience)
         registry.remember()
         distributor.stop()
         terminal.leaveStatus()
@@ -170,25 +170,6 @@ package enum PlaySession {
     private static func cautions(_ arguments: PlayArguments) -> [String] {
         arguments.verifiesServers
             ? [] : ["servers need not prove who they are (--tls-verify=no); anybody may answer for them"]
-    }
-
-    /// How long a film may hold on to what it reads: a pipe that nobody writes to, a network drive that is gone.
-    private static let shutDownPatience = Duration.seconds(5)
-
-    /// Ends the player; false when it does not come back.
-    private static func shutDown(_ player: Player) -> Bool {
-        let done = Signal()
-        let shutDown: @Sendable () -> Void = {
-            player.shutDown()
-            done.raise()
-        }
-        guard let thread = try? WorkerThread.start(name: "shutdown", shutDown) else {
-            shutDown()
-            return true
-        }
-        guard done.wait(until: .now.advanced(by: shutDownPatience)) else { return false }
-        thread.join()
-        return true
     }
 
     /// Creates the flight recorder's file, unless that would destroy a film.

@@ -175,6 +175,7 @@ final class SessionDirector: @unchecked Sendable {
         case .request(.end(let status)):
             if arguments.keepsPlaces { keepPlace() }
             end(status)
+        case .request(.reload): break
         case .request(.halt):
             let resumes = stage.player.state.phase != .paused
             stage.player.pause()

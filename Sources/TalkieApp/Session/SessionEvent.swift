@@ -29,35 +29,16 @@ enum SessionEvent: Sendable {
     case done(String)
 }
 
-/// Events on their way to the session's thread. Posting never blocks for long; what comes while a thousand wait is a
-/// key held down, and is dropped.
-final class SessionMailbox: Sendable {
-    private static let capacity = 1024
-    private let waiting = Lock<[SessionEvent]>([])
-    private let signal = Signal()
+/// Events on their way to the session's thread. What comes while a thousand wait is a key held down, and is dropped.
+typealias SessionMailbox = Mailbox<SessionEvent>
 
-    func post(_ event: SessionEvent) {
-        waiting.withLock { waiting in
-            if case .terminalKey = event, waiting.count >= Self.capacity { return }
-            if case .screen(.key) = event, waiting.count >= Self.capacity { return }
-            waiting.append(event)
-        }
-        signal.raise()
-    }
-
-    /// Everything that came, waiting for it until the deadline if need be.
-    func take(until deadline: HostInstant) -> [SessionEvent] {
-        let events = takeAll()
-        if !events.isEmpty { return events }
-        signal.wait(until: deadline)
-        signal.clear()
-        return takeAll()
-    }
-
-    private func takeAll() -> [SessionEvent] {
-        waiting.withLock { waiting in
-            defer { if !waiting.isEmpty { waiting.removeAll(keepingCapacity: true) } }
-            return waiting
+extension Mailbox where Event == SessionEvent {
+    convenience init() {
+        self.init { event in
+            switch event {
+            case .terminalKey, .screen(.key): true
+            default: false
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import MediaCore
 internal import TalkieApp
 
 /// Options about what is written where.

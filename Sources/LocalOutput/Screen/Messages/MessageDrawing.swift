@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import Text
 
-/// Draws words as an overlay: white with a dark rim, in the upper left corner, sized by the window.
+/// Draws words as an overlay: white with a dark rim, sized by the window.
 struct MessageDrawing {
     let painter: TextPainter
 
@@ -20,12 +20,14 @@ struct MessageDrawing {
         let breaking = LineBreaking(room: room / scale) { painter.width(of: $0, size: Measure.line) }
         let lines = breaking.lines(text, atMost: Measure.lines)
         var script = TextScript()
-        let isCorner = place == .corner
+        let (at, anchor): (TextScript.Point, TextScript.Anchor) =
+            switch place {
+            case .top: (TextScript.Point(margin, margin), .topLeft)
+            case .corner: (TextScript.Point(Double(area.width) - margin, Double(area.height) - margin), .bottomRight)
+            case .middle: (TextScript.Point(Double(area.width) / 2, Double(area.height) / 2), .middle)
+            }
         script.write(
-            lines.joined(separator: "\n"),
-            at: isCorner
-                ? TextScript.Point(Double(area.width) - margin, Double(area.height) - margin)
-                : TextScript.Point(margin, margin), anchor: isCorner ? .bottomRight : .topLeft,
+            lines.joined(separator: "\n"), at: at, anchor: anchor,
             size: Measure.line * scale, rim: Measure.rim * scale,
             rimColour: TextScript.Colour(grey: 0, opacity: 204))
         return painter.draw(script, in: area)

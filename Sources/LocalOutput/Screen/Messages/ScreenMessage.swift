@@ -5,6 +5,8 @@ public struct ScreenMessage: Sendable, Hashable {
         case top
         /// The lower right corner, out of the way.
         case corner
+        /// The middle, for a screen that shows nothing else.
+        case middle
     }
 
     /// One line or several, in every script that the system has fonts for, each in its own direction.

@@ -1,0 +1,101 @@
+internal import LocalOutput
+internal import MediaCodecs
+package import MediaCore
+internal import Playback
+package import Routing
+internal import Storage
+package import SyncRendering
+internal import Synchronization
+internal import Talkie
+internal import Telemetry
+
+/// A kiosk: pictures on a screen and sound on speakers, by a configuration, for as long as nobody ends it.
+///
+/// Made before other threads are started; `run` belongs to the process's main thread, as the window system wants; `ask` to any.
+package final class Kiosk: Sendable {
+    /// The parts of the house that the program chooses.
+    package struct Parts: Sendable {
+        /// What the sound can go to.
+        package var registry: OutputRegistry
+        /// This computer's own sound, which plays when nobody else does.
+        package var home: OutputPlace
+        /// Reads the configuration again.
+        package var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
+        /// For people; any thread.
+        package var say: @Sendable (LogLevel, String) -> Void
+
+        package init(
+            registry: OutputRegistry, home: OutputPlace,
+            reload: @escaping @Sendable () throws(KioskConfigurationError) -> KioskConfiguration,
+            say: @escaping @Sendable (LogLevel, String) -> Void
+        ) { (self.registry, self.home, self.reload, self.say) = (registry, home, reload, say) }
+    }
+
+    private let configuration: KioskConfiguration
+    private let file: String
+    private let parts: Parts
+    private let mailbox = Mailbox<KioskEvent>()
+
+    /// - Parameter file: the configuration's, which names what is kept from one run to the next.
+    package init(_ configuration: KioskConfiguration, file: String, parts: Parts) {
+        (self.configuration, self.file, self.parts) = (configuration, file, parts)
+    }
+
+    package func ask(_ request: KioskRequest) { mailbox.post(.request(request)) }
+
+    /// Runs until the kiosk ends. On the main thread; once.
+    ///
+    /// - Returns: how it ended, and whether the player let go of what it read.
+    /// - Throws: what kept it from beginning; nothing is left open.
+    package func run() throws(TalkieError) -> (end: KioskEnd, isDown: Bool) {
+        let mailbox = mailbox
+        var options = PlayerOptions()
+        // Whoever passes by sees the picture at once; a speaker joins as soon as it can.
+        options.startPolicy = .picture
+        options.expectsMore = true
+        options.imageDisplayDuration = configuration.imageDuration
+        options.volume = configuration.programme.volume
+        options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
+        let group = OutputGroup(members: try parts.registry.outputs(at: parts.home), codecs: FilmAudioCodecs())
+        let player = Player(group, registry: parts.registry, options: options) { mailbox.post(.player($0)) }
+        if player.state.phase == .failed, let failure = player.state.failure { throw failure }
+        let distributor = EventDistributor(log: player.events)
+        let loop = screenLoop()
+        player.layer.toneMapping.isDoneByScreen = loop.mapsTones
+        loop.control.onInput { mailbox.post(.screen($0)) }
+        let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.remark(.warning, $0)) }
+        let director: KioskDirector
+        do throws(ExhaustionError) {
+            try distributor.start(
+                complain: { mailbox.post(.remark(.warning, $0)) },
+                outputNews: { mailbox.post(.output($0, isLost: $1)) })
+            director = try KioskDirector(
+                stage: KioskDirector.Stage(
+                    player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
+                    places: places, reload: parts.reload, say: parts.say),
+                configuration: configuration, outputs: player.outputs, mailbox: mailbox)
+            try director.start()
+        } catch {
+            player.shutDown()
+            distributor.stop()
+            throw TalkieError(error)
+        }
+        loop.run()
+        let end = director.join()
+        let isDown = player.shutDown(within: Player.usualPatience)
+        parts.registry.remember()
+        distributor.stop()
+        return (end, isDown)
+    }
+
+    private func screenLoop() -> ScreenLoop {
+        var options = ScreenOptions()
+        options.isFullScreen = true
+        switch configuration.screen {
+        case .number(let index)?: options.display = .index(index)
+        case .named(let name)?: options.display = .name(name)
+        case nil: break
+        }
+        return ScreenLoop(options: options, converter: SoftwarePictureConverter())
+    }
+}

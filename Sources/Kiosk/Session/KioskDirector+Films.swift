@@ -1,0 +1,188 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+// One film after another: what follows, what has begun, what cannot be played.
+extension KioskDirector {
+    /// Looks for the films of this hour.
+    func look() {
+        programme += 1
+        files.find(shown.programme.playlist, programme: programme)
+    }
+
+    func take(_ found: ItemsWatch.Found) {
+        guard found.programme == programme else { return }
+        for remark in found.remarks { stage.say(.warning, remark) }
+        if let failure = found.failure {
+            lastFailure = failure
+            stage.say(.error, failure)
+        }
+        hasFilms = !found.items.isEmpty
+        guard hasFilms else {
+            // The film that plays goes on to its end.
+            toCome.removeAll()
+            return isPlaying ? stage.player.setNext([]) : showSlate(.nothing(lastFailure))
+        }
+        toldBroken.formIntersection(found.items)
+        guard queue != nil else { return begin(with: found.items) }
+        stage.say(.info, "the list has \(Self.films(found.items.count)) now")
+        queue?.replace(with: found.items, order: order)
+        guard isPlaying else { return openSoon() }
+        if let queue { toCome.renew(behind: queue) }
+        announce()
+    }
+
+    static func films(_ count: Int) -> String { count == 1 ? "one film" : "\(count) films" }
+
+    private var order: PlayQueue.Order {
+        shown.programme.order == .shuffled ? .shuffled(seed: stage.seed) : .listed
+    }
+
+    private func begin(with items: [PlayQueue.Item]) {
+        var queue = PlayQueue(items, loop: configuration.loops ? .forever : .times(0), order: order)
+        var position: MediaTime?
+        if let place = kept.place, queue.go(to: place.address) { position = place.position }
+        kept.place = nil
+        self.queue = queue
+        open(at: position)
+    }
+
+    // MARK: Opening
+
+    func open(at position: MediaTime? = nil) {
+        guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
+        if isWaiting { return }
+        opensUnderWay += 1
+        isPlaying = true
+        nextAttempt = nil
+        toCome.removeAll()
+        stage.distributor.note(.film(Self.name(of: queue.current)))
+        stage.player.open(queue.current.address, at: position)
+    }
+
+    /// Something has changed: what could not be played is tried at once.
+    private func openSoon() { if !isWaiting { nextAttempt = .now } }
+
+    func openIfDue() {
+        guard let due = nextAttempt, due <= .now else { return }
+        open()
+    }
+
+    // MARK: What the player tells
+
+    func take(_ news: PlayerNews) {
+        switch news {
+        case .phase(.opening):
+            opensUnderWay = max(0, opensUnderWay - 1)
+        case .phase(let phase):
+            guard opensUnderWay == 0 else { return }
+            stage.distributor.note(.phase(phase.rawValue))
+            take(phase)
+        case .message(let text): stage.say(.warning, text)
+        case .began(let item, let moment, let isJoined):
+            if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
+        case .failed(let item, let failure):
+            guard opensUnderWay == 0, let queue, !toCome.hasForgotten(item) else { return }
+            let isToCome = toCome.failed(item, behind: queue)
+            tellBroken(item.address, failure)
+            if isToCome { announce() }
+        case .lost(let failure): if opensUnderWay == 0 { stage.say(.error, failure.message) }
+        case .looped, .seeking, .sought: break
+        }
+    }
+
+    private func take(_ phase: PlayerState.Phase) {
+        switch phase {
+        case .buffering:
+            guard queue?.hasBegun == false else { return }
+            queue?.noteOpened()
+            showFilm()
+            announce()
+        case .playing:
+            queue?.noteBegun()
+            lastFailure = nil
+            hideSlate()
+        case .ended: goOn()
+        case .failed:
+            let state = stage.player.state
+            if let item = state.current, toCome.hasForgotten(item) { return goOn() }
+            tellBroken(queue?.current.address ?? "", state.failure ?? TalkieError(.failed, "the film cannot be played"))
+            goOn()
+        case .idle, .opening, .paused: break
+        }
+    }
+
+    /// Tells the player what follows the film that plays.
+    private func announce() {
+        guard let queue else { return }
+        toCome.fill(behind: queue)
+        stage.player.setNext(toCome.items)
+    }
+
+    /// A film has taken the place of the one before.
+    private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
+        guard let queue = toCome.began(item) else { return }
+        self.queue = queue
+        let name = Self.name(of: queue.current)
+        stage.distributor.note(
+            isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
+        showFilm()
+        announce()
+    }
+
+    /// The film is over, or cannot be played, and nothing has followed it.
+    private func goOn() {
+        isPlaying = false
+        guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
+        guard let next = toCome.rest(of: queue).next else {
+            if !configuration.loops, queue.hasBegun { return end(.done) }
+            // A list of which nothing was ever played: it is tried from its start, after a while or when something changes.
+            var again = queue
+            again.startOver()
+            self.queue = again
+            return waitForFilms(Self.again)
+        }
+        self.queue = next
+        if next.pause > .zero { return waitForFilms(next.pause) }
+        if slate == nil, configuration.onBrokenItem == .slate, let lastFailure, !queue.hasBegun {
+            return waitForFilms(Self.again, saying: lastFailure)
+        }
+        open()
+    }
+
+    private func waitForFilms(_ pause: Duration, saying reason: String? = nil) {
+        toCome.removeAll()
+        nextAttempt = .now.advanced(by: pause)
+        showSlate(.nothing(reason ?? lastFailure))
+    }
+
+    private func tellBroken(_ address: String, _ failure: TalkieError) {
+        lastFailure = failure.message
+        let item = queue.flatMap { $0.item(at: address) }
+        if item.map({ toldBroken.insert($0).inserted }) ?? true { stage.say(.error, failure.message) }
+        if configuration.onBrokenItem == .stop { end(.broken(failure)) }
+    }
+
+    /// The film that begins is to be seen.
+    private func showFilm() {
+        guard let queue else { return }
+        let state = stage.player.state
+        stage.registry.setTitle(queue.current.title ?? state.title)
+        stage.say(.info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))")
+        guard let screen = stage.screen else { return }
+        if !isScreenAttached {
+            isScreenAttached = true
+            screen.open(for: Slate.size)
+            screen.attach(
+                stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
+        }
+        if state.hasVideo { hideSlate() } else { showSlate(.sound(title: queue.current.title ?? state.title)) }
+    }
+
+    static func name(of item: PlayQueue.Item) -> String {
+        item.title ?? PrintableText.withoutCredentials(item.address)
+    }
+}

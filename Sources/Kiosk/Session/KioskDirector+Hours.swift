@@ -1,0 +1,111 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+
+// What the clock, the configuration and the screen's words have to do with it.
+extension KioskDirector {
+    /// Nothing is to be opened: it begins later, or the screen is off.
+    var isWaiting: Bool { beginsAt != nil || shown.isQuiet }
+
+    /// Does what is due by the clock on the wall.
+    func followTheClock() {
+        let now = stage.now()
+        if let start = beginsAt {
+            if now >= start {
+                beginsAt = nil
+                hideSlate()
+                if !isPlaying { open() }
+            } else if slate == nil, !shown.isQuiet {
+                showSlate(.begins(stage.calendar.local(start).time.words))
+            }
+        }
+        take(schedule.shown(at: now))
+    }
+
+    private func take(_ shown: KioskSchedule.Shown) {
+        let before = self.shown
+        guard shown != before else { return }
+        self.shown = shown
+        if shown.part != before.part {
+            stage.say(.info, shown.part.map { "now the part '\($0)' of the day" } ?? "no part of the day any more")
+        }
+        if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
+            look()
+        }
+        applySound()
+        if shown.isQuiet != before.isQuiet { shown.isQuiet ? beQuiet() : wake() }
+    }
+
+    /// Speakers and volume of this hour.
+    func applySound() {
+        let programme = shown.programme
+        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now)
+        if let volume = programme.volume { stage.player.setVolume(volume) }
+    }
+
+    private func beQuiet() {
+        stage.say(.info, "quiet hours begin: screen and sound are off")
+        nextAttempt = nil
+        stage.player.pause()
+        setScreenPower(false)
+    }
+
+    private func wake() {
+        stage.say(.info, "quiet hours are over")
+        setScreenPower(true)
+        stage.player.play()
+        if !isPlaying { open() }
+    }
+
+    // MARK: The configuration
+
+    func reload() {
+        let fresh: KioskConfiguration
+        do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
+            stage.say(.error, "the configuration stays as it was, because the new one is not good:")
+            for sentence in ConfigMistake.told(error.mistakes) { stage.say(.error, sentence) }
+            return
+        }
+        guard fresh != configuration else {
+            return stage.say(.info, "the configuration was read again: nothing is new")
+        }
+        stage.say(.info, "the configuration was read again")
+        let old = configuration
+        configuration = fresh
+        schedule = KioskSchedule(fresh, calendar: stage.calendar)
+        if fresh.loops != old.loops { queue?.setLoop(fresh.loops ? .forever : .times(0)) }
+        if fresh.start != old.start, !isPlaying { beginsAt = schedule.start(from: stage.now()) }
+        applyScreen(old: old)
+        take(schedule.shown(at: stage.now()))
+    }
+
+    // MARK: The screen
+
+    func setScreenPower(_ isOn: Bool) {}
+
+    private func applyScreen(old: KioskConfiguration) {}
+
+    // MARK: The slate
+
+    func showSlate(_ slate: Slate) {
+        guard slate != self.slate else { return }
+        self.slate = slate
+        if case .nothing(let reason) = slate {
+            stage.say(.warning, "nothing is shown: \(reason ?? "no films were found yet")")
+        }
+        refreshSlate()
+    }
+
+    /// The words of a slate may be others now.
+    func refreshSlate() {
+        guard let slate, let screen = stage.screen else { return }
+        if !isScreenAttached { screen.open(for: Slate.size) }
+        screen.show(ScreenMessage(slate.words(places: sound?.places), for: .seconds(86_400), at: .middle))
+    }
+
+    func hideSlate() {
+        guard slate != nil else { return }
+        slate = nil
+        stage.screen?.show(nil as ScreenMessage?)
+    }
+}

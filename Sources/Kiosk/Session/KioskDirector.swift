@@ -1,0 +1,199 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import Routing
+internal import SyncRendering
+internal import Telemetry
+
+/// Runs a kiosk: what is shown at which hour, what follows, what is done when something breaks. One thread, "kiosk".
+///
+/// `@unchecked Sendable`: made by one thread, then used by the kiosk's thread alone; `join` hands the result back.
+final class KioskDirector: @unchecked Sendable {
+    /// What the director directs.
+    struct Stage: Sendable {
+        var player: Player
+        /// Nil without a picture.
+        var screen: ScreenControl?
+        var distributor: EventDistributor
+        var registry: OutputRegistry
+        var places: KioskPlaces
+        /// Reads the configuration again.
+        var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
+        /// For people; any level, the receiver chooses.
+        var say: @Sendable (LogLevel, String) -> Void
+        var now: @Sendable () -> WallTime = { .now }
+        var calendar: any WallCalendar = SystemCalendar()
+        /// Throws the order of shuffled lists.
+        var seed: UInt64 = .random(in: 0 ... .max)
+    }
+
+    let stage: Stage
+    let mailbox: Mailbox<KioskEvent>
+    var configuration: KioskConfiguration
+    var schedule: KioskSchedule
+    /// What is shown at this hour.
+    var shown: KioskSchedule.Shown
+    /// Counts programmes: the films of another one are found anew.
+    var programme = 0
+    let files: ItemsWatch
+    let sound: SoundKeeper?
+    /// The films, once some were found.
+    var queue: PlayQueue?
+    /// False where the list has become empty.
+    var hasFilms = false
+    var toCome = FilmsToCome()
+    /// The films are in the player's hands.
+    var isPlaying = false
+    /// Commands to open a film whose beginning the player has not reported yet.
+    var opensUnderWay = 0
+    /// When the list is tried again of which nothing could be played.
+    var nextAttempt: HostInstant?
+    /// Why there is nothing to show; nil while there is.
+    var slate: Slate?
+    /// What could not be played, so that it is told once for each edition.
+    var toldBroken: Set<PlayQueue.Item> = []
+    var lastFailure: String?
+    var beginsAt: WallTime?
+    var kept = KioskPlaces.Kept()
+    var isScreenAttached = false
+    var liveness = Liveness()
+    var ladder = RepairLadder()
+    private var lastKept: HostInstant?
+    private var lastBeat: HostInstant?
+    private var result: KioskEnd?
+    private var thread: WorkerThread?
+
+    /// How often it looks at itself.
+    static let beat = Duration.seconds(1)
+    /// A kiosk that is killed goes on at most so far before where it was.
+    private static let keeping = Duration.seconds(5)
+    /// A list of which nothing can be played is tried again after so long, if nothing changes before.
+    static let again = Duration.seconds(10)
+
+    /// - Parameter outputs: the player's; nil without sound.
+    init(
+        stage: Stage, configuration: KioskConfiguration, outputs: OutputGroup?, mailbox: Mailbox<KioskEvent>
+    ) throws(ExhaustionError) {
+        self.stage = stage
+        self.mailbox = mailbox
+        self.configuration = configuration
+        schedule = KioskSchedule(configuration, calendar: stage.calendar)
+        shown = schedule.shown(at: stage.now())
+        files = try ItemsWatch { mailbox.post(.found($0)) }
+        let programme = shown.programme
+        sound = outputs.map { group in
+            SoundKeeper(
+                player: stage.player, group: group, registry: stage.registry,
+                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now
+            ) { mailbox.post(.sound($0)) }
+        }
+    }
+
+    func start() throws(ExhaustionError) {
+        try stage.places.start()
+        try files.start()
+        try sound?.start()
+        thread = try WorkerThread.start(name: "kiosk") { [self] in run() }
+    }
+
+    /// Waits for the end.
+    func join() -> KioskEnd {
+        thread?.join()
+        return result ?? .done
+    }
+
+    private func run() {
+        recall()
+        beginsAt = schedule.start(from: stage.now())
+        look()
+        while result == nil {
+            for event in mailbox.take(until: nextDeadline) {
+                handle(event)
+                if result != nil { break }
+            }
+            openIfDue()
+            sound?.attend(at: .now)
+            beatIfDue()
+        }
+        if case .asked = result { kept.hasEndedWell = true }
+        if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
+        keepPlace()
+        files.stop()
+        sound?.stop()
+        stage.places.stop()
+        stage.screen?.stop()
+    }
+
+    private var nextDeadline: HostInstant {
+        let beat = (lastBeat ?? .now).advanced(by: Self.beat)
+        return [beat, nextAttempt, sound?.nextDeadline].compactMap { $0 }.min() ?? beat
+    }
+
+    func end(_ end: KioskEnd) { if result == nil { result = end } }
+
+    private func handle(_ event: KioskEvent) {
+        switch event {
+        case .player(let news): take(news)
+        case .screen(let input): take(input)
+        case .output(let output, let isLost): tell(sound?.note(output, isLost: isLost))
+        case .sound(let news):
+            tell(sound?.hear(news, at: .now))
+            refreshSlate()
+        case .found(let found): take(found)
+        case .request(.end(let status)): end(.asked(status: status))
+        case .request(.reload): reload()
+        case .remark(let level, let text): stage.say(level, text)
+        }
+    }
+
+    private func tell(_ remark: SoundKeeper.Remark?) { if let remark { stage.say(remark.level, remark.text) } }
+
+    // MARK: The window
+
+    private func take(_ input: ScreenInput) {
+        switch input {
+        case .close: end(.done)
+        case .lost(let error): end(.needsRestart("there is no window any more: \(error.message)"))
+        case .notice(let text): stage.say(.warning, text)
+        case .visible, .resized, .fullScreen:
+            guard let status = stage.screen?.status, status.isVisible else { return }
+            stage.player.setScreen(
+                status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
+        case .key, .panel, .besidePanel, .bar, .pointer, .dropped: break
+        }
+    }
+
+    // MARK: Where it was
+
+    /// What the last run left behind.
+    private func recall() {
+        let (kept, note) = stage.places.read()
+        if let note { stage.say(.warning, note) }
+        self.kept = kept
+        self.kept.starts += 1
+        self.kept.hasEndedWell = false
+        if !kept.hasEndedWell, kept.starts > 0 {
+            stage.say(.warning, "the kiosk had not ended by itself; it goes on where it was")
+        }
+        stage.places.keep(self.kept)
+    }
+
+    private func keepPlace() {
+        lastKept = .now
+        if isPlaying, let queue, queue.hasBegun {
+            kept.place = KioskPlaces.Place(address: queue.current.address, position: stage.player.state.position)
+        }
+        stage.places.keep(kept)
+    }
+
+    // MARK: The beat
+
+    private func beatIfDue() {
+        let now = HostInstant.now
+        guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
+        lastBeat = now
+        followTheClock()
+        if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
+        watchOver(at: now)
+    }
+}

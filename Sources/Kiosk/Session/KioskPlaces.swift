@@ -1,0 +1,117 @@
+internal import MediaCore
+internal import Storage
+internal import Synchronization
+
+/// Where a kiosk was when it ended, however it ended: which film, and where in it. Kept every few seconds by a thread of its own, so
+/// that no disk holds the kiosk up.
+final class KioskPlaces: Sendable {
+    struct Place: Sendable, Hashable {
+        var address: String
+        var position: MediaTime
+    }
+
+    /// What the last run left behind.
+    struct Kept: Sendable, Hashable {
+        var place: Place?
+        /// How often the kiosk was started before.
+        var starts = 0
+        /// The last run ended by itself, not by a crash or a cut of the power.
+        var hasEndedWell = true
+    }
+
+    private static let kind = "kiosk"
+    private static let version = 1
+    /// A week, in milliseconds; a film is no longer.
+    private static let latest = 7 * 24 * 3600 * 1000
+
+    private let folder: StateFolder
+    private let file: String
+    private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
+    private let wake = Signal()
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+    private let complain: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - configuration: the file that the kiosk runs by; each has a place of its own.
+    ///   - complain: told once when the disk keeps nothing; on the thread.
+    init(_ folder: StateFolder, configuration: String, complain: @escaping @Sendable (String) -> Void) {
+        self.folder = folder
+        self.complain = complain
+        let name = configuration.split(separator: "/").last.map(String.init) ?? ""
+        let plain = name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
+        file = "kiosk-" + String(plain)
+    }
+
+    /// What the last run left behind, with a sentence where that cannot be read. Blocks on the disk.
+    func read() -> (kept: Kept, note: String?) {
+        do throws(StateError) {
+            switch try folder.readRecord(file, kind: Self.kind, version: Self.version) {
+            case .absent: return (Kept(), nil)
+            case .damaged(let sentence), .newer(let sentence): return (Kept(), sentence)
+            case .record(let record):
+                var kept = Kept()
+                kept.starts = record["starts"].flatMap { DecimalNumber.whole($0[...]) } ?? 0
+                kept.hasEndedWell = record["ended"] == "well"
+                if let address = record["film"],
+                    let place = record["place"].flatMap({ DecimalNumber.whole($0[...]) }),
+                    (0...Self.latest).contains(place)
+                {
+                    kept.place = Place(address: address, position: MediaTime(value: Int64(place), timescale: 1000))
+                }
+                return (kept, nil)
+            }
+        } catch {
+            return (Kept(), error.message)
+        }
+    }
+
+    func start() throws(ExhaustionError) {
+        let worker = try WorkerThread.start(name: "kiosk places", priority: .background) { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Keeps this, soon.
+    func keep(_ kept: Kept) {
+        waiting.withLock { $0 = (kept, true) }
+        wake.raise()
+    }
+
+    /// Keeps what was said last, and ends the thread.
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        wake.raise()
+        thread.withLock { $0?.join() }
+    }
+
+    private func run() {
+        var hasComplained = false
+        while true {
+            let isLast = stopping.load(ordering: .acquiring)
+            let (kept, isNew) = waiting.withLock { waiting in
+                defer { waiting.isNew = false }
+                return waiting
+            }
+            if isNew {
+                do throws(StateError) { try write(kept) } catch {
+                    if !hasComplained { complain("where the kiosk is cannot be kept: \(error.message)") }
+                    hasComplained = true
+                }
+            }
+            if isLast { return }
+            wake.wait(until: .now.advanced(by: .seconds(3600)))
+            wake.clear()
+        }
+    }
+
+    private func write(_ kept: Kept) throws(StateError) {
+        var record = StateRecord(kind: Self.kind, version: Self.version)
+        record["starts"] = String(kept.starts)
+        record["ended"] = kept.hasEndedWell ? "well" : "not"
+        if let place = kept.place {
+            record["film"] = place.address
+            record["place"] = String(max(0, place.position.nanoseconds / 1_000_000))
+        }
+        try folder.replace(file, with: record)
+    }
+}

@@ -1,0 +1,13 @@
+/// How much is told; each level includes those before it.
+package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
+    case error, warning, info, debug
+
+    package init(parsing text: String) throws(ValueError) {
+        guard let level = Self.allCases.first(where: { "\($0)" == text }) else {
+            throw ValueError("a log level is error, warning, info or debug")
+        }
+        self = level
+    }
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,91 @@
+internal import AirPlay
+internal import Glibc
+internal import Kiosk
+internal import LocalOutput
+package import MediaCore
+internal import Routing
+internal import Storage
+
+/// Everything between the words of `talkie kiosk` and its exit status. Runs on the main thread.
+package enum KioskProgram {
+    /// EX_TEMPFAIL of sysexits.h(3head): whoever supervises the program starts it anew.
+    package static let startMeAgain: Int32 = 75
+    private static let mostBytes = 1 << 20
+
+    /// Says what is wrong with a configuration, everything at once.
+    ///
+    /// - Returns: the exit status.
+    package static func check(_ path: String) throws(TalkieError) -> Int32 {
+        guard try configuration(path, Terminal()) != nil else { return ExitStatus.usage }
+        Terminal(descriptor: 1).say("'\(path)' is good")
+        return ExitStatus.done
+    }
+
+    /// - Returns: the exit status; what failed has been told on the terminal.
+    /// - Throws: what kept the kiosk from beginning.
+    package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
+        let terminal = Terminal()
+        guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
+        let kiosk = Lock<Kiosk?>(nil)
+        // Before any other thread: all inherit the blocked signals.
+        let signals = try SignalWatch.begin(reloads: true) { request in
+            let kiosk = kiosk.withLock { $0 }
+            switch request {
+            case .end(let status): kiosk?.ask(.end(status: status))
+            case .reload: kiosk?.ask(.reload)
+            case .halt: break
+            }
+        }
+        defer { signals.stop() }
+        let card = SoundCardProvider()
+        let registry = OutputRegistry([card] + SpeakerKinds.all())
+        let parts = Kiosk.Parts(
+            registry: registry, home: card.thisComputer,
+            reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
+            say: { level, text in
+                if level <= (isVerbose ? .info : .warning) { terminal.say("talkie: " + PrintableText.sentence(text)) }
+            })
+        let made = Kiosk(configuration, file: path, parts: parts)
+        kiosk.withLock { $0 = made }
+        let (end, isDown) = try made.run()
+        let status = self.status(of: end, terminal)
+        if !isDown { _exit(status) }
+        return status
+    }
+
+    private static func status(of end: KioskEnd, _ terminal: Terminal) -> Int32 {
+        switch end {
+        case .done: return ExitStatus.done
+        case .asked(let status): return status
+        case .needsRestart(let why):
+            terminal.say("talkie: " + PrintableText.sentence(why))
+            return startMeAgain
+        case .broken(let error): return error.exitStatus
+        }
+    }
+
+    /// Nil where it has mistakes, which have been told.
+    private static func configuration(_ path: String, _ terminal: Terminal) throws(TalkieError) -> KioskConfiguration? {
+        // A file that cannot be read has no lines.
+        let bytes = try InputBytes.read(path, most: mostBytes, what: "the configuration")
+        do throws(KioskConfigurationError) { return try understanding(bytes, path) } catch {
+            for sentence in ConfigMistake.told(error.mistakes) { terminal.say("talkie: " + sentence) }
+            return nil
+        }
+    }
+
+    private static func reading(_ path: String) throws(KioskConfigurationError) -> KioskConfiguration {
+        let bytes: [UInt8]
+        do throws(TalkieError) { bytes = try InputBytes.read(path, most: mostBytes, what: "the configuration") } catch {
+            throw KioskConfigurationError(mistakes: [ConfigMistake(path, line: 0, error.message)])
+        }
+        return try understanding(bytes, path)
+    }
+
+    private static func understanding(
+        _ bytes: [UInt8], _ path: String
+    ) throws(KioskConfigurationError) -> KioskConfiguration {
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        return try KioskConfiguration(bytes, file: path, folder: folder.isEmpty ? "/" : folder)
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import Kiosk
+
+/// Who plays while others are away.
+@Suite struct SoundTiersTests {
+    private func tiers(
+        _ wanted: [String] = ["Kitchen", "Hall"], _ fallbacks: [String] = ["Office"], present: [String] = [],
+        lost: [String] = [], isPatient: Bool = false
+    ) -> SoundTiers {
+        var tiers = SoundTiers(wanted: wanted, fallbacks: fallbacks)
+        for name in present { tiers.note(name, .present) }
+        for name in lost { tiers.note(name, .lost) }
+        tiers.isPatient = isPatient
+        return tiers
+    }
+
+    @Test func thoseThatAreWantedPlayAsSoonAsOneOfThemIsThere() {
+        #expect(tiers(present: ["Hall", "Office", "local"], isPatient: true).choice?.heard == ["Hall"])
+    }
+
+    @Test func nobodyPlaysInTheirPlaceWhileTheyAreBeingFound() {
+        #expect(tiers(present: ["Office", "local"], isPatient: true).choice == nil)
+    }
+
+    @Test func aLostSpeakerStaysAMemberSoThatItComesBackByItself() {
+        let choice = tiers(present: ["Hall", "Office"], lost: ["Kitchen"]).choice
+        #expect(choice?.members == ["Kitchen", "Hall"])
+        #expect(choice?.heard == ["Hall"])
+        #expect(choice?.isFallback == false)
+    }
+
+    @Test func fallbacksTakeOverInTheirOrderAndThisComputerIsTheLast() {
+        let lost = ["Kitchen", "Hall"]
+        #expect(tiers(present: ["Office", "local"], lost: lost).choice?.heard == ["Office"])
+        #expect(tiers(present: ["local"], lost: lost + ["Office"]).choice?.heard == ["local"])
+        #expect(tiers(present: ["local"], lost: lost).choice?.members == ["Kitchen", "Hall", "local"])
+    }
+
+    @Test func whoComesBackTakesTheSoundFromTheFallback() {
+        var tiers = tiers(present: ["Office", "local"], lost: ["Kitchen", "Hall"])
+        #expect(tiers.choice?.isFallback == true)
+        tiers.note("Kitchen", .present)
+        #expect(tiers.choice == SoundTiers.Choice(members: ["Kitchen", "Hall"], heard: ["Kitchen"], isFallback: false))
+    }
+
+    @Test func thisComputerIsNoFallbackOfItself() {
+        #expect(tiers(["local"], ["local"]).fallbacks.isEmpty)
+    }
+
+    @Test func withoutAnybodyNothingIsChosen() { #expect(tiers().choice == nil) }
+}
