@@ -15,10 +15,10 @@ extension KioskDirector {
 
     func take(_ found: ItemsWatch.Found) {
         guard found.programme == programme else { return }
-        for remark in found.remarks { stage.say(.warning, remark) }
+        for remark in found.remarks { say(.warning, remark) }
         if let failure = found.failure {
             lastFailure = failure
-            stage.say(.error, failure)
+            say(.error, failure)
         }
         hasFilms = !found.items.isEmpty
         guard hasFilms else {
@@ -81,7 +81,7 @@ extension KioskDirector {
             guard opensUnderWay == 0 else { return }
             stage.distributor.note(.phase(phase.rawValue))
             take(phase)
-        case .message(let text): stage.say(.warning, text)
+        case .message(let text): say(.warning, text)
         case .began(let item, let moment, let isJoined):
             if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
@@ -89,7 +89,7 @@ extension KioskDirector {
             let isToCome = toCome.failed(item, behind: queue)
             tellBroken(item.address, failure)
             if isToCome { announce() }
-        case .lost(let failure): if opensUnderWay == 0 { stage.say(.error, failure.message) }
+        case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
         case .looped, .seeking, .sought: break
         }
     }

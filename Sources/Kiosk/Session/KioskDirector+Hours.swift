@@ -91,7 +91,7 @@ extension KioskDirector {
         guard slate != self.slate else { return }
         self.slate = slate
         if case .nothing(let reason) = slate {
-            stage.say(.warning, "nothing is shown: \(reason ?? "no films were found yet")")
+            say(.warning, "nothing is shown: \(reason ?? "no films were found yet")")
         }
         refreshSlate()
     }

@@ -58,6 +58,7 @@ final class KioskDirector: @unchecked Sendable {
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
+    private var told = ToldSentences()
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
     private var result: KioskEnd?
@@ -142,11 +143,17 @@ final class KioskDirector: @unchecked Sendable {
         case .found(let found): take(found)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
-        case .remark(let level, let text): stage.say(level, text)
+        case .remark(let level, let text): say(level, text)
         }
     }
 
-    private func tell(_ remark: SoundKeeper.Remark?) { if let remark { stage.say(remark.level, remark.text) } }
+    private func tell(_ remark: SoundKeeper.Remark?) { if let remark { say(remark.level, remark.text) } }
+
+    /// Says what comes with every film again, as long as nobody mends it, once an hour.
+    func say(_ level: LogLevel, _ text: String) {
+        if level <= .warning, !told.isNews(text, at: .now) { return }
+        stage.say(level, text)
+    }
 
     // MARK: The window
 
@@ -154,7 +161,7 @@ final class KioskDirector: @unchecked Sendable {
         switch input {
         case .close: end(.done)
         case .lost(let error): end(.needsRestart("there is no window any more: \(error.message)"))
-        case .notice(let text): stage.say(.warning, text)
+        case .notice(let text): say(.warning, text)
         case .visible, .resized, .fullScreen:
             guard let status = stage.screen?.status, status.isVisible else { return }
             stage.player.setScreen(

@@ -116,6 +116,7 @@ final class SoundKeeper {
             guard choice == asked else { return nil }
             let heard = places.map { choice.isFallback ? "the sound goes to \($0) instead" : "the sound goes to \($0)" }
             let reasons = without.map(\.description)
+            if heard == nil, reasons.isEmpty { return nil }
             return Remark(
                 level: choice.isFallback || !reasons.isEmpty ? .warning : .info,
                 text: ([heard].compactMap { $0 } + reasons).joined(separator: "; "))
@@ -132,6 +133,8 @@ final class SoundKeeper {
         guard let lost = group.output(number: output.index),
             let name = outputs.first(where: { $0.value.contains { $0 === lost } })?.key
         else { return nil }
+        // One of two receivers that play as one, or the news of a second time.
+        guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
         tiers.note(name, isLost ? .lost : .present)
         settle()
         return Remark(
