@@ -68,6 +68,8 @@ let package = Package(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
+        .target(
+            name: "CSystemd", path: "Sources/CLibraries/CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
         // Not for the library's modules: it changes the process that it is linked into.
         .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),
@@ -102,7 +104,7 @@ let package = Package(
             [
                 "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "MediaCodecs", "SyncRendering",
                 "Storage",
-                "Sockets", "MediaCore", "CTOML", "CShim",
+                "Sockets", "MediaCore", "CTOML", "CSystemd", "CShim",
             ]),
         module(
             "TalkieApp",
@@ -134,7 +136,10 @@ let package = Package(
         // Behaviour, time turned by hand
         tests(
             "KioskTests", in: "Unit",
-            ["Kiosk", "Playback", "Routing", "SyncRendering", "Storage", "MediaCore", "TalkieTestKit"]),
+            [
+                "Kiosk", "Telemetry", "Playback", "Routing", "SyncRendering", "Storage", "Sockets", "MediaCore",
+                "TalkieTestKit",
+            ]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(

@@ -1,0 +1,123 @@
+internal import CSystemd
+internal import Glibc
+package import MediaCore
+
+/// The journal of systemd, with fields (systemd.journal-fields(7)). Any thread.
+///
+/// What is written goes through a thread of its own, because the journal's socket blocks while its reader is behind. At most 256 sentences wait;
+/// how many were left out is written once there is room.
+package final class ServiceJournal: Sendable {
+    /// More than a kiosk says in the second in which a journal is turned over.
+    private static let mostWaiting = 256
+
+    private struct State {
+        var waiting: [[String]] = []
+        var leftOut = 0
+        var isClosing = false
+    }
+
+    private let state = Lock(State())
+    private let wake = Signal()
+    private let done = Signal()
+    private let identifier: String
+
+    /// Where standard error leads into the journal, that one; nil elsewhere.
+    package static func ofStandardError(identifier: String = "talkie") -> ServiceJournal? {
+        guard isStream(2, getenv("JOURNAL_STREAM").map { String(cString: $0) } ?? "") else { return nil }
+        return try? ServiceJournal(identifier: identifier) { ServiceJournal.send($0) }
+    }
+
+    /// Whether a descriptor is the one that `JOURNAL_STREAM` names (systemd.exec(5)): its device and inode. A program that was given
+    /// another standard error inherited the variable only.
+    static func isStream(_ descriptor: Int32, _ text: String) -> Bool {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false).map { UInt64($0) }
+        var status = stat()
+        guard parts.count == 2, let device = parts[0], let inode = parts[1], fstat(descriptor, &status) == 0 else {
+            return false
+        }
+        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+    }
+
+    /// - Parameters:
+    ///   - identifier: `SYSLOG_IDENTIFIER`.
+    ///   - deliver: takes the fields of one sentence, each `NAME=value`, on the journal's thread.
+    /// - Throws: when the system gives no thread.
+    package init(identifier: String, deliver: @escaping @Sendable ([String]) -> Void) throws(ExhaustionError) {
+        self.identifier = identifier
+        _ = try WorkerThread.start(name: "journal", priority: .background) { [state, wake, done] in
+            while true {
+                wake.wait()
+                let (fields, isClosing) = state.withLock { state in
+                    defer { (state.waiting, state.leftOut) = ([], 0) }
+                    var fields = state.waiting
+                    if state.leftOut > 0 {
+                        fields.append(
+                            Self.fields(
+                                .warning, "\(state.leftOut) sentences were left out; the journal was behind.",
+                                identifier))
+                    }
+                    return (fields, state.isClosing)
+                }
+                fields.forEach(deliver)
+                if isClosing { break }
+            }
+            done.raise()
+        }
+    }
+
+    deinit {
+        state.withLock { $0.isClosing = true }
+        wake.raise()
+    }
+
+    package func write(_ level: LogLevel, _ sentence: String, _ note: KioskNote = KioskNote()) {
+        let fields = Self.fields(level, sentence, identifier, note)
+        state.withLock { state in
+            if state.isClosing { return }
+            if state.waiting.count < Self.mostWaiting { state.waiting.append(fields) } else { state.leftOut += 1 }
+        }
+        wake.raise()
+    }
+
+    /// Writes what waits, for a fifth of a second at most. The last call.
+    package func close() {
+        state.withLock { $0.isClosing = true }
+        wake.raise()
+        done.wait(until: .now.advanced(by: .milliseconds(200)))
+    }
+
+    /// Values keep their line: what films and speakers are called cannot begin another field.
+    private static func fields(
+        _ level: LogLevel, _ sentence: String, _ identifier: String, _ note: KioskNote = KioskNote()
+    )
+        -> [String]
+    {
+        var fields = [
+            "MESSAGE=\(PrintableText.sentence(sentence))", "PRIORITY=\(level.priority)",
+            "SYSLOG_IDENTIFIER=\(identifier)",
+        ]
+        if let event = note.event { fields.append("TALKIE_EVENT=\(event.rawValue)") }
+        if let item = note.item { fields.append("TALKIE_ITEM=\(PrintableText.of(item))") }
+        if let stage = note.stage { fields.append("TALKIE_STAGE=\(PrintableText.of(stage))") }
+        return fields
+    }
+
+    static func send(_ fields: [String]) {
+        let texts = fields.map { strdup($0) }
+        defer { texts.forEach { free($0) } }
+        let pointers = texts.map { text in text.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt8.self) } }
+        _ = csystemd_journal_send(pointers, fields.map { Int64($0.utf8.count) }, Int32(fields.count))
+    }
+}
+
+extension LogLevel {
+    /// The number of syslog(3).
+    var priority: Int {
+        switch self {
+        case .error: 3
+        case .warning: 4
+        case .info: 6
+        case .debug: 7
+        }
+    }
+}

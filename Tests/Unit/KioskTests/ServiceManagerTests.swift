@@ -1,0 +1,155 @@
+import Glibc
+import MediaCore
+import Sockets
+import Testing
+
+@testable import Kiosk
+
+@Suite struct ServiceManagerTests {
+    /// An address that nobody else has, in the kernel's own names.
+    private static func freshName() -> String { "@talkie-test-\(getpid())-\(UInt64.random(in: 0 ... .max))" }
+
+    /// Hears what is told at an address.
+    private func ear(_ name: String) throws -> LocalDatagramSocket {
+        let address = try #require(LocalSocketAddress(name))
+        return try #require(LocalDatagramSocket(receivingAt: address))
+    }
+
+    private func manager(_ name: String, _ more: [String: String] = [:]) -> ServiceManager {
+        ServiceManager(environment: ["NOTIFY_SOCKET": name].merging(more) { $1 }, process: 42)
+    }
+
+    @Test func theManagerIsToldInItsOwnWords() throws {
+        let name = Self.freshName()
+        let ear = try ear(name)
+        let manager = manager(name)
+        #expect(manager.isPresent)
+        manager.tell(.ready, .status("playing\nREADY=0"), .mainProcess(42))
+        #expect(ear.receive() == "READY=1\nSTATUS=playing\u{FFFD}READY=0\nMAINPID=42")
+        manager.tell(.reloading(at: HostInstant(nanoseconds: 12_345_678_999)))
+        #expect(ear.receive() == "RELOADING=1\nMONOTONIC_USEC=12345678")
+        manager.tell(.alive)
+        #expect(ear.receive() == "WATCHDOG=1")
+        manager.tell(.stopping)
+        #expect(ear.receive() == "STOPPING=1")
+        #expect(ear.receive() == nil)
+    }
+
+    @Test func aPathIsAnAddressToo() throws {
+        let path = "/tmp/talkie-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+        let ear = try ear(path)
+        defer { unlink(path) }
+        manager(path).tell(.ready)
+        #expect(ear.receive() == "READY=1")
+    }
+
+    @Test func aManagerThatIsAwayIsToldTheLastStateWhenItIsBack() throws {
+        let name = Self.freshName()
+        let manager = manager(name)
+        manager.tell(.ready, .status("one"))
+        manager.tell(.alive)
+        manager.tell(.status("two"))
+        let ear = try ear(name)
+        manager.tell(.alive)
+        #expect(ear.receive() == "READY=1\nSTATUS=two\nWATCHDOG=1")
+        #expect(ear.receive() == nil)
+    }
+
+    @Test func aManagerThatDoesNotReadHoldsNobodyUp() throws {
+        let name = Self.freshName()
+        let ear = try ear(name)
+        let manager = manager(name)
+        // Its queue has room for fewer (net.unix.max_dgram_qlen).
+        for number in 0..<5000 { manager.tell(.status("\(number)")) }
+        while ear.receive() != nil {}
+        manager.tell(.alive)
+        #expect(ear.receive() == "STATUS=4999\nWATCHDOG=1")
+    }
+
+    @Test func nobodyIsToldWhereNobodyAsks() {
+        let manager = ServiceManager(environment: ["WATCHDOG_USEC": "1000000"], process: 42)
+        #expect(!manager.isPresent && manager.watchdogTime == nil && manager.objection == nil)
+        manager.tell(.ready)
+    }
+
+    @Test func theWatchdogIsForTheProcessThatItNames() {
+        let name = Self.freshName()
+        #expect(manager(name, ["WATCHDOG_USEC": "30000000"]).watchdogTime == .seconds(30))
+        #expect(manager(name, ["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "42"]).watchdogTime == .seconds(30))
+        #expect(manager(name, ["WATCHDOG_USEC": "30000000", "WATCHDOG_PID": "7"]).watchdogTime == nil)
+        #expect(manager(name).watchdogTime == nil)
+    }
+
+    @Test(arguments: ["0", "-1", "soon", "9223372036854775807"])
+    func aTimeThatIsNoneIsToldAndThereIsNoWatchdog(_ text: String) {
+        let manager = manager(Self.freshName(), ["WATCHDOG_USEC": text])
+        #expect(manager.watchdogTime == nil)
+        #expect(manager.objection?.contains("'\(text)'") == true)
+    }
+
+    @Test(arguments: ["relative/path", "vsock:2:1", "@", "/" + String(repeating: "x", count: 200)])
+    func anAddressThatIsNoneIsTold(_ text: String) {
+        let manager = manager(text)
+        #expect(!manager.isPresent && manager.objection != nil)
+        manager.tell(.ready)
+    }
+
+    @Test func programsThatAreStartedDoNotSpeakInItsName() {
+        setenv("NOTIFY_SOCKET", "@talkie-test-nobody", 1)
+        setenv("WATCHDOG_USEC", "2000000", 1)
+        setenv("WATCHDOG_PID", "\(getpid())", 1)
+        let manager = ServiceManager.take()
+        #expect(manager.isPresent && manager.watchdogTime == .seconds(2))
+        #expect(getenv("NOTIFY_SOCKET") == nil && getenv("WATCHDOG_USEC") == nil && getenv("WATCHDOG_PID") == nil)
+    }
+}
+
+@Suite struct WatchdogTests {
+    /// A watchdog and the moments at which it is asked, in seconds since it was made.
+    private struct Rig {
+        private let start = HostInstant(nanoseconds: 5_000_000_000)
+        private var dog: Watchdog
+
+        init(patience: Double) throws { dog = try #require(Watchdog(patience: .seconds(patience), at: start)) }
+
+        var next: Double { (dog.next - start).inSeconds }
+        var end: Double { (dog.end - start).inSeconds }
+
+        mutating func gives(at seconds: Double, isAlive: Bool = true) -> Bool {
+            dog.isSignDue(at: start.advanced(by: .seconds(seconds)), isAlive: isAlive)
+        }
+    }
+
+    @Test func aSignIsGivenAtHalfOfTheTime() throws {
+        var rig = try Rig(patience: 30)
+        #expect(rig.next == 15 && rig.end == 30)
+        let given = [14.9, 15, 15, 29, 30].map { rig.gives(at: $0) }
+        #expect(given == [false, true, false, false, true])
+        #expect(rig.next == 45 && rig.end == 60)
+    }
+
+    @Test func withoutLifeThereIsNoSign() throws {
+        var rig = try Rig(patience: 8)
+        var moment = 0.0
+        while moment < 60 {
+            let isGiven = rig.gives(at: moment, isAlive: false)
+            #expect(!isGiven)
+            #expect(rig.next > moment, "whoever waits for it sleeps")
+            moment += 0.5
+        }
+        #expect(rig.end == 8)
+    }
+
+    @Test func whoComesBackToLifeIsInTime() throws {
+        var rig = try Rig(patience: 8)
+        let first = rig.gives(at: 4, isAlive: false)
+        #expect(!first && rig.next == 5)
+        let second = rig.gives(at: 5)
+        #expect(second && rig.end == 13)
+    }
+
+    @Test func whereNobodyWaitsThereIsNone() {
+        #expect(Watchdog(patience: nil, at: HostInstant(nanoseconds: 0)) == nil)
+        #expect(Watchdog(patience: .zero, at: HostInstant(nanoseconds: 0)) == nil)
+    }
+}
