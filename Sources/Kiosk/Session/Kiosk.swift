@@ -21,14 +21,15 @@ package final class Kiosk: Sendable {
         package var home: OutputPlace
         /// Reads the configuration again.
         package var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
-        /// For people; any thread.
-        package var say: @Sendable (LogLevel, String) -> Void
+        package var log: KioskLog
+        /// Taken before there were other threads.
+        package var manager: ServiceManager
 
         package init(
             registry: OutputRegistry, home: OutputPlace,
             reload: @escaping @Sendable () throws(KioskConfigurationError) -> KioskConfiguration,
-            say: @escaping @Sendable (LogLevel, String) -> Void
-        ) { (self.registry, self.home, self.reload, self.say) = (registry, home, reload, say) }
+            log: KioskLog, manager: ServiceManager
+        ) { (self.registry, self.home, self.reload, self.log, self.manager) = (registry, home, reload, log, manager) }
     }
 
     private let configuration: KioskConfiguration
@@ -72,7 +73,7 @@ package final class Kiosk: Sendable {
             director = try KioskDirector(
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
-                    places: places, reload: parts.reload, say: parts.say),
+                    places: places, reload: parts.reload, log: parts.log, manager: parts.manager),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
             try director.start()
         } catch {
@@ -85,6 +86,7 @@ package final class Kiosk: Sendable {
         let isDown = player.shutDown(within: Player.usualPatience)
         parts.registry.remember()
         distributor.stop()
+        parts.log.close()
         return (end, isDown)
     }
 

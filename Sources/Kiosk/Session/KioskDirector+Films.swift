@@ -28,7 +28,7 @@ extension KioskDirector {
         }
         toldBroken.formIntersection(found.items)
         guard queue != nil else { return begin(with: found.items) }
-        stage.say(.info, "the list has \(Self.films(found.items.count)) now")
+        say(.info, "the list has \(Self.films(found.items.count)) now", KioskNote(.schedule))
         queue?.replace(with: found.items, order: order)
         guard isPlaying else { return openSoon() }
         if let queue { toCome.renew(behind: queue) }
@@ -162,7 +162,9 @@ extension KioskDirector {
     private func tellBroken(_ address: String, _ failure: TalkieError) {
         lastFailure = failure.message
         let item = queue.flatMap { $0.item(at: address) }
-        if item.map({ toldBroken.insert($0).inserted }) ?? true { stage.say(.error, failure.message) }
+        if item.map({ toldBroken.insert($0).inserted }) ?? true {
+            say(.error, failure.message, KioskNote(.broken, item: address))
+        }
         if configuration.onBrokenItem == .stop { end(.broken(failure)) }
     }
 
@@ -171,7 +173,9 @@ extension KioskDirector {
         guard let queue else { return }
         let state = stage.player.state
         stage.registry.setTitle(queue.current.title ?? state.title)
-        stage.say(.info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))")
+        say(
+            .info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))",
+            KioskNote(.item, item: queue.current.address))
         guard let screen = stage.screen else { return }
         if !isScreenAttached {
             isScreenAttached = true

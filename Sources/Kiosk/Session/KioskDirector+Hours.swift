@@ -27,7 +27,9 @@ extension KioskDirector {
         guard shown != before else { return }
         self.shown = shown
         if shown.part != before.part {
-            stage.say(.info, shown.part.map { "now the part '\($0)' of the day" } ?? "no part of the day any more")
+            say(
+                .info, shown.part.map { "now the part '\($0)' of the day" } ?? "no part of the day any more",
+                KioskNote(.schedule))
         }
         if shown.programme.playlist != before.programme.playlist || shown.programme.order != before.programme.order {
             look()
@@ -44,14 +46,14 @@ extension KioskDirector {
     }
 
     private func beQuiet() {
-        stage.say(.info, "quiet hours begin: screen and sound are off")
+        say(.info, "quiet hours begin: screen and sound are off", KioskNote(.schedule))
         nextAttempt = nil
         stage.player.pause()
         setScreenPower(false)
     }
 
     private func wake() {
-        stage.say(.info, "quiet hours are over")
+        say(.info, "quiet hours are over", KioskNote(.schedule))
         setScreenPower(true)
         stage.player.play()
         if !isPlaying { open() }
@@ -60,16 +62,19 @@ extension KioskDirector {
     // MARK: The configuration
 
     func reload() {
+        stage.manager.tell(.reloading(at: .now))
+        defer { stage.manager.tell(.ready) }
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
-            stage.say(.error, "the configuration stays as it was, because the new one is not good:")
-            for sentence in ConfigMistake.told(error.mistakes) { stage.say(.error, sentence) }
+            let note = KioskNote(.reload)
+            stage.log.say(.error, "the configuration stays as it was, because the new one is not good:", note)
+            for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }
         guard fresh != configuration else {
-            return stage.say(.info, "the configuration was read again: nothing is new")
+            return say(.info, "the configuration was read again: nothing is new", KioskNote(.reload))
         }
-        stage.say(.info, "the configuration was read again")
+        say(.info, "the configuration was read again", KioskNote(.reload))
         let old = configuration
         configuration = fresh
         schedule = KioskSchedule(fresh, calendar: stage.calendar)
@@ -91,7 +96,7 @@ extension KioskDirector {
         guard slate != self.slate else { return }
         self.slate = slate
         if case .nothing(let reason) = slate {
-            say(.warning, "nothing is shown: \(reason ?? "no films were found yet")")
+            say(.warning, "nothing is shown: \(reason ?? "no films were found yet")", KioskNote(.fault))
         }
         refreshSlate()
     }

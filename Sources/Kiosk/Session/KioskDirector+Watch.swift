@@ -12,7 +12,8 @@ extension KioskDirector {
             return
         }
         let time = Decimals.text((now - since).inSeconds, 0)
-        self.stage.say(.error, "\(cause.rawValue) since \(time) s: \(stage.words)")
+        self.stage.log.say(
+            .error, "\(cause.rawValue) since \(time) s: \(stage.words)", KioskNote(.repair, stage: "\(stage)"))
         repair(stage, because: cause)
         liveness.forgive(at: now)
     }

@@ -19,8 +19,9 @@ final class KioskDirector: @unchecked Sendable {
         var places: KioskPlaces
         /// Reads the configuration again.
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
-        /// For people; any level, the receiver chooses.
-        var say: @Sendable (LogLevel, String) -> Void
+        var log: KioskLog
+        /// Who started the kiosk and wants to know how it is.
+        var manager: ServiceManager
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
         /// Throws the order of shuffled lists.
@@ -61,6 +62,9 @@ final class KioskDirector: @unchecked Sendable {
     private var told = ToldSentences()
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
+    private var watchdog: Watchdog?
+    private var isReady = false
+    private var lastStatus = ""
     private var result: KioskEnd?
     private var thread: WorkerThread?
 
@@ -104,6 +108,8 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func run() {
+        watchdog = Watchdog(patience: stage.manager.watchdogTime, at: .now)
+        if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
         beginsAt = schedule.start(from: stage.now())
         look()
@@ -115,7 +121,9 @@ final class KioskDirector: @unchecked Sendable {
             openIfDue()
             sound?.attend(at: .now)
             beatIfDue()
+            tellManager()
         }
+        stage.manager.tell(.stopping)
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
         keepPlace()
@@ -127,7 +135,7 @@ final class KioskDirector: @unchecked Sendable {
 
     private var nextDeadline: HostInstant {
         let beat = (lastBeat ?? .now).advanced(by: Self.beat)
-        return [beat, nextAttempt, sound?.nextDeadline].compactMap { $0 }.min() ?? beat
+        return [beat, nextAttempt, sound?.nextDeadline, watchdog?.next].compactMap { $0 }.min() ?? beat
     }
 
     func end(_ end: KioskEnd) { if result == nil { result = end } }
@@ -147,12 +155,14 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
-    private func tell(_ remark: SoundKeeper.Remark?) { if let remark { say(remark.level, remark.text) } }
+    private func tell(_ remark: SoundKeeper.Remark?) {
+        if let remark { say(remark.level, remark.text, KioskNote(.output)) }
+    }
 
     /// Says what comes with every film again, as long as nobody mends it, once an hour.
-    func say(_ level: LogLevel, _ text: String) {
+    func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
         if level <= .warning, !told.isNews(text, at: .now) { return }
-        stage.say(level, text)
+        stage.log.say(level, text, note)
     }
 
     // MARK: The window
@@ -175,12 +185,12 @@ final class KioskDirector: @unchecked Sendable {
     /// What the last run left behind.
     private func recall() {
         let (kept, note) = stage.places.read()
-        if let note { stage.say(.warning, note) }
+        if let note { say(.warning, note) }
         self.kept = kept
         self.kept.starts += 1
         self.kept.hasEndedWell = false
         if !kept.hasEndedWell, kept.starts > 0 {
-            stage.say(.warning, "the kiosk had not ended by itself; it goes on where it was")
+            say(.warning, "the kiosk had not ended by itself; it goes on where it was", KioskNote(.start))
         }
         stage.places.keep(self.kept)
     }
@@ -202,5 +212,36 @@ final class KioskDirector: @unchecked Sendable {
         followTheClock()
         if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
         watchOver(at: now)
+    }
+
+    /// Tells whoever started the kiosk how it is: ready once something is shown or it is known why not, and alive only while it is.
+    private func tellManager() {
+        guard stage.manager.isPresent else { return }
+        let status = statusLine
+        if status != lastStatus {
+            lastStatus = status
+            stage.manager.tell(.status(status))
+        }
+        if !isReady, slate != nil || isWaiting || stage.player.state.phase == .playing { becomeReady() }
+        var isAlive = true
+        if case .stalled = liveness.verdict { isAlive = false }
+        if watchdog?.isSignDue(at: .now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
+    }
+
+    func becomeReady() {
+        isReady = true
+        stage.manager.tell(.ready)
+    }
+
+    /// What it does, in a line for people.
+    private var statusLine: String {
+        if shown.isQuiet { return "Quiet hours: screen and sound are off" }
+        if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }
+        switch slate {
+        case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films were found yet")"
+        default: break
+        }
+        guard let queue, isPlaying else { return "Looks for films" }
+        return "Plays '\(Self.name(of: queue.current))' (\(queue.number) of \(queue.count))"
     }
 }

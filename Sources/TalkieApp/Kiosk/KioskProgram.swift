@@ -26,6 +26,7 @@ package enum KioskProgram {
     package static func run(_ path: String, isVerbose: Bool) throws(TalkieError) -> Int32 {
         let terminal = Terminal()
         guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
+        let manager = ServiceManager.take()
         let kiosk = Lock<Kiosk?>(nil)
         // Before any other thread: all inherit the blocked signals.
         let signals = try SignalWatch.begin(reloads: true) { request in
@@ -42,9 +43,9 @@ package enum KioskProgram {
         let parts = Kiosk.Parts(
             registry: registry, home: card.thisComputer,
             reload: { () throws(KioskConfigurationError) in try Self.reading(path) },
-            say: { level, text in
-                if level <= (isVerbose ? .info : .warning) { terminal.say("talkie: " + PrintableText.sentence(text)) }
-            })
+            log: KioskLog(most: isVerbose ? .info : .warning, journal: .ofStandardError()) { _, text in
+                terminal.say("talkie: " + PrintableText.sentence(text))
+            }, manager: manager)
         let made = Kiosk(configuration, file: path, parts: parts)
         kiosk.withLock { $0 = made }
         let (end, isDown) = try made.run()

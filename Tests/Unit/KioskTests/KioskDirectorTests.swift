@@ -1,0 +1,167 @@
+import MediaCore
+import Playback
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Kiosk
+@testable import Storage
+
+/// What a kiosk does all day, and when something breaks.
+@Suite(.serialized) struct KioskDirectorTests {
+    @Test func theFilmsOfAFolderPlayRoundAndRound() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.count } >= 5 })
+        #expect(rig.end() == .asked(status: 143))
+        #expect(rig.opened.withLock { Array($0.prefix(4)) } == ["1.mp4", "2.mp4", "1.mp4", "2.mp4"])
+    }
+
+    @Test func aFilmThatComesIsPlayedAndOneThatGoesIsNot() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.contains("2.mp4") } })
+        rig.write("3.mp4")
+        #expect(rig.wait { rig.opened.withLock { $0.contains("3.mp4") } })
+        rig.remove("2.mp4")
+        #expect(rig.wait { rig.hasSaid("the list has 2 films now") })
+        rig.opened.withLock { $0 = [] }
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "1.mp4" } } >= 4 })
+        // What had been opened ahead of the change may be among the first.
+        #expect(!rig.opened.withLock { $0.suffix(4).contains("2.mp4") })
+        _ = rig.end()
+    }
+
+    @Test func aBrokenFilmIsToldOnceAndPassedOver() {
+        let rig = KioskRig(films: ["1.mp4", "bad.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "bad.mp4" } } >= 3 })
+        _ = rig.end()
+        #expect(rig.said.withLock { $0.count { $0.contains("'bad.mp4' is no film") } } == 1)
+    }
+
+    @Test func aBrokenFilmEndsTheKioskWhereThatIsWanted() {
+        let rig = KioskRig(films: ["1.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
+        rig.start()
+        guard case .broken(let error) = rig.join() else {
+            Issue.record("it went on")
+            return
+        }
+        #expect(error.message.contains("bad.mp4"))
+    }
+
+    @Test func anEmptyFolderIsASlateUntilAFilmComes() {
+        let rig = KioskRig()
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing is shown") })
+        rig.write("1.mp4")
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4' (1 of 1)") })
+        _ = rig.end()
+    }
+
+    @Test func aListOfWhichNothingCanBePlayedIsTriedAgainWhenSomethingChanges() {
+        let rig = KioskRig(films: ["bad.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
+        rig.write("good.mp4")
+        #expect(rig.wait { rig.hasSaid("playing 'good.mp4'") })
+        _ = rig.end()
+    }
+
+    @Test func quietHoursPauseTheFilmAndEndByThemselves() {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
+        // 22:13:20.
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.player.state.phase == .paused })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        _ = rig.end()
+    }
+
+    @Test func itBeginsAtItsTime() {
+        let rig = KioskRig(films: ["1.mp4"]) { $0.start = .time(TimeOfDay(hour: 22, minute: 20)!) }
+        rig.start()
+        #expect(rig.wait { rig.director.beginsAt != nil })
+        #expect(rig.opened.withLock { $0.isEmpty })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        _ = rig.end()
+    }
+
+    @Test func aConfigurationThatIsNotGoodIsToldAndTheOldOneStays() {
+        let rig = KioskRig(films: ["1.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing") })
+        rig.next.withLock {
+            $0 = .failure(KioskConfigurationError(mistakes: [ConfigMistake("wall.toml", line: 3, "no such key")]))
+        }
+        rig.mailbox.post(.request(.reload))
+        #expect(rig.wait { rig.hasSaid("wall.toml line 3: no such key") })
+        let count = rig.opened.withLock { $0.count }
+        #expect(rig.wait { rig.opened.withLock { $0.count } > count + 3 })
+        _ = rig.end()
+    }
+
+    @Test func anotherProgrammeFollowsTheFilmThatPlays() {
+        let rig = KioskRig(films: ["1.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        var fresh = rig.director.configuration
+        rig.write("2.mp4")
+        fresh.programme.playlist = [rig.folder + "/films/2.mp4"]
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.mailbox.post(.request(.reload))
+        #expect(rig.wait { rig.hasSaid("playing '2.mp4' (1 of 1)") })
+        _ = rig.end()
+    }
+
+    @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
+        let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
+        let places = StateFolder(path: first.folder + "/kept")
+        let kept = KioskPlaces(places, configuration: "wall.toml", complain: { _ in })
+        try kept.start()
+        kept.keep(
+            KioskPlaces.Kept(
+                place: KioskPlaces.Place(
+                    address: first.folder + "/films/long.mp4", position: MediaTime(value: 30, timescale: 1)),
+                starts: 4, hasEndedWell: false))
+        kept.stop()
+        let rig = KioskRig(places: places) { $0.programme.playlist = [first.folder + "/films"] }
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        #expect(rig.opened.withLock { $0.first } == "long.mp4")
+        #expect(rig.player.state.position >= MediaTime(value: 30, timescale: 1))
+        _ = rig.end()
+        #expect(rig.hasSaid("it goes on where it was"))
+        #expect(rig.director.kept.starts == 5)
+    }
+
+    @Test func theSoundGoesToTheFallbackWhileASpeakerIsLostAndBack() {
+        let rig = KioskRig(films: ["long.mp4"]) {
+            $0.programme.speakers = ["kitchen"]
+            $0.programme.fallbacks = ["office"]
+        }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("the sound goes to kitchen") })
+        #expect(rig.player.audioOutputs.map(\.name) == ["kitchen"])
+        let number = rig.player.outputs!.number(of: rig.kitchen)!
+        let id = OutputID(number)
+        rig.mailbox.post(.output(id, isLost: true))
+        #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen", "office"] })
+        rig.mailbox.post(.output(id, isLost: false))
+        #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        _ = rig.end()
+    }
+
+    @Test func aSpeakerThatIsNotThereIsLookedForAndThisComputerPlaysMeanwhile() {
+        let rig = KioskRig(films: ["long.mp4"], present: ["local"]) { $0.programme.speakers = ["toy:kitchen"] }
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("no toy is in 'kitchen'; it is looked for until it is there") })
+        #expect(rig.wait { rig.hasSaid("the sound goes to card instead") })
+        rig.toys.appear("kitchen")
+        #expect(rig.wait { rig.player.audioOutputs.map(\.name) == ["kitchen"] })
+        _ = rig.end()
+    }
+}

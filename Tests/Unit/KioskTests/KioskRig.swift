@@ -1,0 +1,143 @@
+import Foundation
+import MediaCore
+import Playback
+import SyncRendering
+import TalkieTestKit
+
+@testable import Kiosk
+@testable import Routing
+@testable import Storage
+@testable import Telemetry
+
+/// A kiosk with films made of numbers in a real folder, speakers that only count, a clock on the wall that the test turns, and no window.
+final class KioskRig: Sendable {
+    let folder = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"
+    let mailbox = Mailbox<KioskEvent>()
+    /// What was opened, in order, by name.
+    let opened = Lock<[String]>([])
+    /// What was said, errors and warnings.
+    let said = Lock<[String]>([])
+    /// Something was opened or said.
+    let news = Signal()
+    let wall = Lock(WallTime(seconds: 1_700_000_000))
+    /// What reading the configuration again leads to.
+    let next = Lock<Result<KioskConfiguration, KioskConfigurationError>?>(nil)
+    let card = RecordingOutput(name: "card", capacity: 48_000 * 60)
+    let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
+    let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
+    let toys: ToyProvider
+    let player: Player
+    let director: KioskDirector
+    private let distributor: EventDistributor
+
+    /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    init(
+        films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
+        manager: [String: String] = [:], _ change: (inout KioskConfiguration) -> Void = { _ in }
+    ) {
+        try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
+        for film in films { Self.write(film, in: folder) }
+        var configuration = KioskConfiguration()
+        configuration.programme.playlist = [folder + "/films"]
+        configuration.programme.speakers = ["local"]
+        change(&configuration)
+        let first = configuration
+        toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present)
+        let events = EventLog(clock: MonotonicClock())
+        distributor = EventDistributor(log: events)
+        try! distributor.start(outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
+        var options = PlayerOptions()
+        (options.playsVideo, options.expectsMore) = (false, true)
+        let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        player = Player(
+            parts: Player.Parts(
+                open: { [opened, news] (address, _) throws(MediaError) in
+                    let name = String(address.split(separator: "/").last ?? "")
+                    opened.withLock { $0.append(name) }
+                    news.raise()
+                    guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
+                    guard FileManager.default.fileExists(atPath: address) else {
+                        throw MediaError(.cannotOpen, "there is no '\(name)'")
+                    }
+                    let length = name.hasPrefix("long") ? 60_000 : 200
+                    return SyntheticFilm(duration: MediaTime(value: Int64(length), timescale: 1000))
+                },
+                codecs: SyntheticCodecs(),
+                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                audioOutput: group),
+            options: options, events: events
+        ) { [mailbox, news] in
+            mailbox.post(.player($0))
+            news.raise()
+        }
+        director = try! KioskDirector(
+            stage: KioskDirector.Stage(
+                player: player, screen: nil, distributor: distributor, registry: OutputRegistry([toys]),
+                places: KioskPlaces(
+                    places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", complain: { _ in }),
+                reload: { [next] () throws(KioskConfigurationError) in
+                    switch next.withLock({ $0 }) {
+                    case .success(let fresh): return fresh
+                    case .failure(let error): throw error
+                    case nil: return first
+                    }
+                },
+                log: KioskLog(most: .info, journal: nil) { [said, news] _, text in
+                    said.withLock { $0.append(text) }
+                    news.raise()
+                }, manager: ServiceManager(environment: manager, process: 1), now: { [wall] in wall.withLock { $0 } },
+                calendar: UTC(), seed: 1),
+            configuration: configuration, outputs: group, mailbox: mailbox)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    static func write(_ name: String, in folder: String, _ text: String = "film") {
+        precondition(FileManager.default.createFile(atPath: "\(folder)/films/\(name)", contents: Data(text.utf8)))
+    }
+
+    func write(_ name: String, _ text: String = "film") { Self.write(name, in: folder, text) }
+    func remove(_ name: String) { try! FileManager.default.removeItem(atPath: "\(folder)/films/\(name)") }
+
+    func start() { try! director.start() }
+
+    /// Waits until something is so; false after twenty seconds.
+    func wait(until isSo: () -> Bool) -> Bool {
+        let deadline = HostInstant.now.advanced(by: .seconds(20))
+        while !isSo() {
+            guard HostInstant.now < deadline else { return false }
+            news.wait(until: min(deadline, .now.advanced(by: .milliseconds(20))))
+            news.clear()
+        }
+        return true
+    }
+
+    func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
+
+    /// Asks for the end, and how it came.
+    func end() -> KioskEnd {
+        mailbox.post(.request(.end(status: 143)))
+        return join()
+    }
+
+    func join() -> KioskEnd {
+        let end = director.join()
+        player.shutDown()
+        distributor.stop()
+        return end
+    }
+
+    /// A calendar without zones.
+    private struct UTC: WallCalendar {
+        func local(_ moment: WallTime) -> LocalTime {
+            let time = moment.seconds % 86_400
+            return LocalTime(
+                year: 2023, month: 11, day: 14, weekday: 2,
+                time: TimeOfDay(hour: time / 3600, minute: time / 60 % 60, second: time % 60)!)
+        }
+
+        func moment(year: Int, month: Int, day: Int, plusDays days: Int, at time: TimeOfDay) -> WallTime {
+            WallTime(seconds: 1_699_920_000 + days * 86_400 + time.seconds)
+        }
+    }
+}
