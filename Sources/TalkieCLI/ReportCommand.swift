@@ -12,13 +12,14 @@ struct ReportCommand: ParsableCommand, UsageLine {
         discussion: """
             Offsets are positive when sound is later than picture. They are the player's own testimony; the truth is \
             what a meter outside sees and hears. With the record of a speaker in software (talkie speaker --record) on \
-            the same computer, the sound is what that speaker says it sounded.
+            the same computer, the sound is what that speaker says it sounded. Several files of one record \
+            (--timeline-max-size, --timeline-max-age) are read as one, in their order.
             """)
-    static let usageLine = "talkie report TIMELINE [--speaker-record FILE] [--json] [--plot FILE.svg]"
+    static let usageLine = "talkie report TIMELINE... [--speaker-record FILE] [--json] [--plot FILE.svg]"
 
     @Argument(
         help: ArgumentHelp("What talkie play --timeline wrote; - is standard input.", valueName: "TIMELINE"))
-    var timeline: String
+    var timelines: [String]
 
     @Option(help: ArgumentHelp("Take the sound from what a speaker in software wrote.", valueName: "FILE"))
     var speakerRecord: String?
@@ -30,10 +31,12 @@ struct ReportCommand: ParsableCommand, UsageLine {
     var plot: String?
 
     func run() throws {
-        if let objection = InputCheck.objection(to: timeline, what: .timeline) { throw objection }
+        for timeline in timelines {
+            if let objection = InputCheck.objection(to: timeline, what: .timeline) { throw objection }
+        }
         let report: TimelineReport
         do throws(TalkieError) {
-            report = try TimelineReport(reading: timeline, speakerRecord: speakerRecord)
+            report = try TimelineReport(reading: timelines, speakerRecord: speakerRecord)
         } catch {
             throw error.saying(\.phrase)
         }

@@ -3,6 +3,7 @@ package import MediaCore
 package import Playback
 internal import Routing
 package import SyncRendering
+package import Telemetry
 
 /// Everything `talkie play` was told, understood and checked for sense; nothing has been opened yet.
 package struct PlayArguments: Sendable {
@@ -39,6 +40,8 @@ package struct PlayArguments: Sendable {
     package var cookieFile: String?
     /// Where the flight recorder writes.
     package var timelinePath: String?
+    /// When it begins another file.
+    package var timelineRotation = TimelineRotation()
     package var controlSocketPath: String?
     /// Errors only: no status line, no messages.
     package var isReallyQuiet = false

@@ -188,7 +188,7 @@ package enum PlaySession {
                     "--timeline would write over the film '\(film.address)'; name another file")
             }
         }
-        let file = try TimelineFile(creating: path)
+        let file = try TimelineFile(creating: path, rotation: arguments.timelineRotation)
         if let aside = file.setAside { notes.append("the record of a run that broke off is now '\(aside)'") }
         return file
     }

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import MediaCore
+internal import Playback
 internal import TalkieApp
+internal import Telemetry
 
 /// Options about what is written where.
 struct RecordOptions: ParsableArguments {
@@ -8,6 +10,25 @@ struct RecordOptions: ParsableArguments {
         help: ArgumentHelp("Record what happened when; 'talkie report FILE' reads it.", valueName: "FILE"),
         completion: .file())
     var timeline: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin another record when it is so large (10MiB); FILE.1 is the one before.", valueName: "SIZE"),
+        transform: { try TimelineRotation.size(parsing: $0) })
+    var timelineMaxSize: Int?
+
+    @Option(
+        help: ArgumentHelp("Begin another record after that time (24:00:00).", valueName: "TIME"),
+        transform: Self.age)
+    var timelineMaxAge: Duration?
+
+    @Option(
+        help: ArgumentHelp("How many older records are kept.", valueName: "N"),
+        transform: { text in
+            guard let number = DecimalNumber.whole(text) else { throw TimelineRotation.keepError }
+            return try TimelineRotation.keep(number)
+        })
+    var timelineKeep = TimelineRotation().keep
 
     @Option(
         name: .customLong("input-ipc-server"),
@@ -31,9 +52,16 @@ struct RecordOptions: ParsableArguments {
 
     func apply(to arguments: inout PlayArguments) {
         arguments.timelinePath = timeline
+        arguments.timelineRotation = TimelineRotation(
+            maxSize: timelineMaxSize, maxAge: timelineMaxAge, keep: timelineKeep)
         arguments.logPath = logFile
         arguments.controlSocketPath = controlSocket
         arguments.isReallyQuiet = reallyQuiet
         arguments.logLevel = logLevel
+    }
+
+    private static func age(_ text: String) throws -> Duration {
+        guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else { throw TimelineRotation.ageError }
+        return try TimelineRotation.age(seconds: time.seconds)
     }
 }

@@ -18,6 +18,7 @@ package final class EventDistributor: Sendable {
     private let log: EventLog
     private let clock: any HostClock
     private let totals = Lock(PlaybackStatistics())
+    private let outputTotals = Lock(OutputsStatistics())
     private let remarks = Lock<[(TimelineRemark, HostInstant)]>([])
     private let stopping = Atomic<Bool>(false)
     private let wake = Signal()
@@ -33,7 +34,7 @@ package final class EventDistributor: Sendable {
     ///
     /// - Parameters:
     ///   - file: where to record, if anywhere; closed with `stop`.
-    ///   - complain: called on the recorder's thread, at most once, with a sentence about a record that broke off.
+    ///   - complain: called on the recorder's thread with a sentence about a record that broke off, or goes on.
     ///   - outputNews: called on the recorder's thread when an output was lost or came back.
     ///   - outputMoved: the same when a card plays on another device.
     ///   - clockNews: the same for a speaker's clock: stalled, and ready after that; doubted, once for each output.
@@ -63,6 +64,9 @@ package final class EventDistributor: Sendable {
 
     /// The sums as of the last tenth of a second. Any thread.
     package var statistics: PlaybackStatistics { totals.withLock { $0 } }
+
+    /// The same for each output.
+    package var outputs: OutputsStatistics { outputTotals.withLock { $0 } }
 
     /// Writes a remark into the record, if there is one. Any thread.
     package func note(_ remark: TimelineRemark) {
@@ -112,7 +116,7 @@ package final class EventDistributor: Sendable {
                     writer?.finish(at: distributor.clock.now)
                 } else if now - lastFlush >= EventDistributor.flushInterval {
                     lastFlush = now
-                    writer?.flush()
+                    writer?.attend(at: distributor.clock.now)
                 }
                 if let complaint = writer?.takeComplaint() { complain(complaint) }
                 if isLast { break }
@@ -138,6 +142,9 @@ package final class EventDistributor: Sendable {
                 distributor.totals.withLock { totals in
                     for entry in batch { totals.add(entry) }
                     totals.lostEvents = lost
+                }
+                distributor.outputTotals.withLock { outputs in
+                    for entry in batch { outputs.add(entry) }
                 }
                 for entry in batch {
                     writer?.write(entry)

@@ -6,9 +6,22 @@ struct LineBuffer {
     /// A piece that one write(2) hands to the kernel.
     static let capacity = 64 * 1024
 
-    private var bytes: [UInt8] = []
+    /// write(2): a descriptor, bytes, how many.
+    typealias Write = @Sendable (Int32, UnsafeRawPointer?, Int) -> Int
 
-    init() { bytes.reserveCapacity(Self.capacity * 2) }
+    private var bytes: [UInt8] = []
+    private let write: Write
+    /// Bytes that the kernel took.
+    var written = 0
+    /// Lines since it took everything.
+    private var lines = 0
+    /// How many of them the last failure took along.
+    private(set) var dropped = 0
+
+    init(write: @escaping Write = { Glibc.write($0, $1, $2) }) {
+        self.write = write
+        bytes.reserveCapacity(Self.capacity * 2)
+    }
 
     var isEmpty: Bool { bytes.isEmpty }
     /// Time to write: another line may exceed the capacity.
@@ -21,6 +34,7 @@ struct LineBuffer {
         bytes = []
         body(&line)
         bytes = line.finish()
+        lines += 1
     }
 
     /// Lines that wait for a reader who is slow, in bytes; two minutes of a film.
@@ -37,6 +51,7 @@ struct LineBuffer {
             let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + offset, $0.count - offset) }
             if count > 0 {
                 offset += count
+                written += count
                 continue
             }
             let code = count == 0 ? ENOSPC : errno
@@ -51,9 +66,12 @@ struct LineBuffer {
                 if patience == .zero, bytes.count - offset <= Self.largestBacklog { break }
             }
             bytes.removeAll(keepingCapacity: true)
+            defer { lines = 0 }
+            dropped = lines
             return code
         }
         bytes.removeFirst(offset)
+        if bytes.isEmpty { lines = 0 }
         return nil
     }
 }

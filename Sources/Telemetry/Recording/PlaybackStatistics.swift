@@ -1,10 +1,12 @@
-internal import MediaCore
+package import MediaCore
 package import SyncRendering
 
 /// What the outputs have reported so far, summed up for a status line. Offsets are positive when sound is later than
 /// picture.
 package struct PlaybackStatistics: Sendable {
     package internal(set) var shownFrames = 0
+    /// When the last picture became visible.
+    package internal(set) var lastShown: HostInstant?
     /// Pictures left out because their time had passed, and those not even decoded.
     package internal(set) var droppedFrames = 0
     package internal(set) var underruns = 0
@@ -35,6 +37,7 @@ package struct PlaybackStatistics: Sendable {
         switch entry.event {
         case .frame(_, let target, let presented):
             shownFrames += 1
+            lastShown = presented
             // A picture shown while time stands still is due whenever it comes.
             guard line.rate(at: presented) > 0, line.rate(at: target) > 0 else { return }
             let error = presented - target

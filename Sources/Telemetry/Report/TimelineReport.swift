@@ -83,7 +83,7 @@ package struct TimelineReport {
     /// What a route begins with that speaks for the first time: the pictures of this stretch.
     private var unheard = ClaimedOffset()
     private var origin: Int64?
-    private var hasHead = false
+    private var heads = 0
     private var parser = FlatJSON()
 
     /// What the speaker itself says was heard; it then speaks for the sound.
@@ -101,8 +101,26 @@ package struct TimelineReport {
     ///   place of what the player claims about sound.
     /// - Throws: status 66 when one cannot be read, holds no timeline, or was written by a newer Talkie.
     package init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
+        try self.init(reading: [path], speakerRecord: speakerRecord)
+    }
+
+    /// The same of a record in several files, whatever their order: the one with the highest number at its end is the oldest, the one without
+    /// the newest.
+    package init(reading paths: [String], speakerRecord: String? = nil) throws(TalkieError) {
         self.init()
         if let speakerRecord { heard = try HeardRecord(reading: speakerRecord) }
+        for path in Self.ordered(paths) { try read(path) }
+        finish()
+    }
+
+    private static func ordered(_ paths: [String]) -> [String] {
+        func number(_ path: String) -> Int {
+            path.lastIndex(of: ".").flatMap { DecimalNumber.whole(path[path.index(after: $0)...]) } ?? 0
+        }
+        return paths.map { (path: $0, number: number($0)) }.sorted { $0.number > $1.number }.map(\.path)
+    }
+
+    private mutating func read(_ path: String) throws(TalkieError) {
         let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Self.unreadable("the timeline '\(path)' cannot be opened (\(Self.reason(errno))); check its name")
@@ -121,10 +139,9 @@ package struct TimelineReport {
                 "the timeline '\(path)' was written by a newer Talkie (version \(version)); update this one")
         }
         report.garbageLines += reader.overlongLines
-        guard report.hasHead || report.understoodLines > 0 else {
+        guard report.heads > heads || report.understoodLines > understoodLines else {
             throw TalkieError(.cannotOpen, "'\(path)' holds no timeline", remedy: .recordTimeline)
         }
-        report.finish()
         self = report
     }
 
@@ -151,6 +168,11 @@ package struct TimelineReport {
         guard let instant = object.whole("host_ns"), instant >= 0, let event = TimelineEvent(object) else {
             return false
         }
+        // What the file before has said already.
+        if heads > 1, object.whole("again") != nil {
+            understoodLines += 1
+            return true
+        }
         guard add(event, at: instant) else { return false }
         understoodLines += 1
         return true
@@ -174,7 +196,7 @@ package struct TimelineReport {
         case .head(let version, let program):
             guard version >= 1 else { return false }
             if version > TimelineWriter.formatVersion, newerVersion == nil { newerVersion = version }
-            hasHead = true
+            heads += 1
             self.program = program
         case .film(let name):
             filmCount += 1

@@ -1,0 +1,68 @@
+internal import MediaCore
+internal import SyncRendering
+
+/// What a reader has to know in order to understand the lines that follow: which film, which outputs, on which line. Bounded.
+struct TimelineContext {
+    private var film: Stated?
+    private var loop: Stated?
+    private var phase: Stated?
+    private var screen: Stated?
+    private var delay: Stated?
+    private var routes: [Int: Stated] = [:]
+    private var calibrations: [Int: Stated] = [:]
+    /// The last line as commanded, and how it was bent since.
+    private var line: EventLog.Entry?
+    private var bend: EventLog.Entry?
+    /// What outputs said of the line, each the last.
+    private var claims: [Int: EventLog.Entry] = [:]
+
+    struct Stated {
+        var remark: TimelineRemark
+        var instant: HostInstant
+    }
+
+    var isEmpty: Bool { remarks.isEmpty && entries.isEmpty }
+
+    mutating func note(_ remark: TimelineRemark, at instant: HostInstant) {
+        let stated = Stated(remark: remark, instant: instant)
+        switch remark {
+        case .film, .joint: (film, loop) = (stated, nil)
+        case .loop: loop = stated
+        case .phase: phase = stated
+        case .screen: screen = stated
+        case .audioDelay: delay = stated
+        case .route(let index, _, _): keep(stated, index, in: &routes)
+        case .calibration(let index, _, _): keep(stated, index, in: &calibrations)
+        case .share: break
+        }
+    }
+
+    mutating func note(_ entry: EventLog.Entry) {
+        switch entry.event {
+        case .anchor:
+            (line, bend) = (entry, nil)
+            claims.removeAll(keepingCapacity: true)
+        case .steered: bend = entry
+        case .audioHeard(_, _, let output), .speakerAnchored(_, _, _, let output):
+            if claims[output.index] != nil || claims.count < TimelineReport.mostRoutes { claims[output.index] = entry }
+        case .outputLeft(let output, _, _): claims[output.index] = nil
+        default: break
+        }
+    }
+
+    private func keep(_ stated: Stated, _ index: Int, in table: inout [Int: Stated]) {
+        if table[index] != nil || table.count < TimelineReport.mostRoutes { table[index] = stated }
+    }
+
+    /// In the order in which a reader wants them.
+    var remarks: [Stated] {
+        [film, loop, screen, delay].compactMap { $0 }
+            + routes.keys.sorted().compactMap { routes[$0] }
+            + calibrations.keys.sorted().compactMap { calibrations[$0] }
+            + [phase].compactMap { $0 }
+    }
+
+    var entries: [EventLog.Entry] {
+        [line, bend].compactMap { $0 } + claims.keys.sorted().compactMap { claims[$0] }
+    }
+}
