@@ -70,6 +70,9 @@ let package = Package(
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
         .target(
             name: "CSystemd", path: "Sources/CLibraries/CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
+        .target(
+            name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD",
+            linkerSettings: [.linkedLibrary("microhttpd")]),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
         // Not for the library's modules: it changes the process that it is linked into.
         .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),
@@ -104,7 +107,7 @@ let package = Package(
             [
                 "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "MediaCodecs", "SyncRendering",
                 "Storage",
-                "Sockets", "MediaCore", "CTOML", "CSystemd", "CShim",
+                "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CShim",
             ]),
         module(
             "TalkieApp",
@@ -200,6 +203,14 @@ let package = Package(
         .executableTarget(
             name: "screen-probe", dependencies: ["LocalOutput", "MediaCodecs", "SyncRendering", "MediaCore"],
             path: "Tests/Support/screen-probe", swiftSettings: settings),
+        .target(
+            name: "ServiceSupervisor", dependencies: ["Sockets", "MediaCore"], path: "Tests/Support/ServiceSupervisor",
+            swiftSettings: settings),
+        .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
+        tests(
+            "KioskServiceTests", in: "Integration",
+            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore"],
+            exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests("ScreenTests", in: "Integration", ["screen-probe"], exclude: ["Charts"]),
         tests(
             "SoundCardTests", in: "Integration",
@@ -215,7 +226,8 @@ let package = Package(
                 "MediaCodecs", "MediaCore",
             ]),
         tests(
-            "SpeakerPeerTests", in: "EndToEnd", ["VirtualSpeaker", "PTP", "Sockets", "MediaCore"],
+            "SpeakerPeerTests", in: "EndToEnd",
+            ["PythonPackages", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"],
             exclude: ["pyatv-play.py", "pyatv-requirements.txt"]),
         tests(
             "VirtualSpeakerLoopTests", in: "EndToEnd",

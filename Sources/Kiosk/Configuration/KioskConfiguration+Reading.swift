@@ -35,6 +35,8 @@ extension KioskConfiguration {
             }
         }
         readParts(&reader, folder: folder)
+        readMetrics(&reader)
+        readTimeline(&reader, folder: folder)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
         }
@@ -199,7 +201,7 @@ extension KioskConfiguration.Programme {
     }
 
     /// Addresses as they are; paths from the root of the disk.
-    fileprivate static func whole(_ text: String, in folder: String) -> String {
+    static func whole(_ text: String, in folder: String) -> String {
         text.hasPrefix("/") || text.contains("://") ? text : "\(folder)/\(text)"
     }
 }

@@ -91,6 +91,10 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var onBrokenItem = BrokenItem.skip
     /// How long a picture file is shown.
     package var imageDuration = Duration.seconds(10)
+    /// Where health can be asked for; nil for nowhere.
+    package var metrics: MetricsAddress? = .standard
+    /// Where the flight recorder writes; nil for nowhere.
+    package var timeline: Timeline?
 
     package init() {}
 }

@@ -1,4 +1,5 @@
 internal import AirPlay
+internal import MediaCore
 
 /// Do speakers get through to this computer? They ask for time on UDP 319 and 320, and for lost sound and NTP time on
 /// a pinned range.

@@ -1,4 +1,5 @@
 import MediaCore
+import Telemetry
 import Testing
 
 @testable import Kiosk
@@ -66,6 +67,44 @@ import Testing
         expected.programme.playlist = ["/srv/kiosk/film.mp4"]
         #expect(kiosk == expected)
         #expect(kiosk.loops && kiosk.programme.speakers == ["local"])
+    }
+
+    @Test func healthIsAskedForWhereTheTableSays() throws {
+        #expect(try read("playlist = \"a.mp4\"").metrics?.description == "127.0.0.1:9595")
+        #expect(
+            try read("playlist = \"a.mp4\"\n[metrics]\nlisten = \"0.0.0.0:80\"").metrics?.description == "0.0.0.0:80")
+        #expect(try read("playlist = \"a.mp4\"\n[metrics]\nlisten = false").metrics == nil)
+        let wanted = "line 3: listen: an address with a port is written \"127.0.0.1:9595\""
+        for text in ["127.0.0.1", "localhost:80", "1.2.3.4:0", "1.2.3.4:65536", ":80", "1.2.3.4:5:6"] {
+            #expect(mistakes("playlist = \"a.mp4\"\n[metrics]\nlisten = \"\(text)\"") == [wanted], "\(text)")
+        }
+        #expect(
+            mistakes("playlist = \"a.mp4\"\nmetrics = 3").first
+                == "line 2: metrics: write a table, as [metrics] with listen = \"127.0.0.1:9595\"")
+        #expect(
+            mistakes("playlist = \"a.mp4\"\n[metrics]\nlisten = true\nport = 4") == [
+                "line 3: listen: an address is wanted, as \"127.0.0.1:9595\", or false",
+                "line 4: there is no key 'port'",
+            ])
+    }
+
+    @Test func theRecorderWritesWhereAndAsMuchAsTheTableSays() throws {
+        #expect(try read("playlist = \"a.mp4\"").timeline == nil)
+        let plain = try read("playlist = \"a.mp4\"\n[timeline]\nfile = \"t.jsonl\"").timeline
+        #expect(plain == .init(file: "/srv/kiosk/t.jsonl"))
+        #expect(plain?.rotation == .init(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7))
+        let told = try read(
+            "playlist = \"a.mp4\"\n[timeline]\nfile = \"/var/t\"\nmax_size = \"10MiB\"\nmax_age = \"1:00:00\"\nkeep = 0"
+        )
+        #expect(
+            told.timeline == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 0)))
+        #expect(
+            mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = -1\nkeep = 100\ncolour = 3") == [
+                "line 2: a timeline needs file, as file = \"timeline.jsonl\"",
+                "line 3: max_size: a size is written 10MiB, from 64KiB to 1024GiB",
+                "line 4: max_age: an age is written 3600, 30:00 or 24:00:00, from a second to a year",
+                "line 5: keep: 0 to 99 older files can be kept", "line 6: there is no key 'colour'",
+            ])
     }
 
     @Test func everyMistakeIsToldAtOnceWithItsLine() {

@@ -1,19 +1,25 @@
 internal import Glibc
+internal import MediaCore
 
-/// Which program holds a UDP port, as far as this user may know (proc(5)).
-enum PortHolder {
+/// Which program holds a port, as far as this user may know (proc(5)).
+package enum PortHolder {
     /// More sockets or programs than this are not looked through.
     private static let most = 65_536
 
     /// `ptp4l (1234)`; nil when nobody does or it cannot be known.
-    static func name(ofUDP port: UInt16) -> String? {
-        guard let inode = inode(port, in: lines(of: "/proc/net/udp")) else { return nil }
+    package static func name(ofUDP port: UInt16) -> String? { name(port, of: "/proc/net/udp") }
+
+    /// The same of one that listens for connections.
+    package static func name(ofTCP port: UInt16) -> String? { name(port, of: "/proc/net/tcp") }
+
+    private static func name(_ port: UInt16, of table: String) -> String? {
+        guard let inode = inode(port, in: lines(of: table)) else { return nil }
         return holder(of: "socket:[\(inode)]")
     }
 
     /// The socket bound to a port, from the kernel's table: the second column ends in the port in hexadecimal, the
     /// tenth is the inode.
-    static func inode(_ port: UInt16, in table: [String]) -> String? {
+    package static func inode(_ port: UInt16, in table: [String]) -> String? {
         let digits = String(port, radix: 16, uppercase: true)
         let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits
         for line in table.dropFirst() {

@@ -1,0 +1,184 @@
+#define _GNU_SOURCE
+#include "CMicroHTTPD.h"
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum { chttp_most_connections = 64, chttp_connection_memory = 16384 };
+
+struct chttp_server {
+  struct MHD_Daemon *daemon;
+  chttp_handler handler;
+  void *context;
+  int32_t patience_ms;
+  /* A connection has ended since the last turn. The library takes its listening socket out of epoll while all places are taken, and puts it
+     back only at the next turn, which nothing would bring about. */
+  int has_room;
+  /* Connections and when they began: single bytes now and then buy no time. */
+  struct {
+    int descriptor;
+    int64_t began_ms;
+  } connections[chttp_most_connections];
+};
+
+struct chttp_exchange {
+  struct MHD_Connection *connection;
+  struct MHD_Response *response;
+  unsigned status;
+  int is_held;
+};
+
+static int64_t chttp_now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void chttp_connection(void *context, struct MHD_Connection *connection, void **place,
+                             enum MHD_ConnectionNotificationCode code) {
+  chttp_server *server = context;
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+    server->has_room = 1;
+    if (*place) ((__typeof__(&server->connections[0]))*place)->descriptor = -1;
+    return;
+  }
+  *place = NULL;
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  for (int i = 0; info && i < chttp_most_connections; i++) {
+    if (server->connections[i].descriptor >= 0) continue;
+    server->connections[i].descriptor = info->connect_fd;
+    server->connections[i].began_ms = chttp_now_ms();
+    *place = &server->connections[i];
+    return;
+  }
+}
+
+static int32_t chttp_is_local(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (!info || !info->client_addr || info->client_addr->sa_family != AF_INET) return 0;
+  return ntohl(((const struct sockaddr_in *)info->client_addr)->sin_addr.s_addr) >> 24 == 127;
+}
+
+static enum MHD_Result chttp_take(void *context, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload, size_t *upload_size,
+                                  void **place) {
+  (void)version, (void)upload;
+  chttp_server *server = context;
+  chttp_exchange *exchange = *place;
+  int is_read = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+  if (!exchange) {
+    exchange = calloc(1, sizeof *exchange);
+    if (!exchange) return MHD_NO;
+    exchange->connection = connection;
+    *place = exchange;
+    /* Bodies of others are refused before they come. */
+    if (is_read) return MHD_YES;
+  }
+  if (*upload_size) {
+    *upload_size = 0;
+    return MHD_YES;
+  }
+  if (!exchange->response) {
+    if (exchange->is_held) return MHD_YES;
+    chttp_request request = {method, path, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+                             chttp_is_local(connection)};
+    server->handler(server->context, exchange, &request);
+    if (exchange->is_held) {
+      MHD_suspend_connection(connection);
+      return MHD_YES;
+    }
+    if (!exchange->response) return MHD_NO;
+  }
+  return MHD_queue_response(connection, exchange->status, exchange->response);
+}
+
+static void chttp_done(void *context, struct MHD_Connection *connection, void **place,
+                       enum MHD_RequestTerminationCode code) {
+  (void)context, (void)connection, (void)code;
+  chttp_exchange *exchange = *place;
+  if (!exchange) return;
+  if (exchange->response) MHD_destroy_response(exchange->response);
+  free(exchange);
+  *place = NULL;
+}
+
+chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, chttp_handler handler, void *context) {
+  chttp_server *server = calloc(1, sizeof *server);
+  if (!server) return NULL;
+  server->handler = handler;
+  server->context = context;
+  server->patience_ms = patience_ms;
+  for (int i = 0; i < chttp_most_connections; i++) server->connections[i].descriptor = -1;
+  if (most > chttp_most_connections) most = chttp_most_connections;
+  server->daemon = MHD_start_daemon(
+      MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, chttp_take, server, MHD_OPTION_LISTEN_SOCKET,
+      (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)most, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)((patience_ms + 999) / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)chttp_connection_memory,
+      MHD_OPTION_NOTIFY_CONNECTION, chttp_connection, server, MHD_OPTION_NOTIFY_COMPLETED, chttp_done, server,
+      MHD_OPTION_END);
+  if (!server->daemon) {
+    free(server);
+    return NULL;
+  }
+  return server;
+}
+
+int32_t chttp_descriptor(chttp_server *server) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info ? info->epoll_fd : -1;
+}
+
+int64_t chttp_due_ms(chttp_server *server) {
+  if (server->has_room) return 0;
+  int64_t due = -1, now = chttp_now_ms();
+  MHD_UNSIGNED_LONG_LONG wait;
+  if (MHD_get_timeout(server->daemon, &wait) == MHD_YES) due = wait > INT32_MAX ? INT32_MAX : (int64_t)wait;
+  for (int i = 0; i < chttp_most_connections; i++) {
+    if (server->connections[i].descriptor < 0) continue;
+    int64_t left = server->connections[i].began_ms + 3 * (int64_t)server->patience_ms - now;
+    if (left < 0) left = 0;
+    if (due < 0 || left < due) due = left;
+  }
+  return due;
+}
+
+void chttp_serve(chttp_server *server) {
+  int64_t now = chttp_now_ms();
+  for (int i = 0; i < chttp_most_connections; i++) {
+    if (server->connections[i].descriptor < 0) continue;
+    if (now - server->connections[i].began_ms < 3 * (int64_t)server->patience_ms) continue;
+    /* The library reads its end, and closes it. */
+    shutdown(server->connections[i].descriptor, SHUT_RDWR);
+    server->connections[i].began_ms = now;
+  }
+  server->has_room = 0;
+  MHD_run(server->daemon);
+}
+
+void chttp_close(chttp_server *server) {
+  MHD_stop_daemon(server->daemon);
+  free(server);
+}
+
+void chttp_hold(chttp_exchange *exchange) { exchange->is_held = 1; }
+
+void chttp_answer(chttp_exchange *exchange, int32_t status, const char *type, const char *allow, const uint8_t *bytes,
+                  int64_t count) {
+  if (exchange->response) return;
+  exchange->response = MHD_create_response_from_buffer((size_t)count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+  exchange->status = (unsigned)status;
+  if (exchange->response) {
+    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    /* One request a connection: few connections serve everybody. */
+    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (allow) MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, allow);
+  }
+  if (!exchange->is_held) return;
+  exchange->is_held = 0;
+  MHD_resume_connection(exchange->connection);
+}

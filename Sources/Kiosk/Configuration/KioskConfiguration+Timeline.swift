@@ -1,0 +1,69 @@
+internal import MediaCore
+internal import Playback
+package import Telemetry
+
+extension KioskConfiguration {
+    package struct Timeline: Sendable, Equatable {
+        /// A whole path.
+        package var file: String
+        /// Half a gigabyte at most, which is about two days of films at 24 pictures a second.
+        package var rotation = TimelineRotation(maxSize: 64 << 20, maxAge: .seconds(86_400), keep: 7)
+    }
+
+    /// `[timeline]`: `file`, `max_size`, `max_age`, `keep`.
+    mutating func readTimeline(_ reader: inout TableReader, folder: String) {
+        guard let node = reader.node("timeline") else { return }
+        guard case .table(let table) = node.value else {
+            return reader.note(node.line, "timeline: write a table, as [timeline] with file = \"timeline.jsonl\"")
+        }
+        var inner = reader.inside(table)
+        let file = inner.value("file") { value throws(ValueError) in
+            guard case .string(let text) = value, !text.isEmpty, !text.contains("://") else {
+                throw ValueError("the name of a file is wanted")
+            }
+            return Programme.whole(text, in: folder)
+        }
+        if table["file"] == nil { inner.note(table.line, "a timeline needs file, as file = \"timeline.jsonl\"") }
+        var timeline = Timeline(file: file ?? "")
+        if let size = inner.value(
+            "max_size",
+            { value throws(ValueError) in
+                switch value {
+                case .integer(let bytes): return try TimelineRotation.size(parsing: "\(bytes)")
+                case .string(let text): return try TimelineRotation.size(parsing: text)
+                default: throw TimelineRotation.sizeError
+                }
+            })
+        {
+            timeline.rotation.maxSize = size
+        }
+        if let age = inner.value(
+            "max_age",
+            { value throws(ValueError) in
+                switch value {
+                case .integer(let seconds): return try TimelineRotation.age(seconds: Double(seconds))
+                case .string(let text):
+                    guard case .fromStart(let time)? = try? FilmPosition(parsing: text) else {
+                        throw TimelineRotation.ageError
+                    }
+                    return try TimelineRotation.age(seconds: time.seconds)
+                default: throw TimelineRotation.ageError
+                }
+            })
+        {
+            timeline.rotation.maxAge = age
+        }
+        if let keep = inner.value(
+            "keep",
+            { value throws(ValueError) in
+                guard case .integer(let number) = value else { throw TimelineRotation.keepError }
+                return try TimelineRotation.keep(Int(clamping: number))
+            })
+        {
+            timeline.rotation.keep = keep
+        }
+        inner.finish()
+        reader.take(inner.mistakes)
+        if file != nil { self.timeline = timeline }
+    }
+}

@@ -1,0 +1,81 @@
+internal import MediaCore
+
+/// One metric with its samples (Prometheus, "Exposition formats", text format 0.0.4).
+package struct MetricFamily: Sendable, Equatable {
+    package enum Kind: String, Sendable { case counter, gauge }
+
+    package struct Sample: Sendable, Equatable {
+        package var labels: [Label]
+        package var value: Double
+
+        package init(_ value: Double, _ labels: [Label] = []) { (self.labels, self.value) = (labels, value) }
+    }
+
+    package struct Label: Sendable, Equatable {
+        let name: StaticString
+        package var value: String
+
+        package init(_ name: StaticString, _ value: String) { (self.name, self.value) = (name, value) }
+
+        package static func == (left: Label, right: Label) -> Bool {
+            left.name.description == right.name.description && left.value == right.value
+        }
+    }
+
+    /// Letters, digits and underscores, with its unit; a counter's ends in `_total`.
+    let name: StaticString
+    let help: StaticString
+    let kind: Kind
+    package var samples: [Sample]
+
+    package init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ samples: [Sample]) {
+        (self.name, self.kind, self.help, self.samples) = (name, kind, help, samples)
+    }
+
+    /// One value; none where it is not known.
+    package init(_ name: StaticString, _ kind: Kind, _ help: StaticString, _ value: Double?) {
+        self.init(name, kind, help, value.map { [Sample($0)] } ?? [])
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.name.description == right.name.description && left.kind == right.kind && left.samples == right.samples
+    }
+
+    /// Families without samples are left out.
+    static func text(of families: [MetricFamily]) -> String {
+        var text = ""
+        for family in families where !family.samples.isEmpty {
+            text += "# HELP \(family.name) \(escaped(family.help.description, quotes: false))\n"
+            text += "# TYPE \(family.name) \(family.kind.rawValue)\n"
+            for sample in family.samples {
+                let labels = sample.labels.map { "\($0.name)=\"\(escaped($0.value, quotes: true))\"" }
+                let group = labels.isEmpty ? "" : "{\(labels.joined(separator: ","))}"
+                text += "\(family.name)\(group) \(number(sample.value))\n"
+            }
+        }
+        return text
+    }
+
+    /// In help a backslash and a line's end are written with a backslash, in a label's value a quotation mark, too.
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\"" where quotes: result += "\\\""
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// As Go reads numbers.
+    private static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+        if value == value.rounded(), value.magnitude < 1e15 { return "\(Int64(value))" }
+        // To the nanosecond: durations become seconds by a division.
+        return value.magnitude < 1e9 ? Decimals.short(value, atMost: 9) : "\(value)"
+    }
+}

@@ -1,0 +1,218 @@
+internal import CMicroHTTPD
+internal import Glibc
+package import MediaCore
+internal import Sockets
+
+/// Answers whoever asks how the kiosk is: `/metrics` (Prometheus), `/healthz`, and to this computer alone `/screenshot.png`.
+///
+/// It has a thread of its own, which alone does everything here; the session only hands over values. Few connections are served at once, each for a
+/// short time. A port that is taken is told once and tried again now and then; the kiosk goes on.
+package final class MetricsServer: Sendable {
+    /// What is asked while somebody waits for an answer.
+    package struct Source: Sendable {
+        /// As the session said last. On the server's thread; must not wait for the session.
+        package var health: @Sendable () -> KioskHealth
+        /// What is on the screen as a PNG; nil when there is none.
+        package var screenshot: @Sendable () async -> [UInt8]?
+
+        package init(
+            health: @escaping @Sendable () -> KioskHealth,
+            screenshot: @escaping @Sendable () async -> [UInt8]? = { nil }
+        ) {
+            (self.health, self.screenshot) = (health, screenshot)
+        }
+    }
+
+    private let isStopping: Lock<Bool>
+    private let wake: PollableSignal
+    private let thread: WorkerThread
+    private let bound: Lock<UInt16?>
+
+    /// - Parameters:
+    ///   - address: port 0 lets the system choose one.
+    ///   - clock: that of the health's moments.
+    ///   - patience: how long a connection may be silent, in whole seconds; three times that is what all of it may take.
+    ///   - tell: on the server's thread, sentences about a port that is taken, and is ours in the end.
+    /// - Throws: when the system gives no thread or descriptor.
+    package init(
+        at address: MetricsAddress, clock: any HostClock = MonotonicClock(), patience: Duration = .seconds(5),
+        source: Source,
+        tell: @escaping @Sendable (LogLevel, String) -> Void = { _, _ in }
+    ) throws(ExhaustionError) {
+        let (wake, isStopping, bound) = (try PollableSignal(), Lock(false), Lock<UInt16?>(nil))
+        (self.wake, self.isStopping, self.bound) = (wake, isStopping, bound)
+        thread = try WorkerThread.start(name: "metrics", priority: .background) {
+            let desk = MetricsDesk(source: source, clock: clock, patience: patience, wake: wake)
+            Self.run(at: address, desk: desk, patience: patience, wake: wake, bound: bound, tell: tell) {
+                isStopping.withLock { $0 }
+            }
+        }
+    }
+
+    /// The port that is served; nil while there is none. Any thread.
+    package var port: UInt16? { bound.withLock { $0 } }
+
+    /// Ends every connection and the thread.
+    package func stop() {
+        isStopping.withLock { $0 = true }
+        wake.raise()
+        thread.join()
+    }
+
+    // MARK: The thread
+
+    /// Scrapes come every quarter of a minute from one or two servers, and people ask by hand.
+    private static let mostConnections: Int32 = 8
+    /// Until a port that is taken is tried again.
+    private static let retry = Duration.seconds(10)
+
+    private static func run(
+        at address: MetricsAddress, desk: MetricsDesk, patience: Duration, wake: PollableSignal, bound: Lock<UInt16?>,
+        tell: (LogLevel, String) -> Void, isOver: () -> Bool
+    ) {
+        var hasTold = false
+        while !isOver() {
+            guard let (server, port) = open(address, desk, patience, { if !hasTold { tell(.warning, $0) } }) else {
+                hasTold = true
+                _ = wake.wait(until: .now.advanced(by: retry))
+                continue
+            }
+            if hasTold { tell(.info, "Health can be asked for at \(address) now.") }
+            bound.withLock { $0 = port }
+            while !isOver() {
+                chttp_serve(server)
+                desk.attend()
+                let due = chttp_due_ms(server)
+                let deadline = due < 0 ? nil : HostInstant.now.advanced(by: .milliseconds(max(1, due)))
+                _ = wake.wait(until: desk.next(before: deadline), orReadable: chttp_descriptor(server))
+            }
+            bound.withLock { $0 = nil }
+            desk.giveUp()
+            chttp_serve(server)
+            chttp_close(server)
+        }
+    }
+
+    private static func open(
+        _ address: MetricsAddress, _ desk: MetricsDesk, _ patience: Duration, _ complain: (String) -> Void
+    ) -> (OpaquePointer, UInt16)? {
+        func fail(_ reason: String) -> (OpaquePointer, UInt16)? {
+            complain(
+                "health cannot be asked for at \(address): \(reason); another one is [metrics] listen ="
+                    + " \"127.0.0.1:PORT\" in the configuration, and the kiosk goes on without")
+            return nil
+        }
+        do throws(SocketError) {
+            let listener = try TCPListener(address: address.address, port: address.port)
+            // The library closes its own; ours goes with the listener.
+            let descriptor = fcntl(listener.descriptor, F_DUPFD_CLOEXEC, 3)
+            guard descriptor >= 0 else { return fail(SystemCause.text(errno)) }
+            let context = Unmanaged.passUnretained(desk).toOpaque()
+            guard
+                let server = chttp_open(
+                    descriptor, mostConnections, Int32(patience.inMilliseconds),
+                    { context, exchange, request in
+                        guard let context, let exchange, let request else { return }
+                        Unmanaged<MetricsDesk>.fromOpaque(context).takeUnretainedValue().take(exchange, request.pointee)
+                    }, context)
+            else { return fail("there is no memory for it") }
+            return (server, listener.port)
+        } catch  where error.code == .addressInUse {
+            let holder = PortHolder.name(ofTCP: address.port).map { "\($0) has port \(address.port)" }
+            return fail(holder ?? "port \(address.port) is taken by another program")
+        } catch {
+            return fail(error.message)
+        }
+    }
+}
+
+/// Answers requests, on the server's thread alone.
+private final class MetricsDesk {
+    private let source: MetricsServer.Source
+    private let clock: any HostClock
+    private let wake: PollableSignal
+    /// A request that waits for its picture. One at a time: pictures are large.
+    private var held: (exchange: OpaquePointer, until: HostInstant, picture: Lock<Picture>)?
+
+    private enum Picture: Sendable {
+        case awaited
+        case come([UInt8]?)
+    }
+
+    /// A screen that shows nothing may have nobody to draw a picture.
+    private let patience: Duration
+
+    init(source: MetricsServer.Source, clock: any HostClock, patience: Duration, wake: PollableSignal) {
+        (self.source, self.clock, self.patience, self.wake) = (source, clock, patience, wake)
+    }
+
+    func take(_ exchange: OpaquePointer, _ request: chttp_request) {
+        let method = String(cString: request.method)
+        let isRead = method == "GET" || method == "HEAD"
+        switch (String(cString: request.path), isRead) {
+        case ("/metrics", true):
+            answer(exchange, 200, MetricsText.metrics(source.health(), at: clock.now), type: MetricsText.type)
+        case ("/healthz", true):
+            let (status, text) = MetricsText.healthz(source.health(), at: clock.now)
+            answer(exchange, status, text)
+        case ("/screenshot.png", true): takePicture(exchange, request)
+        case ("/metrics", false), ("/healthz", false), ("/screenshot.png", false):
+            answer(exchange, 405, "only GET and HEAD are answered\n", allow: "GET, HEAD")
+        default: answer(exchange, 404, "there are /metrics, /healthz and /screenshot.png\n")
+        }
+    }
+
+    private func takePicture(_ exchange: OpaquePointer, _ request: chttp_request) {
+        // A name may have been made to lead here by somebody's web page (DNS rebinding); an address cannot.
+        let host = request.host.map { String(cString: $0) } ?? ""
+        let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+        guard request.is_local != 0, name == "localhost" || IPv4Address(name) != nil else {
+            return answer(exchange, 403, "pictures of the screen are for this computer alone\n")
+        }
+        guard held == nil else { return answer(exchange, 503, "another picture is being taken\n") }
+        let picture = Lock(Picture.awaited)
+        held = (exchange, .now.advanced(by: patience), picture)
+        chttp_hold(exchange)
+        Task { [source, wake] in
+            let bytes = await source.screenshot()
+            picture.withLock { $0 = .come(bytes) }
+            wake.raise()
+        }
+    }
+
+    /// Answers who waits, when it is time.
+    func attend() {
+        guard let (exchange, until, picture) = held else { return }
+        switch picture.withLock({ $0 }) {
+        case .come(let bytes?):
+            bytes.withUnsafeBufferPointer {
+                chttp_answer(exchange, 200, "image/png", nil, $0.baseAddress, Int64($0.count))
+            }
+        case .come(nil): answer(exchange, 503, "there is no picture on the screen\n")
+        case .awaited:
+            guard HostInstant.now >= until else { return }
+            answer(exchange, 503, "the screen gives no picture\n")
+        }
+        held = nil
+        // The answer goes out with the next turn.
+        wake.raise()
+    }
+
+    func next(before deadline: HostInstant?) -> HostInstant? {
+        guard let held else { return deadline }
+        return deadline.map { min($0, held.until) } ?? held.until
+    }
+
+    func giveUp() {
+        if let held { answer(held.exchange, 503, "the kiosk ends\n") }
+        held = nil
+    }
+
+    private func answer(
+        _ exchange: OpaquePointer, _ status: Int, _ text: String, type: String = "text/plain; charset=utf-8",
+        allow: String? = nil
+    ) {
+        let bytes = Array(text.utf8)
+        chttp_answer(exchange, Int32(status), type, allow, bytes, Int64(bytes.count))
+    }
+}

@@ -1,0 +1,286 @@
+import Foundation
+import Glibc
+import MediaCore
+import PythonPackages
+import Sockets
+import SyncRendering
+import Testing
+
+@testable import Kiosk
+
+/// Whether prometheus-client can be had here. Under CI one that is missing is a failure, elsewhere a note.
+private let hasPrometheus: Bool = {
+    if ProcessInfo.processInfo.environment["CI"] == "true" { return true }
+    do {
+        _ = try Prometheus.python()
+        return true
+    } catch {
+        print("prometheus-client cannot be installed here, its test is left out: \(error)")
+        return false
+    }
+}()
+
+private enum Prometheus {
+    static func beside(_ name: String) -> URL {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name)
+    }
+
+    static func python() throws -> String {
+        try PythonPackages.python("prometheus", requirements: beside("prometheus-requirements.txt"))
+    }
+
+    struct Reading: Decodable {
+        var samples: [String: Double]
+        var kinds: [String: String]
+    }
+
+    static func read(_ text: String) throws -> Reading {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("metrics-\(UUID().uuidString)")
+        try Data(text.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let output = try PythonPackages.run(try python(), [beside("read-metrics.py").path, file.path])
+        return try JSONDecoder().decode(Reading.self, from: output)
+    }
+}
+
+/// The server on this computer's own address, asked over sockets.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct MetricsServerTests {
+    private static let loopback = IPv4Address(rawValue: 0x7F00_0001)
+
+    private static func health() -> KioskHealth {
+        var health = KioskHealth(
+            at: .now, shown: .playing, uptime: .seconds(60),
+            configuration: .init(loaded: WallTime(seconds: 1_700_000_000)))
+        health.offset = .microseconds(-1250)
+        (health.pictures, health.dropped) = (1440, 2)
+        var hall = KioskHealth.Output("Hall \"A\\B\"\nnext")
+        (hall.buffered, hall.underruns, hall.clock) = (.seconds(1.5), 2, .ready)
+        health.outputs = [hall, KioskHealth.Output("Foyer"), KioskHealth.Output("Foyer")]
+        health.repairs = ["re-anchor": 1]
+        health.item = .init("é.mp4", index: 3, began: WallTime(seconds: 1_700_000_100))
+        return health
+    }
+
+    private func serving(
+        _ health: @escaping @Sendable () -> KioskHealth = { Self.health() },
+        screenshot: @escaping @Sendable () async -> [UInt8]? = { nil },
+        _ body: (UInt16) async throws -> Void
+    ) async throws {
+        let server = try MetricsServer(
+            at: MetricsAddress(address: Self.loopback, port: 0), patience: .seconds(1),
+            source: .init(health: health, screenshot: screenshot))
+        defer { server.stop() }
+        let deadline = HostInstant.now.advanced(by: .seconds(10))
+        while server.port == nil, HostInstant.now < deadline { HostInstant.now.advanced(by: .milliseconds(2)).sleep() }
+        try await body(try #require(server.port))
+    }
+
+    private func connect(_ port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = Self.loopback.socketAddress(port: port)
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(code == 0)
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        return descriptor
+    }
+
+    private func send(_ text: String, on descriptor: Int32) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Everything that comes until the other side closes.
+    private func receive(_ descriptor: Int32) -> [UInt8] {
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            let count = recv(descriptor, &piece, piece.count, 0)
+            if count <= 0 { return bytes }
+            bytes += piece[..<count]
+        }
+    }
+
+    private struct Answer {
+        var head: String
+        var body: [UInt8]
+        var status: Int { Int(head.split(separator: " ").dropFirst().first ?? "") ?? 0 }
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    private func ask(
+        _ path: String, _ port: UInt16, method: String = "GET", more: String = "", host: String = "127.0.0.1"
+    ) throws -> Answer {
+        let descriptor = try connect(port)
+        defer { close(descriptor) }
+        send("\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\n\(more)\r\n", on: descriptor)
+        let bytes = receive(descriptor)
+        let end = bytes.indices.first { bytes[$0...].starts(with: [13, 10, 13, 10]) } ?? bytes.endIndex
+        return Answer(
+            head: String(decoding: bytes[..<end], as: UTF8.self), body: Array(bytes[end...].dropFirst(4)))
+    }
+
+    @Test func healthIsAnsweredWithItsStatus() async throws {
+        let shown = Lock(KioskHealth.Shown.playing)
+        try await serving({
+            var health = Self.health()
+            health.shown = shown.withLock { $0 }
+            return health
+        }) { port in
+            var answer = try ask("/healthz", port)
+            #expect(answer.status == 200 && answer.text == "ok playing 'é.mp4'\n")
+            shown.withLock { $0 = .off("quiet hours until 07:00") }
+            answer = try ask("/healthz?verbose=1", port)
+            #expect(answer.status == 200 && answer.text == "ok off on purpose: quiet hours until 07:00\n")
+            shown.withLock { $0 = .nothing("the list is empty") }
+            answer = try ask("/healthz", port)
+            #expect(answer.status == 503 && answer.text == "nothing to show: the list is empty\n")
+        }
+    }
+
+    @Test func metricsAreServedInTheirFormat() async throws {
+        try await serving { port in
+            let answer = try ask("/metrics", port)
+            #expect(answer.status == 200)
+            #expect(answer.head.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8"))
+            #expect(answer.text.contains("talkie_av_offset_seconds -0.00125\n"))
+            let head = try ask("/metrics", port, method: "HEAD")
+            #expect(head.status == 200 && head.body.isEmpty && head.head.contains("Content-Length:"))
+        }
+    }
+
+    @Test(.enabled(if: hasPrometheus)) func prometheusReadsWhatIsServed() async throws {
+        try await serving { port in
+            let reading = try Prometheus.read(try ask("/metrics", port).text)
+            #expect(reading.samples["talkie_av_offset_seconds"] == -0.00125)
+            #expect(reading.samples["talkie_pictures_total"] == 1440)
+            #expect(reading.samples["talkie_output_buffer_seconds|output=Hall \"A\\B\"\nnext"] == 1.5)
+            #expect(reading.samples["talkie_output_connected|output=Foyer (2)"] == 1)
+            #expect(reading.samples["talkie_output_clock|output=Hall \"A\\B\"\nnext|state=ready"] == 1)
+            #expect(reading.samples["talkie_item_info|name=é.mp4"] == 1)
+            #expect(reading.samples["talkie_repairs_total|stage=re-anchor"] == 1)
+            #expect(reading.kinds["talkie_pictures"] == "counter" && reading.kinds["talkie_healthy"] == "gauge")
+            #expect(!reading.kinds.values.contains("unknown") && !reading.kinds.values.contains("untyped"))
+        }
+    }
+
+    @Test func otherPathsAndMethodsAreRefused() async throws {
+        try await serving { port in
+            #expect(try ask("/", port).status == 404)
+            #expect(try ask("/metrics/../etc/passwd", port).status == 404)
+            let post = try ask("/metrics", port, method: "POST", more: "Content-Length: 100000000\r\n")
+            #expect(post.status == 405 && post.head.contains("Allow: GET, HEAD"))
+            #expect(try ask("/healthz", port, method: "DELETE").status == 405)
+            #expect(try ask("/" + String(repeating: "x", count: 100_000), port).status >= 400)
+            #expect(try ask("/metrics", port, more: "A: \(String(repeating: "x", count: 100_000))\r\n").status >= 400)
+            #expect(try ask("/healthz", port).status == 200, "it goes on serving")
+        }
+    }
+
+    @Test func nonsenseEndsItsOwnConnectionOnly() async throws {
+        try await serving { port in
+            for text in [
+                "\0\0\0\0\r\n\r\n", "GET\r\n\r\n", "\u{16}\u{3}\u{1}\r\n\r\n", "GET /metrics HTTP/9.9\r\n\r\n",
+            ] {
+                let descriptor = try connect(port)
+                send(text, on: descriptor)
+                shutdown(descriptor, Int32(SHUT_WR))
+                _ = receive(descriptor)
+                close(descriptor)
+            }
+            #expect(try ask("/healthz", port).status == 200)
+        }
+    }
+
+    @Test func silentConnectionsHoldNobodyUpForLong() async throws {
+        try await serving { port in
+            // More than there are places, and as many again behind them.
+            let silent = try (0..<16).map { _ in try connect(port) }
+            defer { silent.forEach { close($0) } }
+            for descriptor in silent { send("GET /metr", on: descriptor) }
+            #expect(try ask("/healthz", port).status == 200)
+            for descriptor in silent { #expect(receive(descriptor).isEmpty) }
+            #expect(try ask("/healthz", port).status == 200)
+        }
+    }
+
+    @Test func aByteNowAndThenBuysNoTime() async throws {
+        try await serving { port in
+            let slow = try connect(port)
+            defer { close(slow) }
+            let start = HostInstant.now
+            send("GET /healthz HTTP/1.1\r\nX: ", on: slow)
+            var news = pollfd(fd: slow, events: Int16(POLLIN), revents: 0)
+            while poll(&news, 1, 200) == 0, HostInstant.now - start < .seconds(20) { send("x", on: slow) }
+            #expect(HostInstant.now - start < .seconds(10))
+        }
+    }
+
+    @Test func thePictureOfTheScreenIsServedToThisComputer() async throws {
+        let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47] + (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try await serving(screenshot: { picture }) { port in
+            let answer = try ask("/screenshot.png", port)
+            #expect(answer.status == 200 && answer.head.contains("Content-Type: image/png") && answer.body == picture)
+            #expect(try ask("/screenshot.png", port, host: "localhost:9595").status == 200)
+            // A page of the web that had its own name lead here.
+            #expect(try ask("/screenshot.png", port, host: "evil.example").status == 403)
+            #expect(try ask("/screenshot.png", port, method: "POST").status == 405)
+        }
+        try await serving { port in
+            let answer = try ask("/screenshot.png", port)
+            #expect(answer.status == 503)
+        }
+    }
+
+    @Test func aScreenThatGivesNoPictureHoldsNobodyUp() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        try await serving(screenshot: {
+            for await _ in gate.stream { break }
+            return nil
+        }) { port in
+            let waiting = try connect(port)
+            defer { close(waiting) }
+            send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
+            #expect(try ask("/healthz", port).status == 200)
+            #expect(try ask("/screenshot.png", port).status == 503, "one at a time")
+            #expect(String(decoding: receive(waiting), as: UTF8.self).contains("503"))
+            gate.continuation.finish()
+        }
+    }
+
+    @Test func aServerThatEndsLeavesNobodyWaiting() async throws {
+        let gate = AsyncStream<Void>.makeStream()
+        var waiting: Int32 = -1
+        try await serving(screenshot: {
+            for await _ in gate.stream { break }
+            return nil
+        }) { port in
+            waiting = try connect(port)
+            send("GET /screenshot.png HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", on: waiting)
+            #expect(try ask("/healthz", port).status == 200)
+        }
+        _ = receive(waiting)
+        close(waiting)
+        gate.continuation.finish()
+    }
+
+    @Test func aPortThatIsTakenIsToldWithItsHolderAndTheKioskGoesOn() async throws {
+        let taken = try TCPListener(address: Self.loopback)
+        let told = Lock<[String]>([])
+        let heard = Signal()
+        let server = try MetricsServer(
+            at: MetricsAddress(address: Self.loopback, port: taken.port), source: .init(health: { Self.health() })
+        ) { level, text in
+            told.withLock { $0.append("\(level): \(text)") }
+            heard.raise()
+        }
+        #expect(heard.wait(until: .now.advanced(by: .seconds(10))))
+        server.stop()
+        let sentences = told.withLock { $0 }
+        #expect(sentences.count == 1 && server.port == nil)
+        #expect(sentences[0].contains("(\(getpid())) has port \(taken.port)"), "\(sentences)")
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import MediaCore
+import ServiceSupervisor
+import Testing
+
+/// The tests' own supervisor, with a program that behaves as it is told.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ServiceSupervisorTests {
+    private static let probe = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("service-probe.py").path
+
+    private func supervisor(
+        _ mode: String, _ change: (inout ServiceSupervisor.Unit) -> Void = { _ in }
+    ) throws -> ServiceSupervisor {
+        var unit = ServiceSupervisor.Unit("/usr/bin/python3", [Self.probe, mode])
+        unit.restartDelay = .milliseconds(20)
+        change(&unit)
+        return try ServiceSupervisor(unit)
+    }
+
+    private func starts(_ entries: [ServiceSupervisor.Entry]) -> Int {
+        entries.count { if case .started = $0.event { true } else { false } }
+    }
+
+    @Test func whoGivesSignsOfLifeIsLeftAlone() throws {
+        let supervisor = try supervisor("live") { $0.watchdog = .seconds(2) }
+        try supervisor.start()
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.filter { $0 == "WATCHDOG=1" }.count >= 6 })
+        supervisor.reload()
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.contains("RELOADING=1") })
+        supervisor.stop()
+        #expect(supervisor.told.first == "READY=1" && supervisor.told.contains("STOPPING=1"))
+        let events = supervisor.entries.map(\.event)
+        #expect(starts(supervisor.entries) == 1 && !events.contains(.watchdogMissed))
+        #expect(events.last == .exited(status: 0) && supervisor.hasEnded)
+    }
+
+    @Test func whoGivesNoneIsAbortedAndStartedAnew() throws {
+        let supervisor = try supervisor("silent") { ($0.watchdog, $0.mostStarts) = (.milliseconds(300), 2) }
+        try supervisor.start()
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.hasEnded })
+        let events = supervisor.entries.map(\.event)
+        #expect(starts(supervisor.entries) == 2)
+        #expect(events.count { $0 == .watchdogMissed } == 2 && events.count { $0 == .killed(signal: SIGABRT) } == 2)
+        let ready = try #require(supervisor.entries.first { $0.event == .told(["READY=1", "STATUS=silent"]) })
+        let missed = try #require(supervisor.entries.first { $0.event == .watchdogMissed })
+        #expect(missed.at - ready.at >= .milliseconds(300))
+    }
+
+    @Test func whoIsDeafIsKilledInTheEnd() throws {
+        let supervisor = try supervisor("deaf") {
+            ($0.watchdog, $0.stopPatience) = (.milliseconds(200), .milliseconds(200))
+        }
+        try supervisor.start()
+        #expect(supervisor.wait(within: .seconds(20)) { $0.contains { $0.event == .killed(signal: SIGKILL) } })
+        supervisor.stop()
+        #expect(supervisor.entries.map(\.event).contains(.forced))
+    }
+
+    @Test func whoFailsIsStartedAnewAndWhoEndsWellIsNot() throws {
+        let failing = try supervisor("fail") { $0.mostStarts = 3 }
+        try failing.start()
+        #expect(failing.wait(within: .seconds(20)) { _ in failing.hasEnded })
+        #expect(failing.entries.map(\.event).count { $0 == .exited(status: 69) } == 3)
+        let finishing = try supervisor("finish")
+        try finishing.start()
+        #expect(finishing.wait(within: .seconds(20)) { _ in finishing.hasEnded })
+        #expect(starts(finishing.entries) == 1)
+    }
+
+    @Test func aKillFromOutsideIsAFailure() throws {
+        let supervisor = try supervisor("silent") { $0.mostStarts = 2 }
+        try supervisor.start()
+        #expect(supervisor.wait(within: .seconds(20)) { _ in supervisor.told.contains("READY=1") })
+        supervisor.send(SIGKILL)
+        #expect(supervisor.wait(within: .seconds(20)) { self.starts($0) == 2 })
+        supervisor.stop()
+    }
+}

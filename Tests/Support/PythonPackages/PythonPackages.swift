@@ -1,0 +1,59 @@
+package import Foundation
+
+/// Packages of PyPI in an environment of their own, made once and kept outside the checkout. For tests.
+package enum PythonPackages {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+        package init(description: String) { self.description = description }
+    }
+
+    /// The interpreter that has what a list names, each file by its hash; installed now when it is not there.
+    ///
+    /// - Parameter name: of the environment's folder; another list is another environment.
+    package static func python(_ name: String, requirements: URL) throws -> String {
+        let folder = try folder(name, requirements)
+        let interpreter = folder.appendingPathComponent("bin/python").path
+        let ready = folder.appendingPathComponent("ready").path
+        if FileManager.default.fileExists(atPath: ready) { return interpreter }
+        try? FileManager.default.removeItem(at: folder)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        _ = try run("/usr/bin/env", ["python3", "-m", "venv", folder.path])
+        _ = try run(
+            interpreter,
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r", requirements.path])
+        _ = FileManager.default.createFile(atPath: ready, contents: nil)
+        return interpreter
+    }
+
+    private static func folder(_ name: String, _ requirements: URL) throws -> URL {
+        let cache =
+            ProcessInfo.processInfo.environment["XDG_CACHE_HOME"].map { URL(fileURLWithPath: $0) }
+            ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".cache")
+        // FNV-1a: a name, no safeguard.
+        let list = try Data(contentsOf: requirements).reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return cache.appendingPathComponent("talkie/\(name)-\(String(list, radix: 16))")
+    }
+
+    /// What a program writes; `timeout` ends one that hangs.
+    package static func run(_ program: String, _ arguments: [String]) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+        process.arguments = ["-k", "5", "240", program] + arguments
+        let output = Pipe()
+        let errors = FileManager.default.temporaryDirectory.appendingPathComponent("python-\(UUID().uuidString).log")
+        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
+        defer { try? FileManager.default.removeItem(at: errors) }
+        process.standardOutput = output
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            let text = (try? String(contentsOf: errors, encoding: .utf8)) ?? ""
+            throw Failure(description: "\(program) ended with \(process.terminationStatus): \(text.suffix(2000))")
+        }
+        return data
+    }
+}

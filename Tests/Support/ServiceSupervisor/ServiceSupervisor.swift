@@ -1,0 +1,243 @@
+package import Glibc
+package import MediaCore
+internal import Sockets
+
+/// Starts a program and watches over it as systemd would a service of `Type=notify` (systemd.service(5)), and keeps what happened with its time.
+/// For tests; any thread.
+///
+/// What it does not do: sandboxes, `NotifyAccess=` (whoever knows the socket is heard), limits on starts in a time.
+package final class ServiceSupervisor: Sendable {
+    /// What a unit file says.
+    package struct Unit: Sendable {
+        package var program: String
+        package var arguments: [String] = []
+        /// Beside this process' own.
+        package var environment: [String: String] = [:]
+        /// `WatchdogSec=`.
+        package var watchdog: Duration?
+        /// `Restart=on-failure`, otherwise `no`.
+        package var restarts = true
+        /// `RestartSec=`.
+        package var restartDelay = Duration.milliseconds(100)
+        /// Starts in all; then it stays ended.
+        package var mostStarts = 5
+        /// `TimeoutStopSec=`: from SIGTERM, or SIGABRT, to SIGKILL.
+        package var stopPatience = Duration.seconds(10)
+        /// Where its standard output and error are added; nil throws them away.
+        package var log: String?
+
+        package init(_ program: String, _ arguments: [String] = []) {
+            (self.program, self.arguments) = (program, arguments)
+        }
+    }
+
+    package enum Event: Sendable, Equatable {
+        case started(process: pid_t)
+        /// The lines of one datagram.
+        case told([String])
+        /// No sign of life in time: SIGABRT was sent.
+        case watchdogMissed
+        case exited(status: Int32)
+        case killed(signal: Int32)
+        /// It did not end in time: SIGKILL was sent.
+        case forced
+    }
+
+    package struct Entry: Sendable, Equatable {
+        package let at: HostInstant
+        package let event: Event
+    }
+
+    package struct NotStarted: Error {
+        package let cause: String
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        /// 0 while there is none.
+        var process: pid_t = 0
+        var isStopping = false
+        var hasEnded = false
+    }
+
+    private let unit: Unit
+    private let name = "@talkie-supervisor-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+    private let ear: LocalDatagramSocket
+    private let state = Lock(State())
+    private let wake: PollableSignal
+    private let thread = Lock<WorkerThread?>(nil)
+
+    package init(_ unit: Unit) throws {
+        self.unit = unit
+        guard let address = LocalSocketAddress(name), let ear = LocalDatagramSocket(receivingAt: address) else {
+            throw NotStarted(cause: "no socket for notifications")
+        }
+        self.ear = ear
+        wake = try PollableSignal()
+    }
+
+    deinit { stop() }
+
+    /// Starts the program, and it again whenever it fails, until `stop`.
+    package func start() throws {
+        try thread.withLock { (thread) throws(ExhaustionError) in
+            thread = try WorkerThread.start(name: "supervisor") { [unowned self] in run() }
+        }
+    }
+
+    /// Asks it to end (SIGTERM), and waits until it has; it is not started again.
+    package func stop() {
+        state.withLock { $0.isStopping = true }
+        wake.raise()
+        thread.withLock { thread in
+            thread?.join()
+            thread = nil
+        }
+    }
+
+    /// Asks for another reading of its configuration (SIGHUP).
+    package func reload() { send(SIGHUP) }
+
+    package func send(_ signal: Int32) {
+        let process = process
+        if process > 0 { kill(process, signal) }
+    }
+
+    /// The process that is the service now; 0 while there is none.
+    package var process: pid_t { state.withLock { $0.process } }
+    package var entries: [Entry] { state.withLock { $0.entries } }
+    /// It has ended for good.
+    package var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    /// Lines told by any of the processes so far, in their order.
+    package var told: [String] {
+        entries.flatMap { entry -> [String] in
+            guard case .told(let lines) = entry.event else { return [] }
+            return lines
+        }
+    }
+
+    /// Waits until what happened so far satisfies somebody; false when the time is over first.
+    package func wait(within patience: Duration, until isEnough: ([Entry]) -> Bool) -> Bool {
+        let deadline = HostInstant.now.advanced(by: patience)
+        while !isEnough(entries) {
+            if HostInstant.now >= deadline { return false }
+            HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+        }
+        return true
+    }
+
+    // MARK: The thread
+
+    /// How often it looks whether the process has ended.
+    private static let glance = Duration.milliseconds(10)
+
+    private func run() {
+        defer { state.withLock { ($0.hasEnded, $0.process) = (true, 0) } }
+        for number in 0..<unit.mostStarts {
+            if number > 0, rest() { return }
+            guard let process = try? spawn() else { return }
+            state.withLock { $0.process = process }
+            note(.started(process: process))
+            if !watch(process) || !unit.restarts { return }
+        }
+    }
+
+    /// Until it is time to start again; true when it is time to stop.
+    private func rest() -> Bool {
+        let until = HostInstant.now.advanced(by: unit.restartDelay)
+        while HostInstant.now < until {
+            if state.withLock({ $0.isStopping }) { return true }
+            _ = wake.wait(until: min(until, .now.advanced(by: Self.glance)))
+        }
+        return state.withLock { $0.isStopping }
+    }
+
+    /// Until the process has ended; whether it failed.
+    private func watch(_ process: pid_t) -> Bool {
+        // The watchdog is armed by READY=1.
+        var end: HostInstant?
+        var deadline: HostInstant?
+        var hasMissed = false
+        while true {
+            _ = wake.wait(until: .now.advanced(by: Self.glance), orReadable: ear.descriptor)
+            while let text = ear.receive() {
+                let lines = text.split(separator: "\n").map(String.init)
+                note(.told(lines))
+                if let watchdog = unit.watchdog,
+                    lines.contains("WATCHDOG=1") || lines.contains("READY=1") && end == nil
+                {
+                    if end != nil || lines.contains("READY=1") { end = .now.advanced(by: watchdog) }
+                }
+            }
+            var status: Int32 = 0
+            if waitpid(process, &status, WNOHANG) == process {
+                let signal = status & 0x7F
+                note(signal == 0 ? .exited(status: status >> 8 & 0xFF) : .killed(signal: signal))
+                state.withLock { $0.process = 0 }
+                if state.withLock({ $0.isStopping }) { return false }
+                // Of systemd.service(5): clean signals.
+                return hasMissed || signal == 0
+                    ? hasMissed || status >> 8 != 0 : ![SIGHUP, SIGINT, SIGTERM, SIGPIPE].contains(signal)
+            }
+            if let limit = deadline, HostInstant.now >= limit {
+                note(.forced)
+                kill(process, SIGKILL)
+                deadline = nil
+                end = nil
+            } else if deadline == nil, state.withLock({ $0.isStopping }), !hasForced(process) {
+                kill(process, SIGTERM)
+                deadline = .now.advanced(by: unit.stopPatience)
+            } else if let limit = end, HostInstant.now >= limit, !hasMissed {
+                hasMissed = true
+                note(.watchdogMissed)
+                kill(process, SIGABRT)
+                deadline = .now.advanced(by: unit.stopPatience)
+            }
+        }
+    }
+
+    /// Whether the present process was sent SIGKILL already.
+    private func hasForced(_ process: pid_t) -> Bool {
+        let entries = entries
+        guard let start = entries.lastIndex(where: { $0.event == .started(process: process) }) else { return false }
+        return entries[start...].contains { $0.event == .forced }
+    }
+
+    private func note(_ event: Event) { state.withLock { $0.entries.append(Entry(at: .now, event: event)) } }
+
+    private func spawn() throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        let log = unit.log ?? "/dev/null"
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // What threads of a task pool block the child would block, too.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var variables: [String: String] = [:]
+        var entry = environ
+        while let text = entry.pointee {
+            let pair = String(cString: text).split(separator: "=", maxSplits: 1).map(String.init)
+            if pair.count == 2 { variables[pair[0]] = pair[1] }
+            entry += 1
+        }
+        variables.merge(unit.environment) { $1 }
+        variables["NOTIFY_SOCKET"] = name
+        variables["WATCHDOG_PID"] = nil
+        variables["WATCHDOG_USEC"] = unit.watchdog.map { "\($0.wholeNanoseconds / 1000)" }
+        var words = ([unit.program] + unit.arguments).map { strdup($0) } + [nil]
+        var environment = variables.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in words + environment { free(text) } }
+        var process = pid_t()
+        let code = posix_spawn(&process, unit.program, &actions, &attributes, &words, &environment)
+        guard code == 0 else { throw NotStarted(cause: SystemCause.text(code)) }
+        return process
+    }
+}

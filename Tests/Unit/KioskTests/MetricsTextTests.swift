@@ -1,0 +1,105 @@
+import MediaCore
+import SyncRendering
+import Testing
+
+@testable import Kiosk
+
+/// A health with something in every place, and with words that could break a text.
+func fullHealth() -> KioskHealth {
+    var health = KioskHealth(
+        at: HostInstant(nanoseconds: 1_000_000_000), shown: .playing, uptime: .seconds(3600.5),
+        configuration: .init(loaded: WallTime(seconds: 1_700_000_000)))
+    health.sincePicture = .milliseconds(20)
+    health.sinceSound = .milliseconds(90)
+    health.offset = .microseconds(-1250)
+    health.skew = .microseconds(300)
+    (health.pictures, health.dropped) = (90_000, 3)
+    var hall = KioskHealth.Output("Hall \"A\\B\"\nnext")
+    (hall.error, hall.buffered, hall.underruns, hall.clock) = (.microseconds(-100), .seconds(1.5), 2, .ready)
+    var foyer = KioskHealth.Output("Foyer")
+    foyer.isConnected = false
+    health.outputs = [hall, foyer, foyer]
+    health.restarts = 1
+    health.repairs = ["reopen route": 2, "re-anchor": 1]
+    health.item = .init("https://me:secret@example.org/é.mp4", index: 3, began: WallTime(seconds: 1_700_000_100))
+    health.configuration.refusals = 1
+    health.configuration.refusal = "hall.toml line 3: there is no key 'volme'"
+    return health
+}
+
+@Suite struct MetricsTextTests {
+    private let now = HostInstant(nanoseconds: 2_000_000_000)
+
+    @Test func everyMetricHasItsHelpItsTypeAndItsUnit() {
+        let lines = MetricsText.metrics(fullHealth(), at: now).split(separator: "\n").map(String.init)
+        var described: String?
+        var seen: Set<String> = []
+        for line in lines {
+            if line.hasPrefix("# HELP ") {
+                let name = String(line.split(separator: " ")[2])
+                #expect(seen.insert(name).inserted, "\(name) is said twice")
+                described = nil
+            } else if line.hasPrefix("# TYPE ") {
+                let words = line.split(separator: " ").map(String.init)
+                described = words[2]
+                #expect(seen.contains(words[2]) && ["counter", "gauge"].contains(words[3]))
+                #expect(words[2].hasSuffix("_total") == (words[3] == "counter"), "\(words[2])")
+            } else {
+                #expect(line.prefix { $0 != "{" && $0 != " " } == described ?? "", "\(line)")
+            }
+        }
+        #expect(lines.contains("talkie_av_offset_seconds -0.00125"))
+        #expect(lines.contains("talkie_room_skew_seconds 0.0003"))
+        #expect(lines.contains("talkie_pictures_total 90000"))
+        #expect(lines.contains("talkie_build_info{version=\"\(Release.version)\"} 1"))
+        #expect(lines.contains("talkie_repairs_total{stage=\"re-anchor\"} 1"))
+        #expect(lines.contains("talkie_shown{state=\"playing\"} 1") && lines.contains("talkie_shown{state=\"off\"} 0"))
+        #expect(lines.contains("talkie_configuration_good 0") && lines.contains("talkie_healthy 1"))
+    }
+
+    @Test func wordsCannotBreakALine() {
+        let text = MetricsText.metrics(fullHealth(), at: now)
+        #expect(text.contains(#"talkie_output_buffer_seconds{output="Hall \"A\\B\"\nnext"} 1.5"#))
+        #expect(text.contains(#"talkie_output_clock{output="Hall \"A\\B\"\nnext",state="ready"} 1"#))
+        #expect(text.contains(#"talkie_item_info{name="https://…@example.org/é.mp4"} 1"#))
+    }
+
+    @Test func twoOutputsOfOneNameAreTwo() {
+        let text = MetricsText.metrics(fullHealth(), at: now)
+        #expect(text.contains("talkie_output_connected{output=\"Foyer\"} 0"))
+        #expect(text.contains("talkie_output_connected{output=\"Foyer (2)\"} 0"))
+    }
+
+    @Test func whatIsNotKnownIsNotSaid() {
+        let health = KioskHealth(
+            at: now, shown: .off("quiet hours"), uptime: .zero, configuration: .init(loaded: WallTime(seconds: 0)))
+        let text = MetricsText.metrics(health, at: now)
+        for name in ["av_offset", "room_skew", "picture_age", "output", "item", "repairs"] {
+            #expect(!text.contains("talkie_\(name)"), "\(name)")
+        }
+    }
+
+    @Test func offOnPurposeIsHealthy() {
+        var health = fullHealth()
+        health.shown = .off("quiet hours until 07:00")
+        #expect(MetricsText.healthz(health, at: now) == (200, "ok off on purpose: quiet hours until 07:00\n"))
+        health.shown = .playing
+        #expect(MetricsText.healthz(health, at: now) == (200, "ok playing 'https://…@example.org/é.mp4'\n"))
+    }
+
+    @Test func whatIsNotHealthySaysWhy() {
+        var health = fullHealth()
+        health.fault = "no picture for 12 s"
+        #expect(MetricsText.healthz(health, at: now) == (503, "no picture for 12 s\n"))
+        health.fault = nil
+        health.shown = .nothing("none of the 3 items can be opened")
+        #expect(MetricsText.healthz(health, at: now) == (503, "nothing to show: none of the 3 items can be opened\n"))
+    }
+
+    @Test func aSessionThatStandsStillIsNotHealthyHoweverWellItWas() {
+        let later = HostInstant(nanoseconds: 1_000_000_000).advanced(by: .seconds(12))
+        #expect(
+            MetricsText.healthz(fullHealth(), at: later) == (503, "the kiosk has not said how it is for 12 s\n"))
+        #expect(MetricsText.metrics(fullHealth(), at: later).contains("talkie_healthy 0\n"))
+    }
+}
