@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import clips
 import strip
 import xserver
-from rig import Player, Rig, cpu_seconds, machine_busy_seconds
+from rig import Player, Rig, child, cpu_seconds, machine_busy_seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -44,7 +44,8 @@ class _Watcher:
     """A process that watches meanwhile: one of our probes, which says `ready`, or somebody else's recorder."""
 
     def __init__(self, command, ends_itself=False, says_ready=False):
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE if says_ready else None, text=True)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE if says_ready else None, text=True,
+                                         preexec_fn=child())
         self._ends_itself, self.pid = ends_itself, self._process.pid
         if says_ready and self._process.stdout.readline().strip() != "ready":
             raise SystemExit(f"meter: {os.path.basename(command[2])} did not start")

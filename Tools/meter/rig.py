@@ -1,7 +1,9 @@
 """A screen and a sound card of our own, and what running a program on them costs."""
+import ctypes
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -9,15 +11,29 @@ import time
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-def _priority(nice: int, new_session: bool = False):
-    """For preexec_fn: a lower nice value where that is permitted."""
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_PDEATHSIG = 1
+
+
+def child(nice: int | None = None, new_session: bool = False):
+    """For preexec_fn: a process that ends with this one, however this one ends, and has a lower nice value where that is permitted.
+
+    Whoever is killed cleans nothing up; then the kernel sends the signal of prctl(2), PR_SET_PDEATHSIG. It means the thread that starts
+    the process, so that must be one that lasts.
+    """
+    parent = os.getpid()
+
     def apply():
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
         if new_session:
             os.setsid()
-        try:
-            os.setpriority(os.PRIO_PROCESS, 0, nice)
-        except OSError:
-            pass
+        if nice is not None:
+            try:
+                os.setpriority(os.PRIO_PROCESS, 0, nice)
+            except OSError:
+                pass
     return apply
 
 
@@ -82,7 +98,7 @@ class Rig:
         with open(log, "wb") as errors:
             process = subprocess.Popen(
                 ["Xvfb", "-displayfd", str(writing), "-screen", "0", f"{screen}x24", "-nolisten", "tcp", "-noreset",
-                 "-ac"], pass_fds=[writing], stderr=errors, preexec_fn=_priority(nice))
+                 "-ac"], pass_fds=[writing], stderr=errors, preexec_fn=child(nice))
         os.close(writing)
         self._children.append(process)
         self.x_pid = process.pid
@@ -110,7 +126,7 @@ class Rig:
                  "-L", f"module-native-protocol-unix socket={socket} auth-anonymous=1"],
                 env={**os.environ, "HOME": home, "XDG_RUNTIME_DIR": home, "XDG_CONFIG_HOME": home,
                      "PULSE_RUNTIME_PATH": home, "PULSE_SERVER": ""},
-                stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=_priority(-11))
+                stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, preexec_fn=child(-11))
         self._children.append(process)
         self._sound = process
         end = time.monotonic() + 20
@@ -155,7 +171,7 @@ class Player:
         with open(log, "wb") as out:
             self.started = time.monotonic()
             self._process = subprocess.Popen(command, env=environment, stdin=stdin or subprocess.DEVNULL, stdout=out,
-                                             stderr=subprocess.STDOUT, preexec_fn=_priority(nice, new_session=True))
+                                             stderr=subprocess.STDOUT, preexec_fn=child(nice, new_session=True))
         self.pid, self.status, self.cpu, self._peaks = self._process.pid, None, 0.0, {}
         self.stdin = self._process.stdin
 

@@ -1,6 +1,9 @@
 import json
 import os
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
 import wave
 from fractions import Fraction
@@ -31,6 +34,35 @@ class Strip(unittest.TestCase):
     def test_a_picture_without_a_strip_is_nothing(self):
         self.assertIsNone(strip.read(np.zeros(strip.CELLS)))
         self.assertIsNone(strip.read(np.linspace(0, 255, strip.CELLS)))
+
+
+class Children(unittest.TestCase):
+    def state(self, pid):
+        """Of a process, as in proc(5); nothing for one that is gone."""
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                return file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            return ""
+
+    def test_whoever_is_killed_leaves_neither_servers_nor_probes_nor_players(self):
+        starts = ("import subprocess, sys, rig\n"
+                  "one = subprocess.Popen(['sleep', '60'], stdout=subprocess.DEVNULL, preexec_fn=rig.child(0))\n"
+                  "two = rig.Player(['sleep', '60'], None, '/dev/null', 0)\n"
+                  "print(one.pid, two.pid, flush=True)\n"
+                  "sys.stdin.read()\n")
+        parent = subprocess.Popen([sys.executable, "-B", "-c", starts], cwd=os.path.dirname(os.path.abspath(__file__)),
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        children = list(map(int, parent.stdout.readline().split()))
+        self.assertEqual([self.state(pid) in "SRD" and len(children) for pid in children], [2, 2])
+        parent.kill()
+        parent.wait()
+        parent.stdin.close()
+        parent.stdout.close()
+        end = time.monotonic() + 10
+        while any(self.state(pid) not in ("", "Z") for pid in children) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual([self.state(pid) in ("", "Z") for pid in children], [True, True])
 
 
 class Chirps(unittest.TestCase):
