@@ -20,7 +20,7 @@ within = timeout -k 10 $(1)
 empty =
 space = $(empty) $(empty)
 
-.PHONY: help setup build test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
+.PHONY: help setup build deb test test-speakers test-tools demo format lint bench fuzz lab lab-root bad-days test-threads reference
 
 help:
 	@echo 'make demo     play the talking clip of media/'
@@ -28,6 +28,7 @@ help:
 	@echo 'make test-speakers   only those in the speaker lab, to the millisecond'
 	@echo 'make test-threads    the parts with threads, under the thread sanitizer'
 	@echo 'make build    the program, as .build/release/talkie, and beside it talkie-ports'
+	@echo 'make deb      a Debian package of the program, as .build/talkie_VERSION_ARCHITECTURE.deb'
 	@echo 'make bench    compare with other players (Benchmarks/compare)'
 	@echo 'make bad-days network cuts and worse, measured in the speaker lab'
 	@echo 'make lab      build the root filesystem of the speaker lab (Tools/lab), once'
@@ -42,6 +43,11 @@ setup:
 build: setup
 	$(call within,1500) Tools/build $(RELEASE) --product talkie
 	@$(call within,60) Tools/ports .build/release/talkie-ports
+
+# Tools/package/try installs it into a clean Debian and uses it there.
+deb: build
+	@Tools/setup package
+	@$(call within,300) Tools/package/deb
 
 # Time turned by hand: all at once. Real devices and real time: one after the other, or they would measure each other.
 UNIT = ^($(subst $(space),|,$(notdir $(wildcard Tests/Unit/*))))\.

@@ -1,0 +1,15 @@
+import Foundation
+import Testing
+
+@testable import Kiosk
+
+/// The configuration that the Debian package brings as an example.
+@Suite struct ExampleTests {
+    @Test func theExampleOfThePackageHasNoMistake() throws {
+        var top = URL(filePath: #filePath)
+        for _ in 0..<4 { top.deleteLastPathComponent() }
+        let bytes = try Data(contentsOf: top.appending(path: "Tools/package/kiosk.toml"))
+        let kiosk = try KioskConfiguration(Array(bytes), file: "kiosk.toml", folder: "/etc/talkie")
+        #expect(kiosk.programme.playlist == ["/srv/kiosk"] && kiosk.parts.map(\.name) == ["morning"])
+    }
+}

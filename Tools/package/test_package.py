@@ -1,0 +1,135 @@
+import json
+import re
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+import man_pages
+import relations
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+# Some commands of a real `talkie --experimental-dump-help`.
+DUMP = json.loads((HERE / "test_help.json").read_text())
+README = (ROOT / "README.md").read_text()
+PAGES = man_pages.pages(DUMP, "1.2.3", "2026-01-31", README)
+
+
+def printed(page):
+    """A page as a reader sees it, roughly: without fonts and escapes."""
+    text = re.sub(r"\\f[BIR]", "", page)
+    return text.replace("\\-", "-").replace("\\(ti", "~").replace("\\(ha", "^").replace("\\(ga", "`").replace("\\&", "").replace("\\e", "\\")
+
+
+def described(command):
+    """A command and those below it, as far as they are shown."""
+    yield command
+    for one in man_pages.commands(command):
+        yield from described(one)
+
+
+class ManPages(unittest.TestCase):
+    def test_there_is_a_page_for_the_program_and_each_command(self):
+        self.assertEqual(sorted(PAGES), ["talkie", "talkie-play", "talkie-profile"])
+
+    def test_every_option_and_argument_is_in_its_page_with_its_words(self):
+        for one in man_pages.commands(DUMP["command"]):
+            page = printed(PAGES["talkie-" + one["commandName"]])
+            for command in described(one):
+                for argument in man_pages.shown(command):
+                    for name in argument.get("names", []):
+                        self.assertIn(man_pages.spelling(name), page)
+                    self.assertIn(argument.get("abstract", ""), page)
+                    if argument["kind"] != "flag":
+                        self.assertIn(argument["valueName"], page)
+
+    def test_what_the_help_hides_is_hidden_here_too(self):
+        hidden = [name["name"] for argument in man_pages.commands(DUMP["command"])[0]["arguments"]
+                  if not argument["shouldDisplay"] for name in argument["names"]]
+        self.assertEqual(hidden, ["input-ipc-server"])
+        self.assertNotIn("input-ipc-server", printed(PAGES["talkie-play"]))
+
+    def test_a_flag_and_the_one_that_takes_it_back_are_one_entry(self):
+        self.assertIn(".TP\n--resume-playback, --no-resume-playback\n", printed(PAGES["talkie-play"]))
+
+    def test_sections_come_in_the_order_of_such_pages(self):
+        wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "KEYS", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"]
+        self.assertEqual(re.findall(r"^\.SH (.*)$", PAGES["talkie-play"], re.M), wanted)
+        self.assertIn("talkie-play(1)", PAGES["talkie"].replace("\\-", "-").replace("\\fB", "").replace("\\fR", ""))
+
+    def test_the_name_is_found_by_whatis(self):
+        self.assertIn(".SH NAME\ntalkie\\-play \\- play films, addresses and playlists\n", PAGES["talkie-play"])
+
+    def test_no_word_becomes_a_request_and_a_hyphen_can_be_copied(self):
+        self.assertEqual(man_pages.escaped(".TH\n'quoted' -x \\n"), "\\&.TH\n\\&'quoted' \\-x \\en")
+        for name, page in PAGES.items():
+            for line in page.splitlines():
+                if line.startswith("."):
+                    self.assertRegex(line, r"^\.(TH|SH|SS|TP|IP|PP|BR|br)( |$)", name)
+                self.assertFalse(line.startswith("'"), f"{name}: {line}")
+
+    def test_keys_and_statuses_are_those_of_the_readme(self):
+        page = printed(PAGES["talkie-play"])
+        for words in ("space, p\npause and resume", "Alt and + -, arrows, Backspace; w W\nzoom, pan", "next subtitles (J back)"):
+            self.assertIn(words, page)
+        for status in ("0\nDone.", "66\nCannot open the input.", "69\nA speaker or device is unavailable.", "130 and 143\nAfter SIGINT and SIGTERM."):
+            self.assertIn(".TP\n" + status, page)
+
+
+class Relations(unittest.TestCase):
+    PACKAGES = (ROOT / "Tools/packages.txt").read_text()
+
+    def test_what_a_film_needs_to_run_is_named_once(self):
+        control = (HERE / "debian/control").read_text()
+        named = re.findall(r"[\w.+-]+", " ".join(re.findall(r"=(.*)", relations.substitutions(self.PACKAGES))))
+        self.assertEqual(sorted(named + sorted(relations.DEPENDED)), sorted(relations.section(self.PACKAGES, "run")))
+        for name in relations.DEPENDED:
+            self.assertRegex(control, rf"(?m)^Depends:.*\b{name}\b")
+
+    def test_a_library_that_is_opened_at_run_time_is_among_it(self):
+        opened = set()
+        for path in (ROOT / "Sources").rglob("*"):
+            if path.suffix in (".swift", ".c", ".h"):
+                opened |= set(re.findall(r'"(lib[\w+-]+)\.so\.', path.read_text()))
+        self.assertTrue({"libpulse", "libavfilter", "libplacebo"} <= opened, opened)
+        # SDL has opened them already, or nobody needs them.
+        for library in opened - {"libX11", "libwayland-client"}:
+            self.assertTrue(any(name.startswith(library) for name in relations.section(self.PACKAGES, "run")), library)
+
+
+class Desktop(unittest.TestCase):
+    def entries(self):
+        lines = (HERE / "talkie.desktop").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+    def test_the_entry_opens_each_kind_of_film_once(self):
+        entries = self.entries()
+        kinds = entries["MimeType"].split(";")
+        self.assertEqual(kinds.pop(), "")
+        self.assertEqual(len(kinds), len(set(kinds)))
+        for kind in ("video/mp4", "video/x-matroska", "audio/flac", "application/xspf+xml"):
+            self.assertIn(kind, kinds)
+        self.assertTrue((HERE / (entries["Icon"] + ".svg")).exists())
+
+    def test_the_shop_window_leads_to_the_entry(self):
+        info = xml.etree.ElementTree.parse(HERE / "talkie.metainfo.xml").getroot()
+        self.assertEqual(info.findtext("launchable"), "talkie.desktop")
+        self.assertEqual(info.findtext("name"), self.entries()["Name"])
+        self.assertEqual(xml.etree.ElementTree.parse(HERE / "talkie.svg").getroot().get("viewBox"), "0 0 128 128")
+
+
+class Units(unittest.TestCase):
+    def test_services_start_the_program_where_the_package_puts_it(self):
+        for path in [*HERE.glob("*.service"), *HERE.glob("user/*.service")]:
+            for command in re.findall(r"^ExecStart=[@!:+-]*(\S+)", path.read_text(), re.M):
+                self.assertEqual(command, "/usr/bin/talkie", path.name)
+
+
+class Version(unittest.TestCase):
+    def test_it_is_read_where_the_program_has_it(self):
+        source = (ROOT / "Sources/MediaCore/Values/Release.swift").read_text()
+        self.assertEqual(len(re.findall(r'static let version = "[0-9][0-9A-Za-z.+~]*"', source)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
