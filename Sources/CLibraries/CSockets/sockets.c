@@ -2,7 +2,6 @@
 #include "CSockets.h"
 #include <linux/sockios.h>
 #include <linux/tcp.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -78,6 +77,3 @@ int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns) {
   return ppoll(descriptors, count, timeout_ns < 0 ? NULL : &timeout, NULL);
 }
 
-int csock_spawn_closing_from(void *file_actions, int first) {
-  return posix_spawn_file_actions_addclosefrom_np(file_actions, first);
-}

@@ -107,30 +107,10 @@ package enum BoundedProgram {
     private static func start(_ path: String, _ words: [String], _ out: Int32, _ complaints: Int32) throws(Failure)
         -> pid_t
     {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, out, 1)
-        posix_spawn_file_actions_adddup2(&actions, complaints, 2)
-        cshim_spawn_closing_from(&actions, 3)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // Signals that our threads block or ignore must be able to end it, and what it starts with it.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        var argv = ([path] + words).map { strdup($0) } + [nil]
-        defer { for word in argv { free(word) } }
-        var child = pid_t()
-        let code = posix_spawn(&child, path, &actions, &attributes, &argv, environ)
-        guard code == 0 else { throw .notStarted(SystemCause.text(code)) }
-        return child
+        var program = ProgramStart(path, words)
+        program.output = .descriptor(out)
+        program.complaints = .descriptor(complaints)
+        program.leadsGroup = true
+        do throws(ProgramStart.Refusal) { return try program.start() } catch { throw .notStarted(error.cause) }
     }
 }

@@ -35,7 +35,7 @@ package struct PortHelper: Sendable {
     package func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw PTPError(.unavailable, "The system refuses a pair of sockets (\(Self.word(errno))).")
+            throw PTPError(.unavailable, "The system refuses a pair of sockets (\(SystemCause.text(errno))).")
         }
         defer { close(ends[0]) }
         let child: pid_t
@@ -73,30 +73,12 @@ package struct PortHelper: Sendable {
 
     /// No shell, no environment; of our descriptors it has the socket alone.
     private func start(_ address: IPv4Address, on end: Int32) throws(PTPError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, end, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        csock_spawn_closing_from(&actions, 3)
-        // Signals that our threads block or ignore must be able to end it.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var words = [strdup(path), strdup(address.description), nil]
-        defer { for word in words { free(word) } }
-        var nothing: [UnsafeMutablePointer<CChar>?] = [nil]
-        var child = pid_t()
-        let code = posix_spawn(&child, path, &actions, &attributes, &words, &nothing)
-        guard code == 0 else { throw PTPError(.unavailable, "\(path) cannot be started (\(Self.word(code))).") }
-        return child
+        var program = ProgramStart(path, [address.description])
+        program.input = .descriptor(end)
+        program.hasEnvironment = false
+        do throws(ProgramStart.Refusal) { return try program.start() } catch {
+            throw PTPError(.unavailable, "\(path) cannot be started (\(error.cause)).")
+        }
     }
 
     /// It has answered or never will.
@@ -105,6 +87,4 @@ package struct PortHelper: Sendable {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0 && errno == EINTR {}
     }
-
-    private static func word(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
 }

@@ -33,6 +33,3 @@ int csock_open_event_counter(void);
 
 /* ppoll(2) without a signal mask; a negative time waits for ever. */
 int csock_poll(struct pollfd *descriptors, nfds_t count, int64_t timeout_ns);
-
-/* posix_spawn_file_actions_addclosefrom_np(3): the program that is started has no descriptor from this one on. */
-int csock_spawn_closing_from(void *file_actions, int first);

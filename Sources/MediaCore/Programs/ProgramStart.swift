@@ -1,0 +1,73 @@
+internal import CShim
+internal import Glibc
+
+/// How a program is started: without a shell, with three descriptors and no other, and so that every signal reaches it, whatever our
+/// threads block or ignore.
+package struct ProgramStart: Sendable {
+    /// Where one of its standard descriptors leads.
+    package enum Stream: Sendable {
+        case nothing
+        case descriptor(Int32)
+    }
+
+    package struct Refusal: Error, Sendable {
+        /// As in `errno`.
+        package let code: Int32
+        package var cause: String { SystemCause.text(code) }
+    }
+
+    private let path: String
+    private let words: [String]
+    package var input = Stream.nothing
+    package var output = Stream.nothing
+    package var complaints = Stream.nothing
+    /// It has our environment, or none at all.
+    package var hasEnvironment = true
+    /// It leads a group of its own, so that a signal to the group also reaches what it starts.
+    package var leadsGroup = false
+
+    /// - Parameters:
+    ///   - path: a file; no search path takes part.
+    ///   - words: what follows the program's name.
+    package init(_ path: String, _ words: [String]) {
+        self.path = path
+        self.words = words
+    }
+
+    /// - Returns: the process, which the caller waits for.
+    package func start() throws(Refusal) -> Int32 {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, stream) in [input, output, complaints].enumerated() {
+            switch stream {
+            case .descriptor(let descriptor): posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number))
+            case .nothing:
+                let mode = number == 0 ? O_RDONLY : O_WRONLY
+                posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", mode, 0)
+            }
+        }
+        cshim_spawn_closing_from(&actions, 3)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+        var argv = ([path] + words).map { strdup($0) } + [nil]
+        defer { for word in argv { free(word) } }
+        var nothing: [UnsafeMutablePointer<CChar>?] = [nil]
+        var child = pid_t()
+        let code =
+            hasEnvironment
+            ? posix_spawn(&child, path, &actions, &attributes, &argv, environ)
+            : posix_spawn(&child, path, &actions, &attributes, &argv, &nothing)
+        guard code == 0 else { throw Refusal(code: code) }
+        return child
+    }
+}
