@@ -1,5 +1,6 @@
 internal import CSDL
 internal import Glibc
+internal import MediaCore
 internal import Synchronization
 
 /// The socket between a window and its window system: what to wait on for news, and whether it still stands.
@@ -98,8 +99,6 @@ final class DisplayConnection {
     }
 
     private static func symbol(_ name: String, in library: String) -> UnsafeMutableRawPointer? {
-        guard let handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD) else { return nil }
-        defer { dlclose(handle) }
-        return dlsym(handle, name)
+        OptionalLibrary(library, onlyLoaded: true)?.address(name)
     }
 }

@@ -1,5 +1,5 @@
 internal import CFFmpeg
-internal import Glibc
+internal import MediaCore
 
 /// The functions of libavfilter, found when the first filter is wanted.
 ///
@@ -19,23 +19,16 @@ struct FilterLibrary: Sendable {
     static let shared = FilterLibrary()
 
     private init?() {
-        guard let library = dlopen("libavfilter.so.\(LIBAVFILTER_VERSION_MAJOR)", RTLD_NOW | RTLD_LOCAL) else {
-            return nil
-        }
-        struct Absent: Error {}
-        func find<Function>(_ name: String) throws -> Function {
-            guard let address = dlsym(library, name) else { throw Absent() }
-            return unsafeBitCast(address, to: Function.self)
-        }
+        guard let library = OptionalLibrary("libavfilter.so.\(LIBAVFILTER_VERSION_MAJOR)") else { return nil }
         do {
-            makeGraph = try find("avfilter_graph_alloc")
-            freeGraph = try find("avfilter_graph_free")
-            self.find = try find("avfilter_get_by_name")
-            create = try find("avfilter_graph_create_filter")
-            link = try find("avfilter_link")
-            configure = try find("avfilter_graph_config")
-            push = try find("av_buffersrc_add_frame_flags")
-            pull = try find("av_buffersink_get_frame")
+            makeGraph = try library.function("avfilter_graph_alloc")
+            freeGraph = try library.function("avfilter_graph_free")
+            self.find = try library.function("avfilter_get_by_name")
+            create = try library.function("avfilter_graph_create_filter")
+            link = try library.function("avfilter_link")
+            configure = try library.function("avfilter_graph_config")
+            push = try library.function("av_buffersrc_add_frame_flags")
+            pull = try library.function("av_buffersink_get_frame")
         } catch {
             return nil
         }

@@ -1,5 +1,5 @@
 internal import CPulse
-internal import Glibc
+internal import MediaCore
 
 /// The functions of libpulse that say where sound goes, found at run time: where the library is not installed, films play
 /// all the same. Sound itself never goes this way.
@@ -47,33 +47,28 @@ struct PulseLibrary: Sendable {
     static let shared = PulseLibrary()
 
     private init?() {
-        guard let library = dlopen("libpulse.so.0", RTLD_NOW | RTLD_LOCAL) else { return nil }
-        struct Absent: Error {}
-        func find<Function>(_ name: String) throws -> Function {
-            guard let address = dlsym(library, name) else { throw Absent() }
-            return unsafeBitCast(address, to: Function.self)
-        }
+        guard let library = OptionalLibrary("libpulse.so.0") else { return nil }
         do {
-            loopNew = try find("pa_mainloop_new")
-            loopFree = try find("pa_mainloop_free")
-            loopAPI = try find("pa_mainloop_get_api")
-            loopIterate = try find("pa_mainloop_iterate")
-            loopWakeUp = try find("pa_mainloop_wakeup")
-            contextNew = try find("pa_context_new")
-            connect = try find("pa_context_connect")
-            disconnect = try find("pa_context_disconnect")
-            contextFree = try find("pa_context_unref")
-            state = try find("pa_context_get_state")
-            isLocal = try find("pa_context_is_local")
-            index = try find("pa_context_get_index")
-            setSubscribeCallback = try find("pa_context_set_subscribe_callback")
-            subscribe = try find("pa_context_subscribe")
-            askServer = try find("pa_context_get_server_info")
-            askSinks = try find("pa_context_get_sink_info_list")
-            askStreams = try find("pa_context_get_sink_input_info_list")
-            askClients = try find("pa_context_get_client_info_list")
-            operationFree = try find("pa_operation_unref")
-            property = try find("pa_proplist_gets")
+            loopNew = try library.function("pa_mainloop_new")
+            loopFree = try library.function("pa_mainloop_free")
+            loopAPI = try library.function("pa_mainloop_get_api")
+            loopIterate = try library.function("pa_mainloop_iterate")
+            loopWakeUp = try library.function("pa_mainloop_wakeup")
+            contextNew = try library.function("pa_context_new")
+            connect = try library.function("pa_context_connect")
+            disconnect = try library.function("pa_context_disconnect")
+            contextFree = try library.function("pa_context_unref")
+            state = try library.function("pa_context_get_state")
+            isLocal = try library.function("pa_context_is_local")
+            index = try library.function("pa_context_get_index")
+            setSubscribeCallback = try library.function("pa_context_set_subscribe_callback")
+            subscribe = try library.function("pa_context_subscribe")
+            askServer = try library.function("pa_context_get_server_info")
+            askSinks = try library.function("pa_context_get_sink_info_list")
+            askStreams = try library.function("pa_context_get_sink_input_info_list")
+            askClients = try library.function("pa_context_get_client_info_list")
+            operationFree = try library.function("pa_operation_unref")
+            property = try library.function("pa_proplist_gets")
         } catch {
             return nil
         }
