@@ -1,0 +1,32 @@
+/// Applies a gain that never jumps: a change is reached over some frames along a straight line.
+struct GainRamp {
+    private(set) var current: Float
+    private var target: Float
+    private var framesLeft = 0
+    private var slope: Float = 0
+    /// Frames that a change takes.
+    let length: Int
+
+    init(gain: Float, length: Int) {
+        current = gain
+        target = gain
+        self.length = max(1, length)
+    }
+
+    mutating func apply(_ gain: Float, to samples: UnsafeMutablePointer<Float>, frames: Int, channels: Int) {
+        if gain != target {
+            target = gain
+            framesLeft = length
+            slope = (gain - current) / Float(length)
+        }
+        var frame = 0
+        while framesLeft > 0, frame < frames {
+            framesLeft -= 1
+            current = framesLeft == 0 ? target : current + slope
+            for channel in 0..<channels { samples[frame * channels + channel] *= current }
+            frame += 1
+        }
+        if current == 1 { return }
+        for index in (frame * channels)..<(frames * channels) { samples[index] *= current }
+    }
+}
