@@ -9,11 +9,16 @@ final class PlayedFilm {
     /// - Parameters:
     ///   - film: in a folder that is made for it: the program takes that for the home of its user.
     ///   - options: beside `--fs`.
-    init(_ film: String, _ options: [String], on size: String = "640x400") throws {
-        display = try VirtualDisplay(size)
+    convenience init(_ film: String, _ options: [String], on size: String = "640x400") throws {
+        let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
+        try self.init(film, options, on: VirtualDisplay(size), home: home)
+    }
+
+    /// - Parameter home: the program's; one that there is not keeps nothing.
+    init(_ film: String, _ options: [String], on display: VirtualDisplay, home: String) throws {
+        self.display = display
         player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
         player.arguments = ["play", "--really-quiet", "--fs"] + options + [film]
-        let home = URL(fileURLWithPath: film).deletingLastPathComponent().path
         player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": home]
         player.standardInput = FileHandle.nullDevice
         try player.run()
