@@ -25,20 +25,10 @@ struct PlaceboOnScreenTests {
         let display = try VirtualDisplay("640x360")
         // Its pointer lies over the picture otherwise.
         try display.run("xdotool", "mousemove", "639", "359")
-        let player = Process()
-        player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
-        player.arguments =
-            ["play", "--no-config", "--really-quiet", "--fs", "--no-audio", "--pause"] + options
-            + [Self.charts.appendingPathComponent(film).path]
-        player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"]
-        player.standardInput = FileHandle.nullDevice
-        try player.run()
-        defer {
-            player.terminate()
-            kill(player.processIdentifier, SIGKILL)
-            player.waitUntilExit()
-        }
-        try eventually("\(film) looks as it should") { isSo(try display.picture()) }
+        let shown = try PlayedFilm(
+            Self.charts.appendingPathComponent(film).path, ["--no-config", "--no-audio", "--pause"] + options,
+            on: display, home: "/nonexistent")
+        try eventually("\(film) looks as it should") { isSo(try shown.display.picture()) }
     }
 
     /// SDR by BT.709 and BT.601, full range, long pixels, a turned film, PQ and HLG of 10 bits with BT.2020.
