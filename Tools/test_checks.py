@@ -55,34 +55,50 @@ class WarningsOfOurOwn(unittest.TestCase):
 
 
 class FuzzingThatTriesNothing(unittest.TestCase):
-    def fuzz(self, said):
-        """Tools/fuzz around a compiler whose fuzzer says this, with one input that it was given."""
+    def fuzz(self, *said):
+        """Tools/fuzz around a compiler whose fuzzers say this, each with one input that it was given."""
+        names = [f"Parser{number}" for number in range(len(said))]
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(os.path.join(folder, "Tools"))
-            os.makedirs(os.path.join(folder, "Tests/Fixtures/Fuzz/Parser"))
             shutil.copy(os.path.join(HERE, "fuzz"), os.path.join(folder, "Tools"))
-            with open(os.path.join(folder, "Tests/Fixtures/Fuzz/Parser/seed"), "w"):
-                pass
-            tools = {"swift": """case $1 in package) echo '{"targets": [{"name": "Parser"}]}' ;; esac""",
-                     "swiftc": f"""while [ "$1" != -o ]; do shift; done; printf '#!/bin/sh\\necho "{said}"\\n' > "$2"; chmod +x "$2" """}
+            for name, words in zip(names, said):
+                os.makedirs(os.path.join(folder, "Tests/Fixtures/Fuzz", name))
+                with open(os.path.join(folder, "Tests/Fixtures/Fuzz", name, "seed"), "w"):
+                    pass
+                with open(os.path.join(folder, name + ".fuzzer"), "w") as file:
+                    file.write(f'#!/bin/sh\necho "{words}"\n')
+            targets = ", ".join(f'{{"name": "{name}"}}' for name in names)
+            tools = {"swift": f"""case $1 in package) echo '{{"targets": [{targets}]}}' ;; esac""",
+                     "swiftc": 'while [ "$1" != -o ]; do shift; done; cp "$(basename "$2")" "$2"; chmod +x "$2"'}
             for name, text in tools.items():
                 path = os.path.join(folder, name)
                 with open(path, "w") as file:
                     file.write(f"#!/bin/sh\n{text}\n")
                 os.chmod(path, 0o755)
-            return subprocess.run([os.path.join(folder, "Tools/fuzz"), "--seconds", "1", "Parser"], capture_output=True, text=True,
+            return subprocess.run([os.path.join(folder, "Tools/fuzz"), "--seconds", "1", *names], capture_output=True, text=True,
                                   env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
 
     def test_a_run_beyond_what_it_was_given_passes_and_says_how_far(self):
         result = self.fuzz("Done 4711 runs in 2 second(s)")
         self.assertEqual(result.returncode, 0, result)
-        self.assertIn("Parser: 4711 inputs", result.stdout)
+        self.assertIn("Parser0: 4711 inputs", result.stdout)
 
     def test_a_run_that_tried_only_its_seed_or_nothing_fails(self):
         for said in ("Done 1 runs in 2 second(s)", "Done 0 runs in 2 second(s)", "INFO: nothing"):
             result = self.fuzz(said)
             self.assertEqual(result.returncode, 1, said)
             self.assertIn("nothing was tried", result.stderr)
+
+
+    def test_of_several_each_is_told_and_one_that_fails_fails_all_wherever_it_stands(self):
+        for place in range(5):
+            said = ["Done 4711 runs in 2 second(s)"] * 5
+            self.assertEqual(self.fuzz(*said).returncode, 0)
+            said[place] = "nothing"
+            result = self.fuzz(*said)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertEqual(result.stdout.count("4711 inputs"), 4)
+            self.assertIn(f"Parser{place} executed 0 inputs", result.stderr)
 
 
 class WhatWasLeftOut(unittest.TestCase):
