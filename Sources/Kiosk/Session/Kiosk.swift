@@ -65,16 +65,32 @@ package final class Kiosk: Sendable {
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
         loop.control.onInput { mailbox.post(.screen($0)) }
         let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.remark(.warning, $0)) }
+        let timeline = try configuration.timeline.map { (timeline) throws(TalkieError) in
+            try TimelineFile(creating: timeline.file, rotation: timeline.rotation)
+        }
+        let health = Lock(
+            KioskHealth(
+                at: .now, shown: .nothing("no films were found yet"), uptime: .zero,
+                configuration: KioskHealth.Configuration(loaded: .now)))
         let director: KioskDirector
+        var metrics: MetricsServer?
         do throws(ExhaustionError) {
             try distributor.start(
-                complain: { mailbox.post(.remark(.warning, $0)) },
+                recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
                 outputNews: { mailbox.post(.output($0, isLost: $1)) })
             director = try KioskDirector(
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
-                    places: places, reload: parts.reload, log: parts.log, manager: parts.manager),
+                    places: places, reload: parts.reload, log: parts.log, manager: parts.manager,
+                    health: health),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
+            if let address = configuration.metrics {
+                metrics = try MetricsServer(
+                    at: address,
+                    source: MetricsServer.Source(
+                        health: { health.withLock { $0 } }, screenshot: Self.screenshots(of: loop.control)),
+                    tell: { mailbox.post(.remark($0, $1)) })
+            }
             try director.start()
         } catch {
             player.shutDown()
@@ -84,10 +100,21 @@ package final class Kiosk: Sendable {
         loop.run()
         let end = director.join()
         let isDown = player.shutDown(within: Player.usualPatience)
+        metrics?.stop()
         parts.registry.remember()
         distributor.stop()
         parts.log.close()
         return (end, isDown)
+    }
+
+    /// What is on the screen, as a PNG.
+    private static func screenshots(of screen: ScreenControl) -> @Sendable () async -> [UInt8]? {
+        {
+            let picture = await withCheckedContinuation { continuation in
+                screen.takeSnapshot(.window) { continuation.resume(returning: $0) }
+            }
+            return picture.flatMap { try? PNGEncoder.encode(bgra: $0.pixels, size: $0.size) }
+        }
     }
 
     private func screenLoop() -> ScreenLoop {

@@ -176,6 +176,7 @@ extension KioskDirector {
         say(
             .info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))",
             KioskNote(.item, item: queue.current.address))
+        item = KioskHealth.Item(Self.name(of: queue.current), index: queue.number, began: stage.now())
         guard let screen = stage.screen else { return }
         if !isScreenAttached {
             isScreenAttached = true

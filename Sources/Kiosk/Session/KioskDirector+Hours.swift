@@ -67,10 +67,13 @@ extension KioskDirector {
         let fresh: KioskConfiguration
         do throws(KioskConfigurationError) { fresh = try stage.reload() } catch {
             let note = KioskNote(.reload)
+            loaded.refusals += 1
+            loaded.refusal = ConfigMistake.told(error.mistakes).first
             stage.log.say(.error, "the configuration stays as it was, because the new one is not good:", note)
             for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }
+        (loaded.loaded, loaded.refusal) = (stage.now(), nil)
         guard fresh != configuration else {
             return say(.info, "the configuration was read again: nothing is new", KioskNote(.reload))
         }

@@ -14,6 +14,7 @@ extension KioskDirector {
         let time = Decimals.text((now - since).inSeconds, 0)
         self.stage.log.say(
             .error, "\(cause.rawValue) since \(time) s: \(stage.words)", KioskNote(.repair, stage: "\(stage)"))
+        repairs[stage, default: 0] += 1
         repair(stage, because: cause)
         liveness.forgive(at: now)
     }

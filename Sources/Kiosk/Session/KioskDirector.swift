@@ -22,6 +22,8 @@ final class KioskDirector: @unchecked Sendable {
         var log: KioskLog
         /// Who started the kiosk and wants to know how it is.
         var manager: ServiceManager
+        /// How it is, for whoever asks.
+        var health: Lock<KioskHealth>
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
         /// Throws the order of shuffled lists.
@@ -59,6 +61,11 @@ final class KioskDirector: @unchecked Sendable {
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
+    let began = HostInstant.now
+    var loaded: KioskHealth.Configuration
+    var repairs: [RepairLadder.Stage: Int] = [:]
+    /// The last film that began.
+    var item: KioskHealth.Item?
     private var told = ToldSentences()
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
@@ -84,6 +91,7 @@ final class KioskDirector: @unchecked Sendable {
         self.configuration = configuration
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
+        loaded = KioskHealth.Configuration(loaded: stage.now())
         files = try ItemsWatch { mailbox.post(.found($0)) }
         let programme = shown.programme
         sound = outputs.map { group in
@@ -212,6 +220,7 @@ final class KioskDirector: @unchecked Sendable {
         followTheClock()
         if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
         watchOver(at: now)
+        tellHealth(at: now)
     }
 
     /// Tells whoever started the kiosk how it is: ready once something is shown or it is known why not, and alive only while it is.

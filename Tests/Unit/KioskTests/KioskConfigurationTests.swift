@@ -99,12 +99,13 @@ import Testing
         #expect(
             told.timeline == .init(file: "/var/t", rotation: .init(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 0)))
         #expect(
-            mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = -1\nkeep = 100\ncolour = 3") == [
-                "line 2: a timeline needs file, as file = \"timeline.jsonl\"",
-                "line 3: max_size: a size is written 10MiB, from 64KiB to 1024GiB",
-                "line 4: max_age: an age is written 3600, 30:00 or 24:00:00, from a second to a year",
-                "line 5: keep: 0 to 99 older files can be kept", "line 6: there is no key 'colour'",
-            ])
+            mistakes("playlist = \"a.mp4\"\n[timeline]\nmax_size = \"10 GB\"\nmax_age = -1\nkeep = 100\ncolour = 3")
+                == [
+                    "line 2: a timeline needs file, as file = \"timeline.jsonl\"",
+                    "line 3: max_size: a size is written 10MiB, from 64KiB to 1024GiB",
+                    "line 4: max_age: an age is written 3600, 30:00 or 24:00:00, from a second to a year",
+                    "line 5: keep: 0 to 99 older files can be kept", "line 6: there is no key 'colour'",
+                ])
     }
 
     @Test func everyMistakeIsToldAtOnceWithItsLine() {

@@ -138,6 +138,17 @@ import Testing
         #expect(rig.director.kept.starts == 5)
     }
 
+    @Test func itsHealthSaysWhatIsShownAndWhereItIsOffOnPurpose() {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
+        rig.start()
+        #expect(
+            rig.wait { rig.health.withLock { $0.shown == .playing && $0.item?.name.hasSuffix("long.mp4") == true } })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.health.withLock { $0.shown == .off("quiet hours") } })
+        #expect(rig.health.withLock { $0.verdict(at: .now) } == .well("off on purpose: quiet hours"))
+        _ = rig.end()
+    }
+
     @Test func theSoundGoesToTheFallbackWhileASpeakerIsLostAndBack() {
         let rig = KioskRig(films: ["long.mp4"]) {
             $0.programme.speakers = ["kitchen"]

@@ -26,6 +26,10 @@ final class KioskRig: Sendable {
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
+    let health = Lock(
+        KioskHealth(
+            at: .now, shown: .nothing(""), uptime: .zero,
+            configuration: KioskHealth.Configuration(loaded: WallTime(seconds: 0))))
     let player: Player
     let director: KioskDirector
     private let distributor: EventDistributor
@@ -85,7 +89,8 @@ final class KioskRig: Sendable {
                 log: KioskLog(most: .info, journal: nil) { [said, news] _, text in
                     said.withLock { $0.append(text) }
                     news.raise()
-                }, manager: ServiceManager(environment: manager, process: 1), now: { [wall] in wall.withLock { $0 } },
+                }, manager: ServiceManager(environment: manager, process: 1),
+                health: health, now: { [wall] in wall.withLock { $0 } },
                 calendar: UTC(), seed: 1),
             configuration: configuration, outputs: group, mailbox: mailbox)
     }
