@@ -17,8 +17,9 @@ struct TimelineWriter: ~Copyable {
     private var state = State.writing
     /// A sentence for people since the owner took the last one.
     private(set) var complaint: String?
-    /// What the next file has to begin with; kept only where there will be one, or after a pause.
+    /// What the next file has to begin with, and what of it the disk has not taken yet.
     private var context = TimelineContext()
+    private var recent = TimelineContext()
     private var part = 1
     private var partBegan: HostInstant
     /// Bytes of the present file after the last whole piece.
@@ -26,8 +27,8 @@ struct TimelineWriter: ~Copyable {
 
     private enum State {
         case writing
-        /// The disk is full: how many lines are missing, what of them a reader has to know, and when it is tried again.
-        case paused(missing: Int, known: TimelineContext, until: HostInstant)
+        /// The disk is full: how many lines are missing, and when it is tried again.
+        case paused(missing: Int, until: HostInstant)
         case broken
     }
 
@@ -67,11 +68,8 @@ struct TimelineWriter: ~Copyable {
     }
 
     private mutating func note(_ body: (inout TimelineContext) -> Void) {
-        if file.rotation != nil { body(&context) }
-        if case .paused(let missing, var known, let until) = state {
-            body(&known)
-            state = .paused(missing: missing, known: known, until: until)
-        }
+        body(&context)
+        body(&recent)
     }
 
     private mutating func add(_ entry: EventLog.Entry, at instant: HostInstant) {
@@ -131,6 +129,7 @@ struct TimelineWriter: ~Copyable {
         guard case .writing = state else { return }
         guard let code = buffer.flush(to: file.descriptor, waiting: patience) else {
             whole = buffer.written
+            recent = TimelineContext()
             return
         }
         guard code == ENOSPC || code == EDQUOT else {
@@ -141,11 +140,13 @@ struct TimelineWriter: ~Copyable {
         }
         // Half a line would be taken for one.
         cutBack()
-        complaint =
-            "the timeline '\(file.path)' cannot be written further (\(SystemCause.text(code))); the film goes on without it,"
-            + " and it is written again when there is room"
-        state = .paused(
-            missing: buffer.dropped, known: TimelineContext(), until: instant.advanced(by: Self.pause))
+        if trouble == nil {
+            complaint =
+                "the timeline '\(file.path)' cannot be written further (\(SystemCause.text(code))); the film goes on without it,"
+                + " and it is written again when there is room"
+        }
+        trouble = Trouble(missing: trouble?.missing ?? 0)
+        state = .paused(missing: buffer.dropped, until: instant.advanced(by: Self.pause))
     }
 
     private mutating func cutBack() {
@@ -162,33 +163,45 @@ struct TimelineWriter: ~Copyable {
         case .broken: break
         case .writing:
             flush(at: instant)
+            tellOfRelief(at: instant)
             turnOverIfDue(at: instant)
-        case .paused(let missing, let known, let until):
-            guard instant >= until else { return }
-            resume(missing, known, at: instant)
+        case .paused(let missing, let until):
+            if instant >= until { resume(missing, at: instant) }
         }
     }
 
-    private mutating func resume(_ missing: Int, _ known: TimelineContext, at instant: HostInstant) {
-        let complained = complaint
-        if lacksFile, file.turnOver() != nil {
-            state = .paused(missing: missing, known: known, until: instant.advanced(by: Self.pause))
-            return
+    private mutating func resume(_ missing: Int, at instant: HostInstant) {
+        if lacksFile {
+            guard file.turnOver() == nil else {
+                state = .paused(missing: missing, until: instant.advanced(by: Self.pause))
+                return
+            }
+            lacksFile = false
+            (part, partBegan, whole, buffer.written) = (part + 1, instant, 0, 0)
         }
         state = .writing
-        // The file begins with what a reader has to know, or its line is behind what the disk took.
-        if lacksFile { beginPart(at: instant) } else { restate(known, isAgain: false) }
-        lacksFile = false
+        if whole == 0 { begin(at: instant) }
+        restate(recent, isAgain: false)
         write(lost: missing, at: instant)
         flush(at: instant)
-        if case .paused(_, _, let until) = state {
-            // Told already.
-            complaint = complained
-            state = .paused(missing: missing, known: known, until: until)
+        if case .paused(_, let until) = state {
+            state = .paused(missing: missing, until: until)
         } else if case .writing = state {
-            complaint = "the timeline '\(file.path)' is written again; \(missing) events are missing"
+            trouble = Trouble(missing: (trouble?.missing ?? 0) + missing, resumed: instant)
         }
     }
+
+    /// A disk with room for one line now and then is no news each time.
+    private mutating func tellOfRelief(at instant: HostInstant) {
+        guard let since = trouble?.resumed, let missing = trouble?.missing, instant - since >= Self.relief else {
+            return
+        }
+        complaint = "the timeline '\(file.path)' is written again; \(missing) events are missing"
+        trouble = nil
+    }
+
+    /// How long it must have been written again to be told of.
+    static let relief = Duration.seconds(30)
 
     private mutating func turnOverIfDue(at instant: HostInstant) {
         guard case .writing = state, let rotation = file.rotation else { return }
@@ -200,22 +213,25 @@ struct TimelineWriter: ~Copyable {
         flush(at: instant)
         guard case .writing = state else { return }
         if let code = file.turnOver() {
-            complaint =
-                "the timeline '\(file.path)' cannot begin another file (\(SystemCause.text(code))); the film goes on without"
-                + " it, and it is written again when that can be"
+            if trouble == nil {
+                complaint =
+                    "the timeline '\(file.path)' cannot begin another file (\(SystemCause.text(code))); the film goes on without"
+                    + " it, and it is written again when that can be"
+            }
             lacksFile = true
-            state = .paused(missing: 0, known: TimelineContext(), until: instant.advanced(by: Self.pause))
+            trouble = Trouble(missing: trouble?.missing ?? 0)
+            state = .paused(missing: 0, until: instant.advanced(by: Self.pause))
             return
         }
-        beginPart(at: instant)
+        (part, partBegan, whole, buffer.written) = (part + 1, instant, 0, 0)
+        begin(at: instant)
         flush(at: instant)
     }
 
-    private mutating func beginPart(at instant: HostInstant) {
-        part += 1
-        (partBegan, whole, buffer.written) = (instant, 0, 0)
+    /// What stands at the beginning of a file: its head, and what the file before has said already.
+    private mutating func begin(at instant: HostInstant) {
         head(at: instant)
-        restate(context, isAgain: true, at: instant)
+        if part > 1 { restate(context, isAgain: true, at: instant) }
     }
 
     /// - Parameters:
@@ -229,6 +245,16 @@ struct TimelineWriter: ~Copyable {
     }
 
     private var isRestating = false
+    /// A pause that was told of, until its end is.
+    private var trouble: Trouble?
+
+    private struct Trouble {
+        /// Events in all.
+        var missing: Int
+        /// Since when it is written again.
+        var resumed: HostInstant?
+    }
+
     /// The part so far is full, and the next one could not be made.
     private var lacksFile = false
 
@@ -237,7 +263,7 @@ struct TimelineWriter: ~Copyable {
 
     /// The last line, which says that the run did not break off.
     mutating func finish(at instant: HostInstant) {
-        if case .paused(let missing, let known, _) = state { resume(missing, known, at: instant) }
+        if case .paused(let missing, _) = state { resume(missing, at: instant) }
         line("end", at: instant) { _ in }
         flush(at: instant, waiting: Self.lastPatience)
     }
@@ -250,8 +276,8 @@ struct TimelineWriter: ~Copyable {
     private mutating func line(_ name: StaticString, at instant: HostInstant, _ body: (inout JSONLine) -> Void) {
         switch state {
         case .broken: return
-        case .paused(let missing, let known, let until):
-            state = .paused(missing: missing + 1, known: known, until: until)
+        case .paused(let missing, let until):
+            state = .paused(missing: missing + 1, until: until)
             return
         case .writing: break
         }
@@ -263,114 +289,5 @@ struct TimelineWriter: ~Copyable {
             if isAgain { $0.add("again", 1) }
         }
         if buffer.isFull { flush(at: instant) }
-    }
-}
-
-extension RenderEvent {
-    /// The line's kind in the timeline.
-    fileprivate var timelineName: StaticString {
-        switch self {
-        case .frame: "frame"
-        case .framesDropped: "drop"
-        case .anchor, .audioHeard, .speakerAnchored: "anchor"
-        case .steered: "steer"
-        case .startWaits: "wait"
-        case .resumed: "resumed"
-        case .audioAccepted: "audio"
-        case .audioDrift: "drift"
-        case .latency: "latency"
-        case .underrun: "underrun"
-        case .outputLost, .outputRestored, .outputMoved, .outputJoined, .outputLeft: "route"
-        case .clock: "clock"
-        }
-    }
-
-    fileprivate func write(into line: inout JSONLine) {
-        switch self {
-        case .frame(let pts, let target, let presented):
-            line.add("pts", pts)
-            line.add("target_ns", target)
-            line.add("presented_ns", presented)
-        case .framesDropped(let count, let time, let reason):
-            line.add("count", count)
-            line.add("film", time)
-            switch reason {
-            case .late: line.add("reason", "late")
-            case .skippedDecoding: line.add("reason", "skipped")
-            }
-        case .anchor(let media, let host, let rate, let generation):
-            line.add("film", media)
-            line.add("anchor_ns", host)
-            line.add("rate", rate)
-            line.add("generation", Int(truncatingIfNeeded: generation))
-        case .audioHeard(let media, let host, let output):
-            line.add("film", media)
-            line.add("anchor_ns", host)
-            line.add("route", output.index)
-        case .speakerAnchored(let media, let host, let clock, let output):
-            line.add("film", media)
-            line.add("anchor_ns", host)
-            line.add("ptp_ns", Int(clock.nanoseconds))
-            line.add("route", output.index)
-        case .steered(let media, let host, let rate, let speed, let late):
-            line.add("film", media)
-            line.add("anchor_ns", host)
-            line.add("rate", rate)
-            line.add("speed", speed)
-            line.add("late", late)
-        case .startWaits(let cause, let output):
-            switch cause {
-            case .opening: line.add("cause", "opening")
-            case .clock: line.add("cause", "clock")
-            case .ownDelay: line.add("cause", "delay")
-            case .sound: line.add("cause", "sound")
-            case .picture: line.add("cause", "picture")
-            case .material: line.add("cause", "material")
-            }
-            if let output { line.add("route", output.index) }
-        case .resumed(let asleep): line.add("suspended", asleep)
-        case .audioAccepted(let until, let ahead, let output):
-            line.add("until", until)
-            line.add("ahead", ahead)
-            line.add("route", output.index)
-        case .audioDrift(let error, let correction, let output):
-            line.add("error", error)
-            line.add("ppm", correction)
-            line.add("route", output.index)
-        case .latency(let delay, let output):
-            line.add("delay", delay)
-            line.add("route", output.index)
-        case .underrun(let missing, let output):
-            line.add("missing", missing)
-            line.add("route", output.index)
-        case .outputLost(let output):
-            line.add("route", output.index)
-            line.add("state", "lost")
-        case .outputRestored(let output):
-            line.add("route", output.index)
-            line.add("state", "restored")
-        case .outputMoved(let output):
-            line.add("route", output.index)
-            line.add("state", "moved")
-        case .outputJoined(let output, let media, let host):
-            line.add("route", output.index)
-            line.add("state", "joined")
-            line.add("film", media)
-            line.add("anchor_ns", host)
-        case .outputLeft(let output, let media, let host):
-            line.add("route", output.index)
-            line.add("state", "left")
-            line.add("film", media)
-            line.add("anchor_ns", host)
-        case .clock(let state, let output):
-            line.add("route", output.index)
-            switch state {
-            case .cold: line.add("state", "cold")
-            case .probing: line.add("state", "probing")
-            case .ready: line.add("state", "ready")
-            case .stalled: line.add("state", "stalled")
-            case .doubted: line.add("state", "doubted")
-            }
-        }
     }
 }

@@ -90,7 +90,9 @@ extension TimelineReport {
         if heard != nil, heardMoments == 0 {
             remarks.append("the speaker's record does not belong to this timeline")
         }
-        if lostEvents > 0 { remarks.append("\(lostEvents) events are missing, the recorder fell behind") }
+        if lostEvents > 0 {
+            remarks.append("\(lostEvents) events are missing, the recorder fell behind or the disk was full")
+        }
         if garbageLines > 0 { remarks.append("\(count(garbageLines, "line")) not understood and left out") }
         if isCutOff { remarks.append("the last line is cut off") }
         let unmatched = routes.first?.offset.unmatched ?? 0

@@ -5,6 +5,7 @@ import MediaFiles
 import Playback
 import Routing
 import SyncRendering
+import Telemetry
 import Testing
 
 @testable import TalkieApp
@@ -240,6 +241,17 @@ import Testing
         #expect(arguments.sectionStart == .fromStart(MediaTime(value: 10, timescale: 1)))
         #expect(arguments.sectionEnd == .fromEnd(MediaTime(value: 5, timescale: 1)))
         #expect(arguments.logPath == "evening.log")
+    }
+
+    @Test func theRecordersFilesArrive() throws {
+        #expect(try arguments("a").timelineRotation == TimelineRotation(keep: 5))
+        let rotation = try arguments(
+            "a", "--timeline-max-size=10MiB", "--timeline-max-age", "1:00:00", "--timeline-keep=3"
+        ).timelineRotation
+        #expect(rotation == TimelineRotation(maxSize: 10 << 20, maxAge: .seconds(3600), keep: 3))
+        #expect(try refusal("a", "--timeline-max-size=10MB").contains("a size is written 10MiB"))
+        #expect(try refusal("a", "--timeline-max-age=50%").contains("an age is written"))
+        #expect(try refusal("a", "--timeline-keep=-1").contains("0 to 99 older files can be kept"))
     }
 
     @Test(arguments: ["bash", "zsh", "fish"]) func shellsAreToldWhatCanBeTyped(shell: String) {

@@ -196,6 +196,10 @@ import Testing
         #expect(early == nil, "it is tried now and then")
         clock.advance(by: .seconds(1))
         writer.attend(at: clock.now)
+        let tooEarly = writer.takeComplaint()
+        #expect(tooEarly == nil, "a disk with room for one line is no news")
+        clock.advance(by: TimelineWriter.relief)
+        writer.attend(at: clock.now)
         let relief = writer.takeComplaint() ?? ""
         #expect(relief.contains("is written again; 4 events are missing"))
         writer.write(frame(4))
@@ -203,6 +207,58 @@ import Testing
         #expect(events("t.jsonl") == ["timeline", "film", "film", "lost", "frame", "end"])
         #expect(lines("t.jsonl")[2]["name"] as? String == "next.mkv", "what a reader has to know is not missing")
         #expect(lines("t.jsonl")[3]["count"] as? Int == 4)
+    }
+
+    @Test func aDiskThatIsFullFromTheBeginningLosesNoHead() throws {
+        let disk = Disk()
+        disk.room.withLock { $0 = 0 }
+        var writer = try writer(TimelineRotation(maxAge: .seconds(60)), disk: disk)
+        writer.write(.film("film.mkv"), at: clock.now)
+        writer.write(.route(index: 0, name: "Hall", kind: "bufferedSpeaker"), at: clock.now)
+        writer.attend(at: clock.now)
+        disk.room.withLock { $0 = .max }
+        clock.advance(by: TimelineWriter.pause)
+        writer.attend(at: clock.now)
+        // And once more, as the next file begins.
+        disk.room.withLock { $0 = 100 }
+        clock.advance(by: .seconds(60))
+        writer.attend(at: clock.now)
+        writer.write(.film("next.mkv"), at: clock.now)
+        disk.room.withLock { $0 = .max }
+        for _ in 0..<2 {
+            clock.advance(by: TimelineWriter.pause)
+            writer.attend(at: clock.now)
+        }
+        writer.finish(at: clock.now)
+        #expect(events("t.jsonl.1").prefix(4) == ["timeline", "film", "route", "lost"])
+        #expect(events("t.jsonl").first == "timeline" && names == ["t.jsonl", "t.jsonl.1"])
+        let set = try TimelineReport(reading: [path, path + ".1"])
+        #expect(set.films == ["film.mkv", "next.mkv"] && set.routes.map(\.name) == ["Hall"] && set.garbageLines == 0)
+    }
+
+    @Test func aDiskWithRoomForALineNowAndThenIsToldOfOnce() throws {
+        let disk = Disk()
+        var writer = try writer(nil, disk: disk)
+        writer.flush(at: clock.now)
+        var told = 0
+        for second in 0..<600 {
+            disk.room.withLock { $0 = second % 12 == 0 ? 150 : 0 }
+            writer.write(frame(second))
+            writer.attend(at: clock.now)
+            if writer.takeComplaint() != nil { told += 1 }
+            clock.advance(by: .seconds(1))
+        }
+        #expect(told == 1)
+        disk.room.withLock { $0 = .max }
+        for second in 0..<60 {
+            writer.write(frame(second))
+            writer.attend(at: clock.now)
+            if writer.takeComplaint() != nil { told += 1 }
+            clock.advance(by: .seconds(1))
+        }
+        writer.finish(at: clock.now)
+        #expect(told == 2)
+        #expect(!events("t.jsonl").contains("garbage") && events("t.jsonl").last == "end")
     }
 
     @Test func sizesAndAgesAreUnderstoodAsMpvWritesThem() throws {
