@@ -211,7 +211,8 @@ let package = Package(
             "KioskServiceTests", in: "Integration",
             ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
-        tests("ScreenTests", in: "Integration", ["screen-probe"], exclude: ["Charts"]),
+        tests(
+            "ScreenTests", in: "Integration", ["screen-probe", "ServiceSupervisor", "MediaCore"], exclude: ["Charts"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),

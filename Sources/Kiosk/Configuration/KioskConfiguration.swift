@@ -58,7 +58,7 @@ package struct KioskConfiguration: Sendable, Equatable {
         /// Files, folders, playlists and addresses, in order; paths are whole.
         package var playlist: [String] = []
         package var order = Order.listed
-        /// Where the sound goes, all at once.
+        /// Where the sound goes, all at once; empty is silent.
         package var speakers = ["local"]
         /// Who takes over, in this order, when all of them are lost; behind them the sound card.
         package var fallbacks: [String] = []
@@ -97,4 +97,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var timeline: Timeline?
 
     package init() {}
+
+    /// Whether any hour has sound.
+    var hasSound: Bool { !programme.speakers.isEmpty || parts.contains { !$0.programme.speakers.isEmpty } }
 }

@@ -54,6 +54,7 @@ package final class Kiosk: Sendable {
         // Whoever passes by sees the picture at once; a speaker joins as soon as it can.
         options.startPolicy = .picture
         options.expectsMore = true
+        options.playsAudio = configuration.hasSound
         options.imageDisplayDuration = configuration.imageDuration
         options.volume = configuration.programme.volume
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }

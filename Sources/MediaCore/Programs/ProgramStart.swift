@@ -23,6 +23,8 @@ package struct ProgramStart: Sendable {
     package var complaints = Stream.nothing
     /// It has our environment, or none at all.
     package var hasEnvironment = true
+    /// What is other in its environment than in ours; nil takes a variable away.
+    package var variables: [String: String?] = [:]
     /// It leads a group of its own, so that a signal to the group also reaches what it starts.
     package var leadsGroup = false
 
@@ -61,13 +63,23 @@ package struct ProgramStart: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(flags))
         var argv = ([path] + words).map { strdup($0) } + [nil]
         defer { for word in argv { free(word) } }
-        var nothing: [UnsafeMutablePointer<CChar>?] = [nil]
+        var environment = environment.map { strdup($0) } + [nil]
+        defer { for variable in environment { free(variable) } }
         var child = pid_t()
-        let code =
-            hasEnvironment
-            ? posix_spawn(&child, path, &actions, &attributes, &argv, environ)
-            : posix_spawn(&child, path, &actions, &attributes, &argv, &nothing)
+        let code = posix_spawn(&child, path, &actions, &attributes, &argv, &environment)
         guard code == 0 else { throw Refusal(code: code) }
         return child
+    }
+
+    /// As `environ` has it.
+    private var environment: [String] {
+        var lines: [String] = []
+        var entry = hasEnvironment ? environ : nil
+        while let text = entry?.pointee {
+            let line = String(cString: text)
+            if variables[String(line.prefix { $0 != "=" })] == nil { lines.append(line) }
+            entry? += 1
+        }
+        return lines + variables.sorted { $0.key < $1.key }.compactMap { name, value in value.map { "\(name)=\($0)" } }
     }
 }

@@ -207,37 +207,15 @@ package final class ServiceSupervisor: Sendable {
     private func note(_ event: Event) { state.withLock { $0.entries.append(Entry(at: .now, event: event)) } }
 
     private func spawn() throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        let log = unit.log ?? "/dev/null"
-        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // What threads of a task pool block the child would block, too.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var variables: [String: String] = [:]
-        var entry = environ
-        while let text = entry.pointee {
-            let pair = String(cString: text).split(separator: "=", maxSplits: 1).map(String.init)
-            if pair.count == 2 { variables[pair[0]] = pair[1] }
-            entry += 1
-        }
-        variables.merge(unit.environment) { $1 }
-        variables["NOTIFY_SOCKET"] = name
-        variables["WATCHDOG_PID"] = nil
-        variables["WATCHDOG_USEC"] = unit.watchdog.map { "\($0.wholeNanoseconds / 1000)" }
-        var words = ([unit.program] + unit.arguments).map { strdup($0) } + [nil]
-        var environment = variables.map { strdup("\($0)=\($1)") } + [nil]
-        defer { for text in words + environment { free(text) } }
-        var process = pid_t()
-        let code = posix_spawn(&process, unit.program, &actions, &attributes, &words, &environment)
-        guard code == 0 else { throw NotStarted(cause: SystemCause.text(code)) }
-        return process
+        let log = open(unit.log ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard log >= 0 else { throw NotStarted(cause: SystemCause.text(errno)) }
+        defer { close(log) }
+        var program = ProgramStart(unit.program, unit.arguments)
+        (program.output, program.complaints) = (.descriptor(log), .descriptor(log))
+        program.variables = unit.environment.mapValues { $0 }
+        program.variables["NOTIFY_SOCKET"] = name
+        program.variables["WATCHDOG_PID"] = .some(nil)
+        program.variables["WATCHDOG_USEC"] = .some(unit.watchdog.map { "\($0.wholeNanoseconds / 1000)" })
+        do { return try program.start() } catch { throw NotStarted(cause: error.cause) }
     }
 }

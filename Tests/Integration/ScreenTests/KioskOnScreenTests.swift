@@ -1,0 +1,120 @@
+import Foundation
+import MediaCore
+import ServiceSupervisor
+import Testing
+
+/// `talkie kiosk` on an X server, with a supervisor that does what systemd would.
+@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(3)))
+struct KioskOnScreenTests {
+    /// A kiosk's folder, its screen, and who supervises it, until this object goes.
+    private final class Wall {
+        let display: VirtualDisplay
+        let folder: String
+        let supervisor: ServiceSupervisor
+
+        init(_ films: [String: String], _ lines: String = "", watchdog: Duration? = nil) throws {
+            folder = NSTemporaryDirectory() + "talkie-wall-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
+            display = try VirtualDisplay("640x360")
+            let text = "playlist = [\"films\"]\nspeakers = []\nmetrics = { listen = false }\n" + lines
+            try text.write(toFile: folder + "/wall.toml", atomically: true, encoding: .utf8)
+            let program = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie").path
+            var unit = ServiceSupervisor.Unit(program, ["kiosk", "-v", folder + "/wall.toml"])
+            unit.environment = ["DISPLAY": display.name, "HOME": folder, "XDG_STATE_HOME": folder + "/state"]
+            unit.watchdog = watchdog
+            unit.log = folder + "/log"
+            supervisor = try ServiceSupervisor(unit)
+            for (name, colour) in films { try film(name, colour) }
+            try supervisor.start()
+        }
+
+        deinit {
+            supervisor.stop()
+            display.stop()
+            try? FileManager.default.removeItem(atPath: folder)
+        }
+
+        /// Puts a film of one colour into the folder, whole at once.
+        func film(_ name: String, _ colour: String, seconds: Int = 2) throws {
+            let made = folder + "/" + name
+            try PlayedFilm.make(["-f", "lavfi", "-i", "color=c=\(colour):s=320x180:r=25:d=\(seconds)", made])
+            rename(made, folder + "/films/" + name)
+        }
+
+        var colour: DisplayPicture.Color { get throws { try display.picture().color(320, 180) } }
+        var log: String { (try? String(contentsOfFile: folder + "/log", encoding: .utf8)) ?? "" }
+    }
+
+    private func isRed(_ colour: DisplayPicture.Color) -> Bool { colour.red > 180 && colour.blue < 80 }
+    private func isBlue(_ colour: DisplayPicture.Color) -> Bool { colour.blue > 180 && colour.red < 80 }
+    private func isGreen(_ colour: DisplayPicture.Color) -> Bool {
+        colour.green > 90 && colour.red < 80 && colour.blue < 80
+    }
+
+    @Test func aFilmThatIsReplacedOrAddedIsSeenWithoutABlackPicture() throws {
+        let wall = try Wall(["1.mkv": "red"])
+        try eventually("the film is seen") { isRed(try wall.colour) }
+        try wall.film("1.mkv", "blue")
+        try wall.film("2.mkv", "green")
+        var colours: [DisplayPicture.Color] = []
+        try eventually("the new ones are seen") {
+            colours.append(try wall.colour)
+            return colours.contains(where: isBlue) && colours.contains(where: isGreen)
+        }
+        #expect(!colours.contains { max($0.red, $0.green, $0.blue) < 60 })
+    }
+
+    @Test func anEmptyFolderShowsWhyAndAFilmThatComesIsSeen() throws {
+        let wall = try Wall([:])
+        try eventually("words are seen") { !(try wall.display.picture().bright.isEmpty) }
+        #expect(wall.supervisor.wait(within: .seconds(5)) { _ in wall.supervisor.told.contains("READY=1") })
+        try wall.film("1.mkv", "red")
+        try eventually("the film is seen") { isRed(try wall.colour) }
+        try eventually("the words are gone") { try wall.display.picture().bright.isEmpty }
+    }
+
+    @Test func aKioskThatIsKilledIsSeenAgainWhereItWas() throws {
+        let wall = try Wall([:])
+        try wall.film("1.mkv", "red", seconds: 1)
+        try wall.film("2.mkv", "blue", seconds: 60)
+        try eventually("the second film is seen") { isBlue(try wall.colour) }
+        // It is kept every five seconds.
+        try eventually("its place is kept") {
+            let kept = try? String(contentsOfFile: wall.folder + "/state/talkie/kiosk-wall_toml", encoding: .utf8)
+            return kept?.contains("2.mkv") == true
+        }
+        wall.supervisor.send(SIGKILL)
+        #expect(wall.supervisor.wait(within: .seconds(10)) { $0.contains { $0.event == .killed(signal: SIGKILL) } })
+        try eventually("it is seen again") { isBlue(try wall.colour) }
+        #expect(wall.log.contains("it goes on where it was"))
+    }
+
+    @Test func aKioskThatStandsStillIsStartedAnew() throws {
+        let wall = try Wall(["1.mkv": "red"], watchdog: .seconds(2))
+        try eventually("the film is seen") { isRed(try wall.colour) }
+        #expect(wall.supervisor.wait(within: .seconds(10)) { _ in wall.supervisor.told.contains("WATCHDOG=1") })
+        wall.supervisor.send(SIGSTOP)
+        #expect(wall.supervisor.wait(within: .seconds(20)) { $0.contains { $0.event == .watchdogMissed } })
+        #expect(
+            wall.supervisor.wait(within: .seconds(20)) { entries in
+                entries.count { if case .started = $0.event { true } else { false } } == 2
+            })
+        try eventually("it is seen again") { isRed(try wall.colour) }
+    }
+
+    @Test func anotherConfigurationIsTakenWhileItRunsAndABadOneIsNot() throws {
+        let wall = try Wall(["1.mkv": "red"])
+        try eventually("the film is seen") { isRed(try wall.colour) }
+        try "playlist = 7\n".write(toFile: wall.folder + "/wall.toml", atomically: true, encoding: .utf8)
+        wall.supervisor.reload()
+        try eventually("it is told") { wall.log.contains("wall.toml line 1: playlist") }
+        #expect(isRed(try wall.colour))
+        try FileManager.default.createDirectory(atPath: wall.folder + "/others", withIntermediateDirectories: true)
+        try PlayedFilm.make(["-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=2", wall.folder + "/others/a.mkv"])
+        try "playlist = \"others\"\nspeakers = []\nmetrics = { listen = false }\n".write(
+            toFile: wall.folder + "/wall.toml", atomically: true, encoding: .utf8)
+        wall.supervisor.reload()
+        try eventually("the other film is seen") { isBlue(try wall.colour) }
+        #expect(wall.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+    }
+}
