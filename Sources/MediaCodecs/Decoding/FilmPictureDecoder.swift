@@ -10,6 +10,7 @@ public final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
+    private let report: DecoderReport
     /// Nil until a picture has two fields.
     private var fields: Deinterlacer?
     /// Nil until a picture is HDR.
@@ -28,14 +29,17 @@ public final class FilmPictureDecoder: PictureDecoder {
     ///   - deinterlacing: asked before each picture.
     ///   - toneMapping: asked before each picture in HDR.
     ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
+    ///   - report: told with each picture who decoded it.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
     public init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
-        toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no
+        toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no,
+        report: DecoderReport = DecoderReport()
     ) throws(MediaError) {
         decoder = try VideoDecoder(format: format, threads: threads, hardware: hardware)
         self.deinterlacing = deinterlacing
         self.toneMapping = toneMapping
+        self.report = report
     }
 
     public var effort: DecodingEffort {
@@ -90,6 +94,7 @@ public final class FilmPictureDecoder: PictureDecoder {
                 if ready.isEmpty { return nil }
                 continue
             }
+            if let decoder = decoder.atWork { report.note(decoder) }
             guard let picture = buffer.picture as? DecodedPicture, takes(picture) else {
                 // One at a time: what is inside comes before it.
                 guard let fields, fields.isInUse else { return shown(buffer) }

@@ -4,6 +4,8 @@ internal import SyncRendering
 
 /// A device that decodes, as a decoder uses it. Tests have one of their own.
 protocol HardwareAcceleration: AnyObject {
+    /// As `--hwdec` has it.
+    var name: String { get }
     /// The format that pictures in its memory are said to have.
     var pixelFormat: AVPixelFormat { get }
     /// Prepares a decoder that is not opened yet; false where the device is not there or has nothing for this codec. libavcodec asks it
@@ -15,6 +17,7 @@ protocol HardwareAcceleration: AnyObject {
 
 /// VA-API by way of a render node. Owned by the decoder's thread.
 final class VideoAcceleration: HardwareAcceleration {
+    let name = HardwareDecoding.vaapi.rawValue
     let pixelFormat = AV_PIX_FMT_VAAPI
     private let nodes: [String]
     private var device: UnsafeMutablePointer<AVBufferRef>?

@@ -18,6 +18,10 @@ public final class VideoDecoder: PictureDecoder {
     private var context: UnsafeMutablePointer<AVCodecContext>
     /// Nil where this processor decodes.
     private(set) var hardware: (any HardwareAcceleration)?
+    /// The codec and who decoded the latest picture: `h264 (software)`, `h264 (vaapi)`. A device that was given to the decoder may have
+    /// been refused by it. Nil before the first.
+    private(set) var atWork: String?
+    private var isDeviceAtWork: Bool?
     private var replay = HardwareReplay()
     /// The device fails: this processor takes over before anything else is done.
     private var hasHardwareFailed = false
@@ -186,6 +190,7 @@ public final class VideoDecoder: PictureDecoder {
             let opened = try Self.open(fresh, threads: threads, hardware)
             replaceContext(opened.0)
             hardware = opened.1
+            isDeviceAtWork = nil
             replay.forget()
         }
         format = fresh
@@ -235,6 +240,14 @@ public final class VideoDecoder: PictureDecoder {
         return code < 0 ? nil : target
     }
 
+    private func noteWhoDecoded(_ picture: DecodedPicture) {
+        let isDevice = hardware?.pixelFormat == picture.libavFormat
+        guard isDevice != isDeviceAtWork else { return }
+        isDeviceAtWork = isDevice
+        let codec = avcodec_get_name(context.pointee.codec_id).map { String(cString: $0) } ?? "unknown"
+        atWork = "\(codec) (\(isDevice ? hardware?.name ?? "" : "software"))"
+    }
+
     private func drain() {
         sendPacket(nil)
         while let picture = nextPicture() { ready.append(picture) }
@@ -267,6 +280,7 @@ public final class VideoDecoder: PictureDecoder {
                 noteHardwareFailure()
                 continue
             }
+            noteWhoDecoded(received)
             guard let picture = inOrdinaryMemory(received) else {
                 noteHardwareFailure(isCertain: true)
                 continue

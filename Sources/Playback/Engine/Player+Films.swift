@@ -13,6 +13,7 @@ extension Player.Parts {
         let search = options.playsVideo ? options.subtitleSearch : .no
         let named = options.playsVideo ? options.subtitleFiles : []
         let (deinterlacing, toneMapping) = (DeinterlacingSwitch(), ToneMappingSwitch())
+        let decoders = DecoderReport()
         var parts = Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
@@ -37,7 +38,7 @@ extension Player.Parts {
             makeDecoder: { (format) throws(MediaError) in
                 try FilmPictureDecoder(
                     format: format, deinterlacing: deinterlacing, toneMapping: toneMapping,
-                    hardware: options.hardwareDecoding)
+                    hardware: options.hardwareDecoding, report: decoders)
             },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),
@@ -51,6 +52,7 @@ extension Player.Parts {
         parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         parts.deinterlacing = deinterlacing
         parts.toneMapping = toneMapping
+        parts.decoders = decoders
         return parts
     }
 }

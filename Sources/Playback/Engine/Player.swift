@@ -29,6 +29,7 @@ public final class Player: Sendable {
     /// What moves them by what was calibrated; nil where that is not wanted.
     package let calibration: RouteCalibration?
     private let deinterlacing: DeinterlacingSwitch
+    private let decoders: DecoderReport
     /// Counts further sounds.
     let addedSounds = Lock(0)
     private let thread = Lock<WorkerThread?>(nil)
@@ -51,6 +52,7 @@ public final class Player: Sendable {
         calibration = parts.calibration
         deinterlacing = parts.deinterlacing
         deinterlacing.mode = options.deinterlacing
+        decoders = parts.decoders
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
@@ -178,6 +180,10 @@ public final class Player: Sendable {
     }
     /// Which pictures are shown as two, field by field; from the next picture that is decoded on.
     public func setDeinterlacing(_ mode: Deinterlacing) { deinterlacing.mode = mode }
+
+    /// The codec of the latest picture and who decoded it: `h264 (software)`, `h264 (vaapi)`. Nil before the first; stays when a film
+    /// without pictures follows. Of films in a row it may name the next one's when that is made ready. Any thread.
+    public var videoDecoder: String? { decoders.latest }
     /// Takes the next sound track of the film, and the first after the last.
     public func cycleAudioTrack() { mailbox.post { $0.cycleAudioTrack() } }
     /// Takes a sound track by number, 1 the first. Films that follow play the like of it.

@@ -37,6 +37,8 @@ extension Player {
         package var deinterlacing = DeinterlacingSwitch()
         /// What its decoders ask; the screen that shows the player's layer sets it.
         package var toneMapping = ToneMappingSwitch()
+        /// Where its decoders say who they are.
+        package var decoders = DecoderReport()
         /// Moves the outputs by what was calibrated; nil moves none.
         package var calibration: RouteCalibration?
 

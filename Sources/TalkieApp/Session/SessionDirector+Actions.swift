@@ -90,7 +90,7 @@ extension SessionDirector {
             player.setLoop(settings.loop)
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
         case .markSection: markSection()
-        case .showProgress: show(StatusText.film(player.state) + soundLine)
+        case .showProgress: show(StatusText.film(player.state) + pictureLine + soundLine)
         case .seekTo(let place, let exact):
             guard let moment = place.moment(in: player.state.duration) else {
                 return show("How long this is, is not known")

@@ -105,6 +105,12 @@ extension SessionDirector {
         return "\(film) – \(desk.name) – Talkie"
     }
 
+    /// A further line for what is shown of the film: who decodes it.
+    var pictureLine: String {
+        guard stage.player.state.hasVideo, let decoder = stage.player.videoDecoder else { return "" }
+        return "\nPictures: \(decoder)"
+    }
+
     /// A further line for what is shown of the film.
     var soundLine: String {
         guard let desk, stage.player.state.hasAudio, !desk.name.isEmpty else { return "" }

@@ -24,7 +24,9 @@ import Testing
         var sum: UInt64
     }
 
-    private func pictures(_ path: String, _ device: (any HardwareAcceleration)?) throws -> [Seen] {
+    private func pictures(
+        _ path: String, _ device: (any HardwareAcceleration)?, told: (String?) -> Void = { _ in }
+    ) throws -> [Seen] {
         let source = try MediaFile.open(path)
         let reader = try source.reader(for: try #require(source.summary.track(.video)))
         let decoder = try VideoDecoder(
@@ -33,6 +35,7 @@ import Testing
         func take() {
             while let buffer = decoder.receive() {
                 guard let picture = buffer.picture else { continue }
+                told(decoder.atWork)
                 let sum = picture.withPlanes { planes in
                     (0..<picture.size.height).reduce(UInt64(14_695_981_039_346_656_037)) { sum, y in
                         (0..<picture.size.width).reduce(sum) { sum, x in
@@ -67,6 +70,32 @@ import Testing
         #expect(try pictures(path, device) == pictures(path, nil))
         // It is not asked again.
         #expect(device.downloads == picture + 1)
+    }
+
+    @Test func itSaysWhoDecodedTheLatestPicture() throws {
+        let path = try film()
+        let cases: [(ScriptedDevice?, String, String)] = [
+            (nil, "h264 (software)", "h264 (software)"),
+            (ScriptedDevice(fails: nil), "h264 (scripted)", "h264 (scripted)"),
+            (ScriptedDevice(fails: 30), "h264 (scripted)", "h264 (software)"),
+            // One that libavcodec has not taken: its pictures are in ordinary memory.
+            (ScriptedDevice(fails: nil, decodes: AV_PIX_FMT_VAAPI), "h264 (software)", "h264 (software)"),
+        ]
+        for (device, first, last) in cases {
+            var told: [String] = []
+            _ = try pictures(path, device) { told.append($0 ?? "nobody") }
+            #expect(told.first == first && told.last == last)
+        }
+        let report = DecoderReport()
+        #expect(report.latest == nil)
+        let source = try MediaFile.open(path)
+        let reader = try source.reader(for: try #require(source.summary.track(.video)))
+        let decoder = try FilmPictureDecoder(format: try #require(reader.track.videoFormat), report: report)
+        while report.latest == nil, let buffer = try reader.read() {
+            try decoder.send(buffer)
+            _ = decoder.receive()
+        }
+        #expect(report.latest == "h264 (software)")
     }
 
     @Test func aDeviceThatIsNotThereLeavesItToThisProcessor() throws {
@@ -112,12 +141,15 @@ import Testing
 
 /// libavcodec's own decoder in a device's clothes.
 private final class ScriptedDevice: HardwareAcceleration {
-    let pixelFormat = AV_PIX_FMT_YUV420P
+    let name = "scripted"
+    let pixelFormat: AVPixelFormat
     private let fails: Int?
     private(set) var downloads = 0
 
     /// - Parameter fails: the picture, counted from 0, that does not come out any more; nil for none.
-    init(fails: Int?) { self.fails = fails }
+    init(fails: Int?, decodes format: AVPixelFormat = AV_PIX_FMT_YUV420P) {
+        (self.fails, pixelFormat) = (fails, format)
+    }
 
     func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool { true }
 
