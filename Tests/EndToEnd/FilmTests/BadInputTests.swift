@@ -47,7 +47,8 @@ import Testing
         // The second box claims four gigabytes.
         let first = Int(lying[0]) << 24 | Int(lying[1]) << 16 | Int(lying[2]) << 8 | Int(lying[3])
         for offset in 0..<4 { lying[first + offset] = 0xFF }
-        let result = try play([try scratch.file("lies.mp4", lying)])
+        // All of it is read, whatever the box says, in a quarter of its time.
+        let result = try play([try scratch.file("lies.mp4", lying), "--speed", "4"])
         #expect([0, 1, 66].contains(result.status), "\(result.errors)")
     }
 
