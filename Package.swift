@@ -63,6 +63,8 @@ let package = Package(
         clibrary("CAvahi", pkgConfig: "avahi-client"),
         // Opened at run time, too: what it brings along is many megabytes.
         .target(name: "CPlacebo", path: "Sources/CLibraries/CPlacebo"),
+        // X11's extensions are opened at run time, by a window that wants them.
+        .target(name: "CX11", path: "Sources/CLibraries/CX11"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
         .target(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
@@ -86,7 +88,9 @@ let package = Package(
         module("MediaCodecs", ["SyncRendering", "MediaCore", "CFFmpeg"]),
         module("MediaFiles", ["MediaCore", "CFFmpeg", "CUchardet"]),
         module("Text", ["MediaCore", "CASS"]),
-        module("LocalOutput", ["Text", "SyncRendering", "MediaCore", "CSDL", "CPlacebo", "CALSA", "CPulse", "CShim"]),
+        module(
+            "LocalOutput",
+            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CPlacebo", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),

@@ -212,7 +212,7 @@ static void cpl_lay_over(cpl_output *output, struct pl_frame *target, const cpl_
   for (int i = 0; i < count; i++) {
     const cpl_overlay *overlay = &overlays[i];
     output->parts[i] = (struct pl_overlay_part){
-      .src = {0, 0, overlay->width, overlay->height},
+      .src = {0, 0, overlay->texture->texture->params.w, overlay->texture->texture->params.h},
       .dst = {overlay->x, overlay->y, overlay->x + overlay->width, overlay->y + overlay->height},
     };
     output->overlays[i] = (struct pl_overlay){

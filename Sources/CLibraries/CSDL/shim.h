@@ -27,3 +27,12 @@ static inline void *csdl_wayland_display(SDL_Window *window) {
 #endif
   return NULL;
 }
+
+/* The type of an X11 event; 0 for those of other window systems. */
+static inline int csdl_x11_event_type(const SDL_SysWMmsg *message) {
+#if defined(SDL_VIDEO_DRIVER_X11)
+  if (message && message->subsystem == SDL_SYSWM_X11) return message->msg.x11.event.type;
+#endif
+  (void)message;
+  return 0;
+}

@@ -6,9 +6,14 @@ struct CursorHiding {
     /// When to hide it; nil when it is hidden or shall stay.
     private(set) var hideAt: HostInstant?
     private var isHidden = false
+    private let isNeverShown: Bool
+
+    /// - Parameter isNeverShown: it is hidden for good when the window opens.
+    init(isNeverShown: Bool = false) { self.isNeverShown = isNeverShown }
 
     /// The pointer moved, or the window began or ceased to fill the display.
     mutating func pointerMoved(isFullScreen: Bool) {
+        if isNeverShown { return }
         if isHidden {
             SDL_ShowCursor(SDL_ENABLE)
             isHidden = false

@@ -1,4 +1,5 @@
 internal import CSDL
+internal import CX11
 internal import Glibc
 internal import MediaCore
 internal import Synchronization
@@ -11,6 +12,9 @@ final class DisplayConnection {
     let isSilent: Bool
     /// False on a bare X server: nobody places windows, frames them or lets them fill the display.
     let hasWindowManager: Bool
+    /// The type of an X server's events that tell of displays; nil elsewhere.
+    let changeEvent: Int32?
+    private let compositor: UnsafeMutableRawPointer?
     private let lost: Lost
 
     /// True once the window system is gone; no SDL call may follow then.
@@ -20,7 +24,8 @@ final class DisplayConnection {
         let flag = Atomic<Bool>(false)
     }
 
-    init(window: OpaquePointer) {
+    /// - Parameter followsDisplays: `changeEvent` is wanted; that opens another library.
+    init(window: OpaquePointer, followsDisplays: Bool = false) {
         lost = Lost()
         let driver = SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? ""
         isSilent = driver == "dummy" || driver == "offscreen"
@@ -28,13 +33,24 @@ final class DisplayConnection {
             descriptor = Self.call(display, "XConnectionNumber", in: "libX11.so.6")
             Self.surviveLoss(of: display, noting: lost)
             hasWindowManager = Self.isManaged(display)
+            let event = followsDisplays ? cx11_change_event(display) : 0
+            (changeEvent, compositor) = (event == 0 ? nil : event, nil)
         } else if let display = csdl_wayland_display(window) {
             descriptor = Self.call(display, "wl_display_get_fd", in: "libwayland-client.so.0")
             hasWindowManager = true
+            (changeEvent, compositor) = (nil, display)
         } else {
             descriptor = nil
             hasWindowManager = true
+            (changeEvent, compositor) = (nil, nil)
         }
+    }
+
+    /// Takes the window system for lost when its compositor does not answer any more.
+    func noteLossOfCompositor() {
+        guard let compositor, let error = Self.call(compositor, "wl_display_get_error", in: "libwayland-client.so.0")
+        else { return }
+        if error != 0 { lost.flag.store(true, ordering: .releasing) }
     }
 
     /// Calls `int function(display)` of a library that SDL has loaded.

@@ -12,10 +12,13 @@ struct DisplayRefusal {
 
     /// - Parameters:
     ///   - drivers: SDL's names of the drivers that were tried, separated by commas.
+    ///   - isDark: the window system was reached and has no display that is on.
     ///   - variable: looks up the environment.
     static func explain(
-        _ drivers: String, _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
+        _ drivers: String, isDark: Bool = false,
+        _ variable: (String) -> String? = { name in getenv(name).map { String(cString: $0) } }
     ) -> DisplayRefusal {
+        if isDark { return DisplayRefusal(reason: "none is connected and on", remedy: "connect one, switch it on") }
         let all = drivers.split(separator: ",").map { driver -> DisplayRefusal in
             switch driver {
             case "x11": ofX11(variable("DISPLAY") ?? "")

@@ -4,23 +4,40 @@ internal import MediaCore
 /// When what a graphics processor was handed becomes light. Made, asked and used on the thread where its context is current.
 struct FlipPacing {
     private let isPaced: Bool
-    private let nominalPeriod: Duration
+    private let window: OpaquePointer
+    private var nominalPeriod: Duration
     private let flips: FlipCounter?
     private var estimator: RefreshEstimator
     private var lastCount = HostInstant(nanoseconds: 0)
 
     /// - Parameter waitsForFlips: the exchange of buffers waits for the display.
     init(window: OpaquePointer, waitsForFlips: Bool) {
-        var mode = SDL_DisplayMode()
-        let hasMode = SDL_GetCurrentDisplayMode(SDL_GetWindowDisplayIndex(window), &mode) == 0 && mode.refresh_rate > 0
-        nominalPeriod = .nanoseconds(1_000_000_000 / Int64(hasMode ? mode.refresh_rate : 60))
-        isPaced = waitsForFlips && hasMode
+        let period = Self.nominalPeriod(of: window)
+        self.window = window
+        // 60 Hz where nobody says; it is not used then.
+        nominalPeriod = period ?? .nanoseconds(1_000_000_000 / 60)
+        isPaced = waitsForFlips && period != nil
         estimator = RefreshEstimator(nominal: nominalPeriod)
         flips = isPaced ? FlipCounter() : nil
     }
 
-    /// The window may be on another display now.
-    mutating func forget() { estimator.forget() }
+    /// As the window's display states it; nil where it does not.
+    private static func nominalPeriod(of window: OpaquePointer) -> Duration? {
+        var mode = SDL_DisplayMode()
+        guard SDL_GetCurrentDisplayMode(SDL_GetWindowDisplayIndex(window), &mode) == 0, mode.refresh_rate > 0 else {
+            return nil
+        }
+        return .nanoseconds(1_000_000_000 / Int64(mode.refresh_rate))
+    }
+
+    /// The window may be on another display now, or the display in another mode.
+    mutating func forget() {
+        guard isPaced, let period = Self.nominalPeriod(of: window), period != nominalPeriod else {
+            return estimator.forget()
+        }
+        nominalPeriod = period
+        estimator = RefreshEstimator(nominal: period)
+    }
 
     var refresh: RefreshEvidence {
         guard isPaced else { return .immediate }

@@ -6,6 +6,8 @@ internal import SyncRendering
 struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
     /// The window or surface, in pixels.
     var area: PixelSize
+    /// The part of the area on which the picture is drawn; all of it, unless the screen's edges are kept free.
+    var visible: PixelRect
     /// The picture within it, after rotation.
     var rect: PixelRect
     /// Clockwise, 0, 90, 180 or 270.
@@ -21,6 +23,7 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         view: PictureView = PictureView(), in area: PixelSize
     ) {
         self.area = area
+        visible = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
         self.rotation = Self.normalized(view.rotation(stated: rotation))
         let shape = Self.displaySize(of: size, pixelAspect: pixelAspect, rotation: rotation, view: view)
         let fitted =
@@ -41,6 +44,17 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         self.init(
             size: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, gravity: gravity,
             view: view, in: area)
+    }
+
+    /// The same picture on the glass, from its place on the canvas.
+    func onGlass(_ geometry: ScreenGeometry) -> PicturePlacement {
+        guard !geometry.isPlain else { return self }
+        var placement = self
+        placement.area = geometry.glass
+        placement.visible = geometry.onGlass(geometry.visible)
+        placement.rect = geometry.onGlass(rect)
+        placement.rotation = Self.normalized(rotation + geometry.rotation)
+        return placement
     }
 
     /// Size in square pixels, turned; the shorter pixel side is stretched, so that no detail is lost.
@@ -117,11 +131,11 @@ struct PicturePlacement: Hashable, Sendable, BitwiseCopyable {
         var target: PixelRect
     }
 
-    /// The part of a picture of that size that lies in the window; nil when nothing does.
+    /// The part of a picture of that size that is seen; nil when nothing is.
     ///
     /// - Parameter step: the part begins and ends at multiples of it, as pixels that share a colour demand.
     func visiblePart(of size: PixelSize, step: Int) -> Part? {
-        let seen = rect.intersection(PixelRect(x: 0, y: 0, width: area.width, height: area.height))
+        let seen = rect.intersection(visible)
         guard !seen.isEmpty, size.width > 0, size.height > 0 else { return nil }
         // Edges in parts of the turned picture, from its left and top.
         let left = Double(seen.x - rect.x) / Double(rect.width)

@@ -11,9 +11,11 @@ protocol PicturePresenter: AnyObject {
     var gravity: VideoGravity { get set }
     /// What a person changed of that, from the next `prepare` on.
     var view: PictureView { get set }
+    /// How the window's screen hangs, from the next `prepare` on.
+    var arrangement: ScreenArrangement { get set }
     /// Pictures in HDR may come as they are coded.
     var mapsTones: Bool { get }
-    /// Brings a picture and what lies over it, from the bottom up, as close to the glass as possible; nil clears to black.
+    /// Brings a picture and what lies over it, from the bottom up and placed on the glass, as close to the glass as possible; nil clears to black.
     /// False when the picture cannot be shown.
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool
     /// Shows what was prepared; returns the moment of the flip as near as it can be known.
@@ -26,6 +28,12 @@ protocol PicturePresenter: AnyObject {
 
 extension PicturePresenter {
     var mapsTones: Bool { false }
+
+    /// Where a picture lies on a glass of that size.
+    func placement(of picture: any Picture, on glass: PixelSize) -> PicturePlacement {
+        let geometry = ScreenGeometry(arrangement, on: glass)
+        return PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas).onGlass(geometry)
+    }
 }
 
 /// What a presenter knows about flips.

@@ -14,6 +14,7 @@ final class PlaceboPresenter: PicturePresenter {
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
     var view = PictureView()
+    var arrangement = ScreenArrangement()
     private let window: OpaquePointer
     private let context: SDL_GLContext
     private let output: OpaquePointer
@@ -22,6 +23,8 @@ final class PlaceboPresenter: PicturePresenter {
     /// Textures of what lies over the picture now, and what each was made of.
     private var overlayTextures: [(image: OverlayImage, texture: OpaquePointer)] = []
     private var laidOver: [cpl_overlay] = []
+    /// One pixel.
+    private var black: OpaquePointer?
     /// What the converter made of a picture whose numbers cannot be handed over.
     private var staging: [UInt8] = []
 
@@ -56,6 +59,7 @@ final class PlaceboPresenter: PicturePresenter {
 
     deinit {
         for (_, texture) in overlayTextures { cpl_texture_free(output, texture) }
+        if let black { cpl_texture_free(output, black) }
         cpl_close(output)
         SDL_GL_DeleteContext(context)
     }
@@ -87,9 +91,14 @@ final class PlaceboPresenter: PicturePresenter {
 
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
         let area = self.area
+        laidOver.removeAll(keepingCapacity: true)
+        guard let picture else {
+            layOver(overlays)
+            return draw(nil, in: area)
+        }
+        let placement = placement(of: picture, on: area)
+        if !placement.rect.isInside(placement.visible), placement.visible.size != area { cover(placement) }
         layOver(overlays)
-        guard let picture else { return draw(nil, in: area) }
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: area)
         if let layout = picture.planeLayout {
             let isShown = picture.withPlanes { planes in
                 guard var described = Self.described(picture, layout, planes) else { return false }
@@ -211,8 +220,26 @@ final class PlaceboPresenter: PicturePresenter {
 
     // MARK: What lies over it
 
+    /// Lays black over what the picture has beside the part that is seen: libplacebo cuts at the window's edges only.
+    private func cover(_ placement: PicturePlacement) {
+        if black == nil { black = cpl_texture_make(output, 1, 1, [0, 0, 0, 255]) }
+        guard let black else { return }
+        let (area, seen) = (placement.area, placement.visible)
+        let (right, bottom) = (seen.x + seen.width, seen.y + seen.height)
+        for side in [
+            PixelRect(x: 0, y: 0, width: area.width, height: seen.y),
+            PixelRect(x: 0, y: bottom, width: area.width, height: area.height - bottom),
+            PixelRect(x: 0, y: seen.y, width: seen.x, height: seen.height),
+            PixelRect(x: right, y: seen.y, width: area.width - right, height: seen.height),
+        ] where !side.isEmpty {
+            laidOver.append(
+                cpl_overlay(
+                    texture: black, x: Int32(side.x), y: Int32(side.y), width: Int32(side.width),
+                    height: Int32(side.height)))
+        }
+    }
+
     private func layOver(_ overlays: [OverlayImage]) {
-        laidOver.removeAll(keepingCapacity: true)
         if !overlayTextures.isEmpty {
             overlayTextures.removeAll { image, texture in
                 if overlays.contains(where: { $0 === image }) { return false }

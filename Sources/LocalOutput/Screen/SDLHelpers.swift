@@ -1,4 +1,5 @@
 internal import CSDL
+internal import MediaCore
 
 /// What SDL says went wrong last on this thread.
 func sdlError() -> String {
@@ -7,3 +8,9 @@ func sdlError() -> String {
 }
 
 func sdlHint(_ name: String, _ value: String) { SDL_SetHintWithPriority(name, value, SDL_HINT_OVERRIDE) }
+
+extension SDL_Rect {
+    init(_ rect: PixelRect) {
+        self.init(x: Int32(rect.x), y: Int32(rect.y), w: Int32(rect.width), h: Int32(rect.height))
+    }
+}

@@ -6,15 +6,19 @@ internal import SyncRendering
 extension Screen {
     /// Ways in the order in which they are tried.
     ///
-    /// - Parameter hasProcessor: a graphics processor is likely.
+    /// - Parameters:
+    ///   - hasProcessor: a graphics processor is likely.
+    ///   - hasMemory: windows have memory to draw into. SDL 2 has none for Wayland's.
     static func ways(
-        _ wish: ScreenOptions.Presentation, hasProcessor: Bool
+        _ wish: ScreenOptions.Presentation, hasProcessor: Bool, hasMemory: Bool = true
     ) -> [ScreenOptions.Presentation] {
-        switch wish {
-        case .automatic: hasProcessor ? [.placebo, .texture, .surface] : [.surface]
-        case .placebo: hasProcessor ? [.placebo, .texture, .surface] : [.placebo, .surface]
+        let plain: ScreenOptions.Presentation = hasMemory ? .surface : .texture
+        let all: [ScreenOptions.Presentation] = hasMemory ? [.placebo, .texture, .surface] : [.placebo, .texture]
+        return switch wish {
+        case .automatic: hasProcessor ? all : [plain]
+        case .placebo: hasProcessor ? all : [.placebo, plain]
         case .texture: [.texture]
-        case .surface: [.surface]
+        case .surface: [plain]
         }
     }
 
@@ -28,6 +32,8 @@ extension Screen {
         if let presenter { return presenter.mapsTones }
         return Self.expectsToMapTones(options)
     }
+
+    var hasWindowMemory: Bool { driver != "wayland" }
 
     /// A window and what draws into it.
     func make(
@@ -50,7 +56,7 @@ extension Screen {
         _ way: ScreenOptions.Presentation, for window: OpaquePointer
     ) throws(OutputError) -> any PicturePresenter {
         // Where a processor draws in place of a graphics processor, window memory is cheaper.
-        let takesSoftware = way == options.presentation
+        let takesSoftware = way == options.presentation || !hasWindowMemory
         switch way {
         case .placebo:
             return try PlaceboPresenter(window: window, converter: converter, takesSoftware: takesSoftware)

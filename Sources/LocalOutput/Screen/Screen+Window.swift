@@ -5,8 +5,19 @@ internal import MediaCore
 extension Screen {
     var isOpen: Bool { window != nil }
 
-    /// The drawing area in pixels; nil without a window.
-    var area: PixelSize? { window == nil ? nil : presenter?.area }
+    /// What lies where on the window; nil without one.
+    var geometry: ScreenGeometry? {
+        guard window != nil, let presenter else { return nil }
+        return ScreenGeometry(arrangement, on: presenter.area)
+    }
+
+    /// What people see of the window, upright, in pixels; nil without a window.
+    var area: PixelSize? { geometry?.canvas }
+
+    /// A size on the canvas as it is on the glass.
+    func turned(_ size: PixelSize) -> PixelSize {
+        arrangement.isSideways ? PixelSize(width: size.height, height: size.width) : size
+    }
 
     /// The display that most of the window is on; nil without a window.
     var display: ConnectedDisplay? {
@@ -15,12 +26,15 @@ extension Screen {
         return ConnectedDisplay.all.first { $0.index == index }
     }
 
-    /// The pixel of the drawing area at a place that the window system counts in units of its own.
+    /// The pixel, from the corner of the part that words keep to, at a place that the window system counts in units of its own.
     func pixel(x: Int, y: Int) -> (x: Int, y: Int) {
-        guard let window, let area else { return (x, y) }
+        guard let window, let geometry else { return (x, y) }
         var (width, height): (Int32, Int32) = (0, 0)
         SDL_GetWindowSize(window, &width, &height)
-        return (x * area.width / max(1, Int(width)), y * area.height / max(1, Int(height)))
+        let glass = geometry.glass
+        let place = geometry.onCanvas(
+            x: x * glass.width / max(1, Int(width)), y: y * glass.height / max(1, Int(height)))
+        return (place.x - geometry.words.x, place.y - geometry.words.y)
     }
 
     var isFullScreen: Bool {
@@ -33,35 +47,50 @@ extension Screen {
         checkThread()
         guard let window else { return setInitialFullScreen(wanted) }
         guard wanted != isFullScreen else { return }
+        if !wanted { leaveOwnMode(window) }
         if connection?.hasWindowManager == false {
             coverDisplay(wanted, window)
         } else {
             SDL_SetWindowFullscreen(window, wanted ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+            // A window that is not shown yet takes none; it does when it is.
+            if wanted, isShown { applyMode() }
         }
         geometryChanged()
     }
 
+    private var isShown: Bool { window.map { SDL_GetWindowFlags($0) & SDL_WINDOW_SHOWN.rawValue != 0 } ?? false }
+
     /// SDL asks the window manager to make a window fill the display; where there is none, nothing would happen.
     private func coverDisplay(_ wanted: Bool, _ window: OpaquePointer) {
-        var place = SDL_Rect()
         if wanted {
             var before = SDL_Rect()
             SDL_GetWindowPosition(window, &before.x, &before.y)
             SDL_GetWindowSize(window, &before.w, &before.h)
             windowBefore = before
-            guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place) == 0 else { return }
+            // SDL takes the size of a window that was made larger just before for the one in the new mode.
+            guard isShown || mode == .current else { return }
+            applyMode()
+            if !hasOwnMode { fillDisplay(window) }
         } else {
             guard let before = windowBefore else { return }
-            place = before
             windowBefore = nil
+            SDL_SetWindowPosition(window, before.x, before.y)
+            SDL_SetWindowSize(window, before.w, before.h)
         }
+    }
+
+    /// Lays the window over all of its display.
+    func fillDisplay(_ window: OpaquePointer) {
+        var place = SDL_Rect()
+        guard SDL_GetDisplayBounds(SDL_GetWindowDisplayIndex(window), &place) == 0 else { return }
         SDL_SetWindowPosition(window, place.x, place.y)
         SDL_SetWindowSize(window, place.w, place.h)
     }
 
     func setTitle(_ title: String) {
         checkThread()
-        if let window { SDL_SetWindowTitle(window, title) } else { setInitialTitle(title) }
+        setInitialTitle(title)
+        if let window { SDL_SetWindowTitle(window, title) }
     }
 
     /// Fits the window to the pictures of another film, unless a person chose its size.
@@ -70,7 +99,7 @@ extension Screen {
         guard let window, !isSizeChosen, !isFullScreen else { return }
         let display = Int(SDL_GetWindowDisplayIndex(window))
         let room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? pictureSize
-        let size = Self.initialSize(of: pictureSize, wish: nil, within: room)
+        let size = Self.initialSize(of: turned(pictureSize), wish: nil, within: room)
         var (width, height): (Int32, Int32) = (0, 0)
         SDL_GetWindowSize(window, &width, &height)
         guard Int(width) != size.width || Int(height) != size.height else { return }
@@ -81,6 +110,7 @@ extension Screen {
     /// Everything is drawn anew: size, display or memory of the window changed.
     func geometryChanged() {
         presenter?.invalidate()
+        if arrangement != ScreenArrangement() { stack() }
         needsPaint = true
     }
 

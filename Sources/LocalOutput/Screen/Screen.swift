@@ -19,7 +19,7 @@ public final class Screen: VideoOutput {
     private var isPrepared = false
 
     /// Why there is no window, or no longer one.
-    public private(set) var failure: OutputError?
+    public internal(set) var failure: OutputError?
     /// False while the window is hidden or minimised: pictures then cost nothing.
     public internal(set) var isVisible = true
     /// Lies over the film from the next `prepare` on.
@@ -30,7 +30,7 @@ public final class Screen: VideoOutput {
             stack()
         }
     }
-    /// The upper edge of the bar, in pixels of the window: the film's words keep above it. Set before `messages` that change with it.
+    /// The upper edge of the bar, in pixels of the canvas: the film's words keep above it. Set before `messages` that change with it.
     var barTop: Int? { didSet { if barTop != oldValue { stack() } } }
     /// The film's words that lie over the picture prepared last.
     private var words: Overlay? { didSet { if words !== oldValue { stack() } } }
@@ -40,6 +40,14 @@ public final class Screen: VideoOutput {
     var gravity = VideoGravity.resizeAspect { didSet { if gravity != oldValue { needsPaint = true } } }
     /// What a person changed of that, from the next `prepare` on.
     var view = PictureView() { didSet { if view != oldValue { needsPaint = true } } }
+    /// How the screen hangs, from the next `prepare` on.
+    var arrangement: ScreenArrangement {
+        didSet {
+            guard arrangement != oldValue else { return }
+            geometryChanged()
+        }
+    }
+    private var turning = OverlayTurning()
     /// What is on screen is not what should be; drawing anything mends it.
     var needsPaint = false
     /// The way to the window system; nil without a window.
@@ -48,50 +56,97 @@ public final class Screen: VideoOutput {
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
     var isSizeChosen = false
+    var mode: DisplayMode
+    /// Pictures a second of what is shown; nil where there are none.
+    var filmRate: Double?
+    /// The display is in a mode that it has for this window only.
+    var hasOwnMode = false
+    /// Why the display is not in the mode that is wanted, as it was told.
+    var modeTrouble: String?
+    /// Nothing is to be seen, by wish.
+    var isDark = false
+    var power = DisplayPower()
+    var isPowerTold = false
+    /// What the window was opened for.
+    var openedFor: PixelSize?
+    private var isReached = false
     /// Where the window was before it covered the display without a window manager's help.
     var windowBefore: SDL_Rect?
 
     /// Reaches the window system.
     ///
-    /// - Throws: `.unavailable` when there is no display or not the one asked for. Nothing is held then.
+    /// - Throws: `.unavailable` when there is no display or not the one asked for; nothing is held then. With `followsDisplays` that is kept in
+    ///   `failure` instead.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) throws(OutputError) {
         self.options = options
+        arrangement = options.arrangement
+        mode = options.mode
         self.converter = converter
         // The program ends itself on SIGINT and SIGTERM, after its speakers were released.
         sdlHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
         sdlHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1")
         // Otherwise SDL gives window memory through OpenGL, which is drawn by the processor where there is no GPU.
         sdlHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
+        // Whoever asked for a mode of the display has nothing else on it to go to.
+        sdlHint(SDL_HINT_VIDEO_MINIMIZE_ON_FOCUS_LOSS, "0")
+        do throws(OutputError) {
+            try reach()
+        } catch {
+            guard options.followsDisplays else { throw error }
+            failure = error
+        }
+    }
+
+    /// Enters the window system.
+    func reach() throws(OutputError) {
         let reachable = WindowSystem.reachable
         let found = reachable != "" && WindowSystem.start(reachable)
         guard found else {
-            let refusal = DisplayRefusal.explain(reachable)
+            let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
             throw OutputError(
                 .unavailable,
                 "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
                     + "or play with --no-video to hear the sound alone")
         }
-        do {
+        isReached = true
+        do throws(OutputError) {
             _ = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
         } catch {
-            SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO))
+            leave()
             throw error
         }
     }
 
     deinit {
-        if connection?.isLost == true { return }
-        presenter = nil
-        if let window { SDL_DestroyWindow(window) }
-        SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO))
+        if connection?.isLost == true, driver == "x11" { return }
+        closeWindow()
+        leave()
     }
+
+    func leave() {
+        if isReached { SDL_QuitSubSystem(UInt32(SDL_INIT_VIDEO)) }
+        isReached = false
+    }
+
+    /// Gives the window up, and the display its own mode back.
+    func closeWindow() {
+        guard let window else { return }
+        // For the next one.
+        options.isFullScreen = isFullScreen
+        power.switchOn(window)
+        presenter = nil
+        SDL_DestroyWindow(window)
+        (self.window, connection, windowBefore, hasOwnMode) = (nil, nil, nil, false)
+    }
+
+    /// SDL's name of the window system.
+    var driver: String { SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system" }
 
     /// The displays of this computer.
     public var displays: [ConnectedDisplay] { ConnectedDisplay.all }
 
     /// For people: how pictures reach the glass.
     public var presentation: String {
-        let driver = SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "no window system"
         return "\(presenter?.description ?? "no window") on \(driver)"
     }
 
@@ -102,6 +157,7 @@ public final class Screen: VideoOutput {
     public func open(for pictureSize: PixelSize) throws(OutputError) {
         checkThread()
         guard window == nil else { return }
+        openedFor = pictureSize
         do {
             try openWindow(for: pictureSize)
         } catch {
@@ -112,13 +168,15 @@ public final class Screen: VideoOutput {
 
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
         let display = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
-        let size = Self.initialSize(of: pictureSize, wish: options.size, within: display.usableSize)
+        let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known who manages windows here.
         let flags =
             SDL_WINDOW_RESIZABLE.rawValue | SDL_WINDOW_ALLOW_HIGHDPI.rawValue | SDL_WINDOW_HIDDEN.rawValue
         var refusal: OutputError?
-        for way in Self.ways(options.presentation, hasProcessor: GraphicsProcessor.isLikely) {
+        for way in Self.ways(
+            options.presentation, hasProcessor: GraphicsProcessor.isLikely, hasMemory: hasWindowMemory)
+        {
             do throws(OutputError) {
                 let made = try make(way, size, position, flags)
                 adopt(made.window, made.presenter)
@@ -133,10 +191,17 @@ public final class Screen: VideoOutput {
 
     private func adopt(_ window: OpaquePointer, _ presenter: any PicturePresenter) {
         (self.window, self.presenter) = (window, presenter)
-        connection = DisplayConnection(window: window)
+        connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
         isSizeChosen = options.size != nil
         if options.isFullScreen { setFullScreen(true) }
         SDL_ShowWindow(window)
+        if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
+        if options.followsDisplays, connection?.changeEvent != nil {
+            SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_ENABLE)
+        }
+        applyMode()
+        if mode != .current, windowBefore != nil, !hasOwnMode { fillDisplay(window) }
+        if isDark { darken() }
         needsPaint = true
     }
 
@@ -189,32 +254,37 @@ public final class Screen: VideoOutput {
         let isMapped = presenter?.mapsTones == true || converter.mapsTones(of: picture)
         for news in noted.news(of: picture, isMapped: isMapped) { onNews?(news) }
         isPrepared = false
-        guard isVisible, let presenter else { return }
+        guard isVisible, !isDark, let presenter else { return }
         presenter.gravity = gravity
         presenter.view = view
+        presenter.arrangement = arrangement
         isPrepared = presenter.prepare(picture, overlays: overlays)
         if !isPrepared, let news = noted.cannotDraw(picture) { onNews?(news) }
         needsPaint = false
     }
 
     public func canvas(for picture: any Picture) -> SubtitleCanvas? {
-        guard isVisible, let presenter else { return nil }
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: presenter.area)
+        guard isVisible, !isDark, let presenter else { return nil }
+        let geometry = ScreenGeometry(arrangement, on: presenter.area)
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas)
         let isTurned = placement.rotation % 180 != 0
         let storage = isTurned ? PixelSize(width: picture.size.height, height: picture.size.width) : picture.size
-        return SubtitleCanvas(area: placement.area, picture: placement.rect, storage: storage)
+        return SubtitleCanvas(
+            area: placement.area, picture: placement.rect, storage: storage, words: geometry.words)
     }
 
-    /// What the window shows of the film, without messages, whatever way pictures take to the glass; nil where it is hidden.
+    /// What people see of the film, upright and without messages, whatever way pictures take to the glass; nil where it is hidden.
     func snapshot(of picture: any Picture) -> ScreenSnapshot? {
-        guard let presenter, isVisible else { return nil }
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: presenter.area)
+        guard let canvas = area, isVisible else { return nil }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
     }
 
-    private func stack() {
-        overlays =
-            (words?.images.map { $0.raised(above: barTop, in: presenter?.area) } ?? []) + (messages?.images ?? [])
+    func stack() {
+        let geometry = geometry
+        let images =
+            (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
+        overlays = turning.onGlass(images, geometry)
     }
 
     public func present() -> HostInstant {
@@ -229,10 +299,11 @@ public final class Screen: VideoOutput {
 
     public func removeImage() { needsPaint = true }
 
-    /// Black, and a message if there is one: before the first picture, or where none can be drawn.
+    /// Black, and a message if there is one: before the first picture, where none can be drawn, or none shall be seen.
     func paintNothing() {
         needsPaint = false
-        guard isVisible, let presenter, presenter.prepare(nil, overlays: messages?.images ?? []) else { return }
+        let images = isDark ? [] : turning.onGlass(messages?.images ?? [], geometry)
+        guard isVisible, let presenter, presenter.prepare(nil, overlays: images) else { return }
         _ = presenter.present()
     }
 
@@ -246,7 +317,7 @@ public final class Screen: VideoOutput {
         (presenter, window) = (nil, nil)
         let error = OutputError(.lost, "the display is gone; the film goes on without its picture")
         failure = error
-        onNews?(.lost(error))
+        if !options.followsDisplays || !canBeRemade { onNews?(.lost(error)) }
         return true
     }
 

@@ -11,6 +11,9 @@ public final class ScreenControl: Sendable {
         case open(PixelSize)
         case fullScreen(Bool?)
         case view(PictureView)
+        case arrangement(ScreenArrangement)
+        case mode(DisplayMode, filmRate: Double?)
+        case power(Bool)
         case title(String)
         case message(ScreenMessage?)
         case mark(String?)
@@ -36,8 +39,10 @@ public final class ScreenControl: Sendable {
         public var refresh = RefreshMode.unpaced
         /// How pictures reach the glass, for people; empty without a window.
         public var presentation = ""
-        /// The drawing area in pixels; nil without a window.
+        /// What people see of the window, upright, in pixels; nil without a window.
         public var area: PixelSize?
+        /// The part of that which words keep to.
+        public var wordArea: PixelRect?
         public var isFullScreen = false
         public var isVisible = false
         /// The display that the window is on, by the window system's name; empty without a window.
@@ -55,9 +60,11 @@ public final class ScreenControl: Sendable {
     let refusal: ExhaustionError?
     private let commands = Lock<[Command]>([])
     private let currentView = Lock(PictureView())
+    private let currentArrangement: Lock<ScreenArrangement>
     let state = Lock(Status())
 
-    init() {
+    init(_ arrangement: ScreenArrangement = ScreenArrangement()) {
+        currentArrangement = Lock(arrangement)
         (inputs, report) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
         do throws(ExhaustionError) {
             signal = try PollableSignal()
@@ -114,6 +121,24 @@ public final class ScreenControl: Sendable {
             send(.view(newValue))
         }
     }
+
+    /// How the screen hangs: all that is drawn, pointers too, follows at once.
+    public var arrangement: ScreenArrangement {
+        get { currentArrangement.withLock { $0 } }
+        set {
+            currentArrangement.withLock { $0 = newValue }
+            send(.arrangement(newValue))
+        }
+    }
+
+    /// What the display is asked for while the window fills it. Where it has no such mode it stays as it is, and a notice says so.
+    ///
+    /// - Parameter filmRate: pictures a second of what is shown, for `.film`; nil leaves the display as it is.
+    public func setMode(_ mode: DisplayMode, filmRate: Double? = nil) { send(.mode(mode, filmRate: filmRate)) }
+
+    /// Switches the display off or on. While it is off nothing is drawn, and the film goes on. Where a display cannot be switched off the
+    /// window is black instead, and a notice says so once. It is on again when the window closes; a process that is killed leaves it off.
+    public func setPower(_ isOn: Bool) { send(.power(isOn)) }
 
     /// Fills the display, or goes back to a window; nil changes from one to the other.
     public func setFullScreen(_ isFullScreen: Bool?) { send(.fullScreen(isFullScreen)) }

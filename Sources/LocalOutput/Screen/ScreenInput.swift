@@ -19,13 +19,22 @@ public enum ScreenInput: Sendable, Equatable {
     case dropped([String], appends: Bool)
     /// The window is to be closed.
     case close
-    /// Size of the drawing area in pixels.
+    /// Size of what people see of the window, upright, in pixels.
     case resized(PixelSize)
     case fullScreen(Bool)
     /// False while hidden or minimised: pictures are then taken and dropped.
     case visible(Bool)
     /// Something a person should read once: a film in HDR, a picture of no known format.
     case notice(String)
+    /// The displays of this computer: told when the window system was reached, and when one came, went or changed; with
+    /// `ScreenOptions.followsDisplays` only, as are the next three.
+    case displays([ConnectedDisplay])
+    /// There is no display to show anything on; the film goes on without its picture until there is one.
+    case away(OutputError)
+    /// There is a window again.
+    case back
+    /// The window was made anew for a display that is another now.
+    case remade
     /// There is no window, or no longer one. The film goes on without its picture.
     case lost(OutputError)
 
@@ -33,7 +42,9 @@ public enum ScreenInput: Sendable, Equatable {
         switch (left, right) {
         case (.key(let a, let b), .key(let c, let d)): a == c && b == d
         case (.dropped(let a, let b), .dropped(let c, let d)): a == c && b == d
-        case (.close, .close), (.besidePanel, .besidePanel): true
+        case (.close, .close), (.besidePanel, .besidePanel), (.back, .back), (.remade, .remade): true
+        case (.displays(let a), .displays(let b)): a == b
+        case (.away(let a), .away(let b)): a.code == b.code && a.message == b.message
         case (.panel(let a, let b, let c), .panel(let d, let e, let f)): a == d && b == e && c == f
         case (.bar(let a, let b), .bar(let c, let d)): a == c && b == d
         case (.pointer(let a), .pointer(let b)): a == b

@@ -13,6 +13,11 @@ extension ScreenLoop {
             let screen = try Screen(options: options, converter: converter)
             screen.onNews = { [control] in control.tell($0) }
             self.screen = screen
+            if let failure = screen.failure {
+                (isAway, displaysDue) = (true, .now)
+                control.tell(.away(failure))
+            }
+            tellDisplays()
         } catch {
             failure = error
         }
@@ -37,6 +42,13 @@ extension ScreenLoop {
         case .view(let view):
             screen?.view = view
             presenter?.invalidate()
+        case .arrangement(let arrangement): arrange(arrangement)
+        case .mode(let mode, let filmRate):
+            screen?.setMode(mode, filmRate: filmRate)
+            describe()
+        case .power(let isOn):
+            screen?.setPower(isOn)
+            presenter?.invalidate()
         case .title(let title): screen?.setTitle(title)
         case .message(let message): showMessage(message)
         case .mark(let mark):
@@ -60,6 +72,15 @@ extension ScreenLoop {
         }
     }
 
+    private func arrange(_ arrangement: ScreenArrangement) {
+        guard let screen, screen.arrangement != arrangement else { return }
+        screen.arrangement = arrangement
+        presenter?.invalidate()
+        describe()
+        layOutMessage()
+        if let area = screen.area { control.tell(.resized(area)) }
+    }
+
     private func attach(_ layer: DisplayLayer, _ timebase: Timebase, _ events: EventLog) {
         detach()
         if screen == nil { reportFailure() }
@@ -79,6 +100,10 @@ extension ScreenLoop {
     private func open(for size: PixelSize) {
         guard let screen else { return reportFailure() }
         if screen.isOpen { return screen.fit(to: size) }
+        if isAway {
+            screen.openedFor = size
+            return
+        }
         do { try screen.open(for: size) } catch { control.tell(.lost(error)) }
         describe()
     }
@@ -110,20 +135,24 @@ extension ScreenLoop {
         let content = OverlayPainter.Content(bar: bar, panel: panel, message: message, mark: mark)
         if panel == nil { panelLayout = nil }
         if bar == nil { (barLayout, dragged) = (nil, nil) }
-        guard let area = screen.area else {
+        guard let room = screen.geometry?.words.size else {
             screen.messages = nil
             return
         }
-        overlayPainter.draw(content, in: area)
+        overlayPainter.draw(content, in: room)
     }
 
     /// Lays what has been drawn over the film.
     func takeOverlay() {
         if let trouble = overlayPainter.takeTrouble() { control.tell(.notice(trouble)) }
         guard let screen, let drawn = overlayPainter.take() else { return }
-        screen.messages = drawn.images.isEmpty ? nil : Overlay(drawn.images)
+        let corner = screen.geometry?.words ?? PixelRect(x: 0, y: 0, width: 0, height: 0)
+        let images =
+            corner.x == 0 && corner.y == 0
+            ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
+        screen.messages = images.isEmpty ? nil : Overlay(images)
         (panelLayout, barLayout) = (drawn.layout, drawn.barLayout)
-        screen.barTop = barLayout.map { $0.rect.y - Int(2 * $0.scale) }
+        screen.barTop = barLayout.map { $0.rect.y + corner.y - Int(2 * $0.scale) }
         beginMessage()
     }
 
@@ -143,22 +172,22 @@ extension ScreenLoop {
     func describe() {
         guard let screen else { return }
         layer?.toneMapping.isDoneByScreen = screen.mapsTones
-        let (presentation, area) = (screen.presentation, screen.area)
+        let (presentation, geometry) = (screen.presentation, screen.geometry)
         let display = screen.display
-        var rate = display?.refreshRate
+        var rate = screen.modeNow.flatMap { $0.rate > 0 ? $0.rate : nil }
         if case .immediate? = screen.presenter?.refresh { rate = nil }
         control.state.withLock { state in
             state.display = display?.name ?? ""
             state.displayRate = rate
             state.presentation = presentation
-            state.area = area
+            (state.area, state.wordArea) = (geometry?.canvas, geometry?.words)
         }
     }
 
-    /// Keeps the screen saver away while the film runs.
+    /// Keeps the screen saver away while the film runs, or always.
     func keepAwake() {
-        guard let screen, screen.isOpen, let timebase else { return }
-        let isRunning = timebase.rate != 0
+        guard let screen, screen.isOpen else { return }
+        let isRunning = options.staysAwake || (timebase.map { $0.rate != 0 } ?? false)
         guard isRunning != isAwake else { return }
         isAwake = isRunning
         if isRunning { SDL_DisableScreenSaver() } else { SDL_EnableScreenSaver() }

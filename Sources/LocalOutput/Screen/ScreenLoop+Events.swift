@@ -27,6 +27,14 @@ extension ScreenLoop {
             if let news { control.tell(news) }
             // Nothing says any more that it rests on the bar.
             if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(.pointer(over: nil)) }
+        case SDL_DISPLAYEVENT: noteDisplayChange()
+        case SDL_SYSWMEVENT:
+            if let wanted = screen.connection?.changeEvent, csdl_x11_event_type(event.syswm.msg) == wanted {
+                noteDisplayChange()
+            }
+        case SDL_QUIT:
+            // SDL's way to say that a Wayland compositor is gone.
+            screen.connection?.noteLossOfCompositor()
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
             if let name = KeyName.name(of: event.key.keysym) { tell(name) }

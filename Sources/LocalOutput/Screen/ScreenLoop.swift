@@ -12,7 +12,7 @@ public import SyncRendering
 /// called between two pictures. What they do there delays the next one, if it takes longer than there is time.
 public final class ScreenLoop {
     /// For all other threads.
-    public let control = ScreenControl()
+    public let control: ScreenControl
     let options: ScreenOptions
     let converter: any PictureConverter
     var screen: Screen?
@@ -42,13 +42,20 @@ public final class ScreenLoop {
     /// Files and addresses of a drop that is not over.
     var dropped: [String] = []
     static let mostDropped = 10_000
-    var cursor = CursorHiding()
+    var cursor: CursorHiding
+    /// When to look whether the window still stands, or to try to make one; nil when nothing changed.
+    var displaysDue: HostInstant?
+    /// There is no display.
+    var isAway = false
+    var knownDisplays: [ConnectedDisplay] = []
     private var mainQueue: MainQueue?
 
     /// Does nothing yet; the window system is reached by `run`.
     public init(options: ScreenOptions = ScreenOptions(), converter: any PictureConverter) {
         self.options = options
         self.converter = converter
+        control = ScreenControl(options.arrangement)
+        cursor = CursorHiding(isNeverShown: options.hidesCursor)
         overlayPainter = OverlayPainter(raising: control.signal)
         commands.reserveCapacity(16)
     }
@@ -62,6 +69,7 @@ public final class ScreenLoop {
             carryOutCommands()
             if isStopping { break }
             takeOverlay()
+            followDisplays()
             let next = step()
             repaintIfNeeded(before: next)
             // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
@@ -99,6 +107,7 @@ public final class ScreenLoop {
     /// A picture that comes soon carries the message or fills the new window anyway; a repaint would delay it.
     private func repaintIfNeeded(before next: HostInstant?) {
         guard let screen, screen.needsPaint else { return }
+        if screen.isDark { return screen.paintNothing() }
         if let next, next - .now < .milliseconds(12) { return }
         if let presenter, presenter.onScreen != nil { presenter.repaint() } else { screen.paintNothing() }
     }
@@ -112,6 +121,7 @@ public final class ScreenLoop {
         include(messageEnds)
         include(cursor.hideAt)
         include(mainQueue?.deadline)
+        include(displaysDue)
         let connection = screen?.isOpen == true ? screen?.connection : nil
         // A console's keyboard cannot be waited for, only looked at.
         if let connection, connection.descriptor == nil, !connection.isSilent {
@@ -137,6 +147,7 @@ public final class ScreenLoop {
             isDescribed = true
             describe()
             fullScreenMayHaveChanged()
+            keepAwake()
         }
         control.state.withLock { state in
             if let presenter {

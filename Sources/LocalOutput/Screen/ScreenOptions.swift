@@ -31,6 +31,17 @@ public struct ScreenOptions: Sendable {
     /// Size of the window in pixels; nil is the picture's own, scaled down to fit the display.
     public var size: PixelSize?
     public var isFullScreen = false
+    /// What the display is asked for while the window fills it; `ScreenControl.setMode` changes it.
+    public var mode = DisplayMode.current
+    /// The pointer is never shown over the window.
+    public var hidesCursor = false
+    /// Screensaver and DPMS are held off for as long as there is a window, not only while a film runs.
+    public var staysAwake = false
+    /// The window is made anew when displays come, go or change, and the loop waits for one where there is none. Without it a window stays where it
+    /// is, and a program without a display has none for good.
+    public var followsDisplays = false
+    /// How the screen hangs; `ScreenControl.arrangement` changes it.
+    public var arrangement = ScreenArrangement()
     /// Nil is the window system's choice.
     public var display: Display?
     public var presentation = Presentation.automatic

@@ -12,6 +12,7 @@ final class SurfacePresenter: PicturePresenter {
     let refresh = RefreshEvidence.immediate
     var gravity = VideoGravity.resizeAspect
     var view = PictureView()
+    var arrangement = ScreenArrangement()
     private let window: OpaquePointer
     private let converter: any PictureConverter
     private var surface: UnsafeMutablePointer<SDL_Surface>?
@@ -50,11 +51,9 @@ final class SurfacePresenter: PicturePresenter {
     func prepare(_ picture: (any Picture)?, overlays: [OverlayImage]) -> Bool {
         guard refreshSurface(), let surface else { return false }
         let whole = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
-        let wanted = picture.map {
-            PicturePlacement(of: $0, gravity: gravity, view: view, in: whole.size)
-        }
+        let wanted = picture.map { placement(of: $0, on: whole.size) }
         let isAnew = isStale || wanted == nil || wanted != placement
-        var changed = isAnew ? whole : wanted?.rect.intersection(whole) ?? whole
+        var changed = isAnew ? whole : wanted.map { $0.rect.intersection($0.visible) } ?? whole
         // Bars need paint only when they moved, or where something lay over them.
         if isAnew { Self.blacken(whole, of: surface) }
         for rect in covered where !rect.isInside(changed) {
@@ -71,7 +70,7 @@ final class SurfacePresenter: PicturePresenter {
             covered.append(overlay.rect.intersection(whole))
             changed = changed.union(overlay.rect.intersection(whole))
         }
-        dirty = SDL_Rect(x: Int32(changed.x), y: Int32(changed.y), w: Int32(changed.width), h: Int32(changed.height))
+        dirty = SDL_Rect(changed)
         return isShown
     }
 
@@ -82,7 +81,7 @@ final class SurfacePresenter: PicturePresenter {
     }
 
     private static func blacken(_ place: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>) {
-        var rect = SDL_Rect(x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
+        var rect = SDL_Rect(place)
         SDL_FillRect(surface, &rect, SDL_MapRGB(surface.pointee.format, 0, 0, 0))
     }
 
@@ -105,8 +104,7 @@ final class SurfacePresenter: PicturePresenter {
         _ picture: any Picture, at placement: PicturePlacement, on surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
         let isDirect = Self.isBGRA(surface)
-        let window = PixelRect(x: 0, y: 0, width: Int(surface.pointee.w), height: Int(surface.pointee.h))
-        let isWhole = placement.rect.isInside(window)
+        let isWhole = placement.rect.isInside(placement.visible)
         if placement.rotation == 0, isDirect, isWhole {
             return converter.convert(picture, to: Self.target(surface, placement.rect))
         }
@@ -127,7 +125,9 @@ final class SurfacePresenter: PicturePresenter {
             ? converter.convert(picture, to: room) : converter.convert(picture, part: seen.source, to: room)
         guard isDrawn else { return false }
         // A window of 16 bits or of another byte order: SDL converts. Rotation is left out there.
-        guard placement.rotation != 0, isDirect else { return Self.copy(staging, to: place, of: surface) }
+        guard placement.rotation != 0, isDirect else {
+            return Self.copy(staging, to: place, within: placement.visible, of: surface)
+        }
         if isWhole {
             Self.turn(staging, placement.rotation, to: Self.target(surface, place))
             return true
@@ -135,7 +135,7 @@ final class SurfacePresenter: PicturePresenter {
         guard let turned = Self.fit(&turned, to: place.size) else { return false }
         let target = PixelRect(x: 0, y: 0, width: place.width, height: place.height)
         Self.turn(staging, placement.rotation, to: Self.target(turned, target))
-        return Self.copy(turned, to: place, of: surface)
+        return Self.copy(turned, to: place, within: placement.visible, of: surface)
     }
 
     private static func turn(
@@ -149,12 +149,15 @@ final class SurfacePresenter: PicturePresenter {
         }
     }
 
-    /// What lies outside the window is left out.
+    /// What lies outside the part that is seen is left out.
     private static func copy(
-        _ source: UnsafeMutablePointer<SDL_Surface>, to place: PixelRect, of surface: UnsafeMutablePointer<SDL_Surface>
+        _ source: UnsafeMutablePointer<SDL_Surface>, to place: PixelRect, within visible: PixelRect,
+        of surface: UnsafeMutablePointer<SDL_Surface>
     ) -> Bool {
-        var rect = SDL_Rect(
-            x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
+        var clip = SDL_Rect(visible)
+        SDL_SetClipRect(surface, &clip)
+        defer { SDL_SetClipRect(surface, nil) }
+        var rect = SDL_Rect(place)
         return SDL_UpperBlitScaled(source, nil, surface, &rect) == 0
     }
 

@@ -10,6 +10,7 @@ final class TexturePresenter: PicturePresenter {
     let isSoftware: Bool
     var gravity = VideoGravity.resizeAspect
     var view = PictureView()
+    var arrangement = ScreenArrangement()
     private let window: OpaquePointer
     private let renderer: OpaquePointer
     private let converter: any PictureConverter
@@ -76,7 +77,7 @@ final class TexturePresenter: PicturePresenter {
     // MARK: Drawing
 
     private func draw(_ picture: any Picture) -> Bool {
-        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: area)
+        let placement = placement(of: picture, on: area)
         guard upload(picture, placement), let texture else { return false }
         let rect = placement.rect
         let upright = placement.unrotatedSize
@@ -85,6 +86,12 @@ final class TexturePresenter: PicturePresenter {
             x: Float(rect.x) + Float(rect.width - upright.width) / 2,
             y: Float(rect.y) + Float(rect.height - upright.height) / 2, w: Float(upright.width),
             h: Float(upright.height))
+        let isCut = placement.visible.size != placement.area
+        if isCut {
+            var clip = SDL_Rect(placement.visible)
+            SDL_RenderSetClipRect(renderer, &clip)
+        }
+        defer { if isCut { SDL_RenderSetClipRect(renderer, nil) } }
         return SDL_RenderCopyExF(
             renderer, texture, nil, &target, Double(placement.rotation), nil, SDL_FLIP_NONE) == 0
     }

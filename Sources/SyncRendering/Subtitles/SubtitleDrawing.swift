@@ -9,8 +9,13 @@ public struct SubtitleCanvas: Hashable, Sendable, BitwiseCopyable {
     /// The picture's own size in pixels, turned as it is shown, before it was scaled.
     public var storage: PixelSize
 
-    public init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
+    /// The part of the window that words keep to, unless their author placed them in the picture.
+    public var words: PixelRect
+
+    /// - Parameter words: nil is the whole window.
+    public init(area: PixelSize, picture: PixelRect, storage: PixelSize, words: PixelRect? = nil) {
         (self.area, self.picture, self.storage) = (area, picture, storage)
+        self.words = words ?? PixelRect(x: 0, y: 0, width: area.width, height: area.height)
     }
 }
 

@@ -300,6 +300,8 @@ final class SessionDirector: @unchecked Sendable {
         case .notice(let text): say(.warning, text)
         case .lost(let error): lose(error)
         case .visible, .resized, .fullScreen: noteScreen()
+        // Told to those who follow displays.
+        case .displays, .away, .back, .remade: break
         }
     }
 

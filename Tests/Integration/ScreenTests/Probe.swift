@@ -11,11 +11,20 @@ final class Probe {
     /// What people did to the window so far.
     private(set) var inputs: [String] = []
 
-    init(on display: String?, _ arguments: String...) throws {
+    convenience init(on display: String?, _ arguments: String...) throws {
+        try self.init(display.map { ["DISPLAY": $0] } ?? [:], arguments)
+    }
+
+    /// - Parameter environment: names the window system.
+    convenience init(in environment: [String: String], _ arguments: String...) throws {
+        try self.init(environment, arguments)
+    }
+
+    private init(_ windowSystem: [String: String], _ arguments: [String]) throws {
         process.executableURL = Self.folder.appendingPathComponent("screen-probe")
         process.arguments = arguments
         var environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "SWIFT_BACKTRACE": "enable=no"]
-        if let display { environment["DISPLAY"] = display }
+        environment.merge(windowSystem) { $1 }
         if let path = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] { environment["LD_LIBRARY_PATH"] = path }
         process.environment = environment
         process.standardInput = input
@@ -54,6 +63,8 @@ final class Probe {
         process.waitUntilExit()
         return process.terminationStatus
     }
+
+    func forgetInputs() { inputs.removeAll() }
 
     /// Waits for something that people do to the window.
     func waitForInput(_ text: String) throws {

@@ -20,6 +20,11 @@ func runProbe() {
         case "size": options.size = size(parts[1])
         case "screen": options.display = ScreenOptions.Display(parts[1])
         case "fs": options.isFullScreen = parts[1] == "1"
+        case "mode": options.mode = mode(parts[1])
+        case "nocursor": options.hidesCursor = parts[1] == "1"
+        case "awake": options.staysAwake = parts[1] == "1"
+        case "follow": options.followsDisplays = parts[1] == "1"
+        case "rotate", "overscan", "safe": arrange(&options.arrangement, parts)
         default: fail("no such argument: \(argument)")
         }
     }
@@ -66,6 +71,15 @@ final class Script: Sendable {
             case "sync": break
             case "gravity": layer.videoGravity = VideoGravity(rawValue: words[1]) ?? .resizeAspect
             case "view": control.view = view(words.dropFirst())
+            case "arrange":
+                var arrangement = ScreenArrangement()
+                for word in words.dropFirst() { arrange(&arrangement, word.split(separator: "=").map(String.init)) }
+                control.arrangement = arrangement
+            case "mode": control.setMode(mode(words[1]), filmRate: words.count > 2 ? Double(words[2]) : nil)
+            case "power": control.setPower(words[1] == "1")
+            case "panel":
+                let rows = words.dropFirst().map { ScreenPanel.Row($0) }
+                control.show(panel: rows.isEmpty ? nil : ScreenPanel(title: "Panel", rows: rows))
             case "remove": layer.flushAndRemoveImage()
             case "main":
                 let served = DispatchSemaphore(value: 0)
@@ -158,6 +172,33 @@ func synthetic(_ words: some Sequence<String>) -> SyntheticPicture {
     }
     return SyntheticPicture(
         size: pictureSize, format: format, pixelAspect: aspect, rotation: rotation, color: color)
+}
+
+/// `current`, `preferred`, `film`, `640x480`, `640x480@75`.
+func mode(_ text: String) -> DisplayMode {
+    switch text {
+    case "current": return .current
+    case "preferred": return .preferred
+    case "film": return .film
+    default:
+        let parts = text.split(separator: "@").map(String.init)
+        let size = size(parts[0])
+        return .fixed(width: size.width, height: size.height, rate: parts.count > 1 ? Double(parts[1]) : nil)
+    }
+}
+
+/// `rotate=90`, `overscan=scale:5`, `overscan=bounds:5`, `overscan=frame:5`, `safe=5`.
+func arrange(_ arrangement: inout ScreenArrangement, _ parts: [String]) {
+    let (name, value) = (parts.first ?? "", (parts.last ?? "").split(separator: ":").map(String.init))
+    let share = Double(value.last ?? "") ?? 0
+    switch (name, value.first) {
+    case ("rotate", _): arrangement.rotation = Int(share)
+    case ("safe", _): arrangement.titleSafe = share
+    case ("overscan", "scale"): arrangement.overscan = .scale(share)
+    case ("overscan", "bounds"): arrangement.overscan = .insetBounds(share)
+    case ("overscan", "frame"): arrangement.overscan = .insetFrame(share)
+    default: fail("no such arrangement: \(parts)")
+    }
 }
 
 func size(_ text: String) -> PixelSize {

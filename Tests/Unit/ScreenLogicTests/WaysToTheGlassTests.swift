@@ -15,6 +15,13 @@ import Testing
         #expect(Screen.ways(.placebo, hasProcessor: true) == [.placebo, .texture, .surface])
     }
 
+    @Test func whereWindowsHaveNoMemorySDLsRendererDraws() {
+        #expect(Screen.ways(.automatic, hasProcessor: false, hasMemory: false) == [.texture])
+        #expect(Screen.ways(.automatic, hasProcessor: true, hasMemory: false) == [.placebo, .texture])
+        #expect(Screen.ways(.surface, hasProcessor: false, hasMemory: false) == [.texture])
+        #expect(Screen.ways(.placebo, hasProcessor: false, hasMemory: false) == [.placebo, .texture])
+    }
+
     @Test func whoAsksForLibplaceboGetsItFromAnySoftwareRendererAndElseWindowMemory() {
         #expect(Screen.ways(.placebo, hasProcessor: false) == [.placebo, .surface])
     }

@@ -48,7 +48,7 @@ typedef struct {
   float left, top, right, bottom;
 } cpl_picture;
 
-/* What lies over the picture, in pixels of the window. */
+/* What lies over the picture, in pixels of the window; its texture is stretched to that size. */
 typedef struct {
   const cpl_texture *texture;
   int32_t x, y, width, height;

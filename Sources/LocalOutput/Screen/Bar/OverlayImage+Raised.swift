@@ -7,7 +7,12 @@ extension OverlayImage {
         guard let edge, let area, rect.y >= area.height / 2 else { return self }
         let excess = rect.y + rect.height - edge
         guard excess > 0, rect.y >= excess else { return self }
-        return OverlayImage(
-            rect: PixelRect(x: rect.x, y: rect.y - excess, width: rect.width, height: rect.height), pixels: pixels)
+        return moved(right: 0, down: -excess)
+    }
+
+    func moved(right: Int, down: Int) -> OverlayImage {
+        OverlayImage(
+            rect: PixelRect(x: rect.x + right, y: rect.y + down, width: rect.width, height: rect.height), pixels: pixels
+        )
     }
 }

@@ -50,10 +50,9 @@ public final class SubtitlePainter: SubtitleDrawing {
         }
         // Plain words are as large as the window allows and stand on bars too, as in mpv (`sub-scale-with-window`,
         // `sub-use-margins`); what an author has placed belongs to the picture.
-        let whole = PixelRect(x: 0, y: 0, width: canvas.area.width, height: canvas.area.height)
         let frame = ScriptPainter.Frame(
-            area: canvas.area, picture: sheet.isAuthored ? canvas.picture : whole,
-            storage: sheet.isAuthored ? canvas.storage : canvas.area)
+            area: canvas.area, picture: sheet.isAuthored ? canvas.picture : canvas.words,
+            storage: sheet.isAuthored ? canvas.storage : canvas.words.size)
         return painter.draw(events, numbers: numbers, at: time.nanoseconds.flooredMilliseconds, in: frame)
     }
 

@@ -1,0 +1,23 @@
+internal import CSDL
+internal import CX11
+
+/// Switches the displays of an X server off and on (DPMS). The thread that owns the window.
+struct DisplayPower {
+    /// Whether the server's own timers were at work before; nil while the displays are on.
+    private var wasEnabled: Bool?
+
+    /// False where displays cannot be switched off.
+    mutating func switchOff(_ window: OpaquePointer) -> Bool {
+        guard let display = csdl_x11_display(window) else { return false }
+        var enabled: Int32 = 0
+        guard cx11_power_off(display, &enabled) != 0 else { return false }
+        wasEnabled = wasEnabled ?? (enabled != 0)
+        return true
+    }
+
+    mutating func switchOn(_ window: OpaquePointer) {
+        guard let wasEnabled, let display = csdl_x11_display(window) else { return }
+        cx11_power_on(display, wasEnabled ? 1 : 0)
+        self.wasEnabled = nil
+    }
+}

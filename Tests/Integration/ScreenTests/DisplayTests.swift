@@ -1,0 +1,169 @@
+import Testing
+
+/// A display that is asked for a mode, changes by itself, and goes away.
+@Suite(
+    .serialized, .enabled(if: SwitchingDisplay.isWanted, "no Xorg here, or not for this user"), .timeLimit(.minutes(2)))
+struct DisplayTests {
+    @Test func aDisplayIsInTheModeThatIsWantedWhileTheWindowFillsIt() throws {
+        let display = try SwitchingDisplay()
+        let probe = try Probe(on: display.name, "fs=1", "mode=640x480@75")
+        #expect(try probe.tell("picture 320x180")["area"] == "640x480")
+        #expect(try display.mode == "640x480@75.00")
+        // As large as pictures, and no more.
+        #expect(try probe.tell("fullscreen 0")["area"] == "320x180")
+        #expect(try display.mode == "800x600@60.32")
+        #expect(try probe.tell("fullscreen 1")["area"] == "640x480")
+        #expect(try display.mode == "640x480@75.00")
+        #expect(try probe.tell("mode current")["area"] == "800x600")
+        #expect(try display.mode == "800x600@60.32")
+        #expect(try probe.tell("mode 640x480")["area"] == "640x480")
+        #expect(try display.mode == "640x480@85.01")
+        #expect(try probe.quit() == 0)
+        #expect(try display.mode == "800x600@60.32")
+    }
+
+    @Test func aFilmOf25PicturesGetsADisplayOf50() throws {
+        let display = try SwitchingDisplay()
+        let probe = try Probe(on: display.name, "fs=1", "mode=film")
+        #expect(try probe.tell("picture 320x180")["area"] == "800x600")
+        #expect(try display.mode == "800x600@60.32")
+        try probe.tell("mode film 25")
+        #expect(try display.mode == "800x600_50@50.00")
+        try probe.tell("mode film 29.97")
+        #expect(try display.mode == "800x600@60.32")
+        #expect(try probe.tell("mode film 24")["area"] == "800x600")
+        try probe.waitForInput("refreshes a whole number of times for each of 24 pictures a second")
+        #expect(try display.mode == "800x600@60.32")
+    }
+
+    @Test func thePreferredModeIsTheServersWord() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--output", "DUMMY0", "--mode", "640x480")
+        let probe = try Probe(on: display.name, "fs=1", "mode=preferred")
+        #expect(try probe.tell("picture 320x180")["area"] == "800x600")
+        #expect(try display.mode == "800x600@60.32")
+        #expect(try probe.quit() == 0)
+        #expect(try display.mode.hasPrefix("640x480@"))
+    }
+
+    @Test func aDisplayThatIsChangedFromOutsideIsFilledAgain() throws {
+        let display = try SwitchingDisplay()
+        let probe = try Probe(on: display.name, "fs=1", "follow=1")
+        try probe.waitForInput("displays(")
+        #expect(try probe.tell("picture 320x180")["area"] == "800x600")
+        try display.randr("--output", "DUMMY0", "--mode", "640x480")
+        try probe.waitForInput("remade")
+        let after = try probe.tell("sync")
+        #expect(after["area"] == "640x480" && after["fullscreen"] == "true")
+        // The film went on: this is the picture that stood there before, and another one.
+        #expect(after["picture"] == "320x180")
+        #expect(try probe.tell("picture 320x160")["picture"] == "320x160")
+        // Its own changes are none from outside.
+        probe.forgetInputs()
+        #expect(try probe.tell("mode 640x480@85")["area"] == "640x480")
+        try probe.tell("rest")
+        #expect(!probe.inputs.contains { $0.contains("remade") })
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aWindowIsThereAgainWhenItsDisplayIs() throws {
+        let display = try SwitchingDisplay()
+        let probe = try Probe(on: display.name, "fs=1", "follow=1", "nocursor=1", "awake=1")
+        #expect(try probe.tell("picture 320x180")["area"] == "800x600")
+        for _ in 0..<3 {
+            probe.forgetInputs()
+            try display.randr("--output", "DUMMY0", "--off")
+            try probe.waitForInput("away(")
+            #expect(try probe.tell("picture 320x160")["area"] == "none")
+            try display.randr("--output", "DUMMY0", "--mode", "800x600")
+            try probe.waitForInput("back")
+            let back = try probe.tell("sync")
+            #expect(back["area"] == "800x600" && back["picture"] == "320x160")
+        }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func whoFollowsDisplaysWaitsForTheFirst() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--output", "DUMMY0", "--off")
+        let probe = try Probe(on: display.name, "fs=1", "follow=1")
+        try probe.waitForInput("away(")
+        try probe.tell("picture 320x180")
+        try display.randr("--output", "DUMMY0", "--mode", "640x480")
+        try probe.waitForInput("back")
+        #expect(try probe.tell("picture 320x160")["area"] == "640x480")
+    }
+}
+
+/// A display that is switched off by request.
+@Suite(.serialized, .enabled(if: VirtualDisplay.isWanted, "no Xvfb here"), .timeLimit(.minutes(2)))
+struct DisplayPowerTests {
+    @Test func theServerIsAskedToSwitchItsDisplaysOffAndOn() throws {
+        let display = try VirtualDisplay("640x360")
+        let recorder = try RecordingServer(before: display)
+        let probe = try Probe(on: recorder.name, "size=640x360", "presentation=surface")
+        try probe.tell("picture 640x360")
+        let lit = try display.picture().lit
+        #expect(lit == [0, 0, 640, 360])
+        func powers() -> [String] { recorder.requests.filter { $0.hasPrefix("DPMS") } }
+        #expect(powers().isEmpty, "an ordinary window leaves the server's timers alone")
+        try probe.tell("power 0")
+        // Is it there, can it, is it at work; then enable, force off.
+        #expect(powers().suffix(2) == ["DPMS 4", "DPMS 6 3"])
+        #expect(try display.picture().lit[2] == 0)
+        // The film goes on, unseen.
+        #expect(try probe.tell("picture 640x360")["shown"] == "2")
+        #expect(try display.picture().lit[2] == 0)
+        try probe.tell("power 1")
+        #expect(powers().suffix(2) == ["DPMS 6 0", "DPMS 5"])
+        #expect(try display.picture().lit == lit)
+        let count = powers().count
+        try probe.tell("power 1")
+        #expect(powers().count == count)
+        // Whoever closes the window leaves no dark display behind.
+        try probe.tell("power 0")
+        #expect(try probe.quit() == 0)
+        #expect(powers().suffix(2) == ["DPMS 6 0", "DPMS 5"])
+    }
+
+    @Test func aDisplayThatCannotBeSwitchedOffIsBlackAndThatIsToldOnce() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "size=640x360")
+        try probe.tell("power 0")
+        try probe.tell("picture 640x360")
+        #expect(try display.picture().lit[2] == 0)
+        try probe.waitForInput("the display cannot be switched off from here (x11)")
+        try probe.tell("mark Corner")
+        #expect(try display.picture().lit[2] == 0)
+        try probe.tell("power 1")
+        try eventually("the picture is back") { try display.picture().lit == [0, 0, 640, 360] }
+        probe.forgetInputs()
+        try probe.tell("power 0")
+        try probe.tell("rest")
+        #expect(try display.picture().lit[2] == 0)
+        #expect(!probe.inputs.contains { $0.contains("switched off") })
+    }
+
+    @Test func theScreensaverIsHeldOffForAsLongAsThereIsAWindow() throws {
+        let display = try VirtualDisplay("640x360")
+        let recorder = try RecordingServer(before: display)
+        let probe = try Probe(on: recorder.name, "size=640x360", "presentation=surface", "awake=1")
+        try probe.tell("open 640x360")
+        // ScreenSaverSuspend of MIT-SCREEN-SAVER 1.1 holds DPMS's timers off, too.
+        try eventually("the server was asked") { recorder.requests.contains("MIT-SCREEN-SAVER 5") }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aHiddenPointerStaysHiddenWhenItMoves() throws {
+        let display = try VirtualDisplay("640x360")
+        try display.run("xdotool", "mousemove", "300", "100")
+        let hidden = try Probe(on: display.name, "size=640x360", "nocursor=1")
+        try hidden.tell("open 640x360")
+        try eventually("no pointer is there") { try display.picture().lit[2] == 0 }
+        try display.run("xdotool", "mousemove", "320", "120")
+        try hidden.tell("fullscreen 1")
+        try display.run("xdotool", "mousemove", "330", "130")
+        try hidden.tell("rest")
+        #expect(try display.picture().lit[2] == 0)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// An X server whose display has modes: Xorg with the driver of no hardware. Its picture cannot be read; sizes and modes can.
+final class SwitchingDisplay {
+    /// It wants to be root.
+    static let isWanted =
+        FileManager.default.isExecutableFile(atPath: program) && VirtualDisplay.find("xrandr") != nil && geteuid() == 0
+        || ProcessInfo.processInfo.environment["CI"] == "true"
+    private static let program = "/usr/lib/xorg/Xorg"
+
+    let name: String
+    private let server = Process()
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("xorg-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let configuration = folder.appendingPathComponent("xorg.conf")
+        try Data(Self.configuration.utf8).write(to: configuration)
+        let numbers = Pipe()
+        server.executableURL = URL(fileURLWithPath: Self.program)
+        // A seat of its own has no console, which a build machine lacks.
+        server.arguments = [
+            "-displayfd", "1", "-seat", "talkie", "-config", configuration.path, "-logfile",
+            folder.appendingPathComponent("log").path, "-noreset", "-nolisten", "tcp", "-novtswitch",
+        ]
+        server.standardOutput = numbers
+        server.standardError = FileHandle.nullDevice
+        try server.run()
+        var line = ""
+        while !line.hasSuffix("\n") {
+            let piece = numbers.fileHandleForReading.availableData
+            try #require(!piece.isEmpty, "Xorg ended before it had a display; see Tools/packages.txt")
+            line += String(decoding: piece, as: UTF8.self)
+        }
+        name = ":" + line.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    deinit {
+        kill(server.processIdentifier, SIGKILL)
+        server.waitUntilExit()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// As `800x600@60.32`; empty while the display is off.
+    var mode: String {
+        get throws {
+            let rows = try randr().split(separator: "\n").filter { $0.hasPrefix("   ") }
+            guard let row = rows.first(where: { $0.contains("*") }) else { return "" }
+            let words = row.split(separator: " ")
+            let rate = words.first { $0.contains("*") }?.prefix { $0 != "*" }
+            return "\(words[0])@\(rate ?? "")"
+        }
+    }
+
+    @discardableResult func randr(_ arguments: String...) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try #require(VirtualDisplay.find("xrandr")))
+        process.arguments = arguments
+        process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "xrandr \(arguments)")
+        return text
+    }
+
+    /// 800x600 is preferred; 640x480 has several rates by itself.
+    private static let configuration = """
+        Section "ServerFlags"
+          Option "AutoAddDevices" "false"
+          Option "AutoAddGPU" "false"
+        EndSection
+        Section "Device"
+          Identifier "card"
+          Driver "dummy"
+          VideoRam 32000
+        EndSection
+        Section "Monitor"
+          Identifier "glass"
+          HorizSync 5.0-1000.0
+          VertRefresh 5.0-200.0
+          Modeline "800x600" 40.00 800 840 968 1056 600 601 605 628
+          Modeline "800x600_50" 33.16 800 840 968 1056 600 601 605 628
+        EndSection
+        Section "Screen"
+          Identifier "screen"
+          Device "card"
+          Monitor "glass"
+          DefaultDepth 24
+          SubSection "Display"
+            Depth 24
+            Modes "800x600" "800x600_50"
+            Virtual 800 600
+          EndSubSection
+        EndSection
+        """
+}
