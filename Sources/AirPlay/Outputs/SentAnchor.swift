@@ -71,10 +71,13 @@ extension AirPlaySpeaker {
 
     private static let mostRenewals = 2
 
-    /// Where the speaker's sound lies, once its clock has run at another rate than this computer's.
+    /// Where the speaker's sound lies, once its clock has run at another rate than this computer's, or where film is led by a clock
+    /// that the speaker knows nothing of.
     public var remoteTimeline: TimebaseSegment? {
-        let (told, session) = state.withLock { ($0.told, $0.session) }
-        guard let told, let timeline = session?.timeline, timeline.isSteered else { return nil }
+        let (told, session, context) = state.withLock { ($0.told, $0.session, $0.context) }
+        guard let told, let timeline = session?.timeline, timeline.isSteered || context?.timebase.isLed ?? false else {
+            return nil
+        }
         return told.segment(on: timeline, at: host.now)
     }
 }

@@ -17,12 +17,16 @@ extension PlaybackEngine {
 
     /// Begins with an item as soon as it is open.
     ///
-    /// - Parameter position: film time; nil is where films begin.
-    func begin(with turn: PlaybackList.Turn, at position: MediaTime? = nil) {
+    /// - Parameters:
+    ///   - position: film time; nil is where films begin.
+    ///   - instant: when that is to be perceived; nil is as soon as it can be.
+    func begin(
+        with turn: PlaybackList.Turn, at position: MediaTime? = nil, perceivedAt instant: HostInstant? = nil
+    ) {
         closeFilm()
         isAway = false
         shared.restart { $0.await(turn) }
-        arrivalPosition = position
+        (arrivalPosition, arrivalInstant) = (position, instant)
         describe(turn.item)
         state.failure = nil
         tellPhase(.opening)
@@ -57,7 +61,10 @@ extension PlaybackEngine {
         }
         describeCurrent()
         let place = arrivalPosition.flatMap { place in state.duration.map { place < $0 } ?? true ? place : nil }
-        begin(at: place ?? entry.start, exact: true)
+        // A place that is not there is nobody's appointment.
+        begin(
+            at: place ?? entry.start, aim: .exact,
+            perceivedAt: place == nil && arrivalPosition != nil ? nil : arrivalInstant)
     }
 
     /// The item that was to begin cannot be played: the one behind it is next. Where there is none the list is over, and a player of

@@ -17,6 +17,8 @@ extension PlaybackEngine {
         var isCommanded = false
         /// The film goes on from where it stands: neither track was sent anywhere.
         var resumes = false
+        /// When the target is to be perceived; nil is as soon as it can be.
+        var appointment: HostInstant?
     }
 
     /// Goes to a moment of the film that plays.
@@ -27,7 +29,10 @@ extension PlaybackEngine {
         begin(at: moment, aim: exact ? .exact : .anySyncBefore, movesPicture: movesPicture)
     }
 
-    func begin(at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true) {
+    /// - Parameter instant: when that moment is to be perceived; nil is as soon as it can be.
+    func begin(
+        at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil
+    ) {
         serial += 1
         if movesPicture { rebase(at: moment) }
         choosePassThrough()
@@ -36,7 +41,7 @@ extension PlaybackEngine {
         let followsPicture = aim != .exact && movesPicture && video != nil && current?.videoTrack != nil
         jump = Jump(
             target: target, serial: serial, isExact: aim == .exact, movesPicture: movesPicture,
-            soundFollowsPicture: followsPicture, began: parts.clock.now)
+            soundFollowsPicture: followsPicture, began: parts.clock.now, appointment: instant)
         progress.arm(true)
         if movesPicture { video?.seek(to: target, aim: aim, serial: serial) }
         if movesPicture, !followsPicture { seekSubtitles(to: target) }

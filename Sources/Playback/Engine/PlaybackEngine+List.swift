@@ -41,14 +41,18 @@ extension PlaybackEngine {
     }
 
     /// Goes to an item, and to a position in it.
-    func jump(to id: QueueItem.ID, at position: MediaTime) {
+    ///
+    /// - Parameter instant: when that position is to be perceived; nil as soon as it can be.
+    func jump(to id: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant? = nil) {
         guard let turn = list.firstTurn(id) else { return }
         if let entry = current, entry.item.id == id, !entry.isCut, entry.film.summary.isSeekable {
-            return seek(to: position, exact: true)
+            return instant == nil
+                ? seek(to: position, exact: true)
+                : begin(at: max(entry.start, position), aim: .exact, perceivedAt: instant)
         }
         // Whoever wants just this one does not wait.
         ahead.failures = [:]
-        begin(with: turn, at: max(.zero, position))
+        begin(with: turn, at: max(.zero, position), perceivedAt: instant)
     }
 
     /// Goes to the item behind the one that plays, also where that is to be played again.

@@ -13,7 +13,11 @@ extension PlaybackEngine {
         guard !jump.isCommanded else { return }
         jump.isCommanded = true
         self.jump = jump
-        synchronizer.setRate(Float(speed), time: jump.target)
+        if let instant = jump.appointment {
+            synchronizer.setRate(Float(speed), time: jump.target, byAppointment: instant)
+        } else {
+            synchronizer.setRate(Float(speed), time: jump.target)
+        }
     }
 
     /// Whether the film has been started; otherwise says whom it waits for, unless the player goes without them.
@@ -31,8 +35,9 @@ extension PlaybackEngine {
             give(reason: start.waits.first)
             return false
         }
-        let instant = goesWithoutSound ? synchronizer.soonestStart : synchronizer.earliestStart
-        synchronizer.setRate(start.rate, time: start.time, atHostTime: instant)
+        let (time, instant) = start.beginning(
+            from: goesWithoutSound ? synchronizer.soonestStart : synchronizer.earliestStart)
+        synchronizer.setRate(start.rate, time: time, atHostTime: instant)
         return true
     }
 

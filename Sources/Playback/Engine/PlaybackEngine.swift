@@ -38,6 +38,8 @@ package final class PlaybackEngine {
     var wantsPlay = true
     /// Where the awaited item begins when it is open; nil is its start.
     var arrivalPosition: MediaTime?
+    /// When it is to be perceived there; nil is as soon as it can be.
+    var arrivalInstant: HostInstant?
     var ahead = Ahead()
     var cut: ListCut?
     var cuts = 0

@@ -125,6 +125,12 @@ public final class Player: Sendable {
         mailbox.post { $0.jump(to: item, at: position) }
     }
 
+    /// Goes to a position of an item so that it is perceived at a host instant: as `jump(to:at:)`, by appointment. Whoever is ready only
+    /// later begins where the film would be by then.
+    package func jump(to item: QueueItem.ID, at position: MediaTime, perceivedAt instant: HostInstant) {
+        mailbox.post { $0.jump(to: item, at: position, perceivedAt: instant) }
+    }
+
     /// Goes to the item behind the one that plays.
     public func skip() { mailbox.post { $0.skip() } }
 

@@ -10,8 +10,19 @@ public struct PendingStart: Sendable, Hashable {
     /// Not before this instant, whoever is ready: outputs are given until then to notice by themselves that they must begin
     /// anew.
     public internal(set) var notBefore: HostInstant?
+    /// An appointment: the instant at which `time` is to be perceived. Whoever is ready later begins where film is by then. Nil
+    /// begins at `time` whenever everybody can.
+    public internal(set) var appointment: HostInstant?
     /// For whom it waits, and why; the longest wait first. Empty when it waits for `notBefore` alone.
     public internal(set) var waits: [OutputWait] = []
+
+    /// Where film begins for those who cannot begin before an instant.
+    package func beginning(from earliest: HostInstant) -> (time: MediaTime?, instant: HostInstant) {
+        guard let appointment, let time else { return (time, earliest) }
+        if appointment >= earliest { return (time, appointment) }
+        let line = TimebaseSegment(mediaAnchor: time, hostAnchor: appointment, rate: Double(rate))
+        return (line.mediaTime(at: earliest), earliest)
+    }
 }
 
 extension RenderSynchronizer {
@@ -57,11 +68,12 @@ extension RenderSynchronizer {
             isStartOpen.store(true, ordering: .releasing)
             return nil
         }
-        let snapshot = publish(Double(start.rate), start.time, at: earliestStart)
+        let (time, instant) = start.beginning(from: earliestStart)
+        let snapshot = publish(Double(start.rate), time, at: instant)
         roster.withLock { roster in
             roster.pending = nil
             roster.lastWait = nil
-            roster.monitor.begin(snapshot)
+            roster.monitor.begin(snapshot, isAppointed: start.appointment != nil)
         }
         isStartOpen.store(true, ordering: .releasing)
         return snapshot
@@ -95,10 +107,18 @@ extension RenderSynchronizer {
         case .leave: if !roster.withLock({ $0.monitor.isWatching }) { isStartOpen.store(false, ordering: .releasing) }
         case .hold(let moment):
             publish(0, moment, at: nil)
-            _ = beginOrWait(PendingStart(rate: Float(snapshot.upcoming.speed), time: moment), delays: true)
+            _ = beginOrWait(renewed(snapshot, from: moment), delays: true)
         case .putOff(let moment):
-            _ = beginOrWait(PendingStart(rate: Float(snapshot.upcoming.speed), time: moment), delays: false)
+            _ = beginOrWait(renewed(snapshot, from: moment), delays: false)
         }
+    }
+
+    /// An announced start that could not be kept, once more; an appointment stays one.
+    private func renewed(_ snapshot: TimebaseSnapshot, from moment: MediaTime) -> PendingStart {
+        let isAppointed = roster.withLock { $0.monitor.isAppointed }
+        return PendingStart(
+            rate: Float(snapshot.upcoming.speed), time: moment,
+            appointment: isAppointed ? snapshot.upcoming.hostAnchor : nil)
     }
 
     /// Into the log, each time that another wait has become the longest.

@@ -6,7 +6,7 @@ extension RenderSynchronizer {
     /// A deviation fades by 1/e in this time.
     private static let timeConstant = 4.0
     /// A line further away is another line, and no drift of this one.
-    private static let reach: Duration = .milliseconds(20)
+    package static let reach: Duration = .milliseconds(20)
     /// Less than this share of a rate is not worth a new stretch.
     private static let leastChange = 0.2e-6
 
@@ -25,13 +25,10 @@ extension RenderSynchronizer {
             let now = clock.now
             let old = timebase.snapshot
             let segment = old.segment(at: now)
-            guard segment.rate > 0, line.rate > 0, segment.speed == line.speed,
-                old.scheduled.map({ $0.hostAnchor <= now }) ?? true
-            else { return nil }
+            guard let late = Self.lateness(of: line, beside: old, at: now), max(late, .zero - late) < Self.reach else {
+                return nil
+            }
             let film = segment.mediaTime(at: now)
-            guard let held = line.hostInstant(of: film) else { return nil }
-            let late = held - now
-            guard max(late, .zero - late) < Self.reach else { return nil }
             // Where the line is late, film must pass more slowly until it has come.
             let wanted = line.rate / line.speed - 1 - late.inSeconds / Self.timeConstant
             let rate = segment.speed * (1 + max(-Self.largestBend, min(Self.largestBend, wanted)))
@@ -43,5 +40,14 @@ extension RenderSynchronizer {
             events?.note(.steered(media: film, host: now, rate: rate, speed: segment.speed, late: late), at: now)
             return late
         }
+    }
+
+    /// How much later a line reaches the film moment that is perceived now; nil where the two cannot be compared.
+    static func lateness(of line: TimebaseSegment, beside own: TimebaseSnapshot, at now: HostInstant) -> Duration? {
+        let segment = own.segment(at: now)
+        guard segment.rate > 0, line.rate > 0, segment.speed == line.speed,
+            own.scheduled.map({ $0.hostAnchor <= now }) ?? true
+        else { return nil }
+        return line.hostInstant(of: segment.mediaTime(at: now)).map { $0 - now }
     }
 }

@@ -43,11 +43,17 @@ extension RenderSynchronizer {
         for renderer in renderers {
             if let line = renderer.remoteTimeline {
                 steer(toward: line)
+                tell(isOutvoted: true)
                 return
             }
         }
         let now = clock.now
         let segment = timebase.snapshot.segment(at: now)
+        if let source = leader.withLock({ $0.source }), let line = source.line(of: segment, at: now) {
+            // Where it is too far away the line goes on at its own rate, until somebody jumps.
+            if steer(toward: line) != nil { return tell(isOutvoted: false) }
+            tell(isOutvoted: false)
+        }
         guard segment.rate != segment.speed else { return }
         steer(
             toward: TimebaseSegment(

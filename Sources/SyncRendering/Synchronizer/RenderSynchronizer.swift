@@ -31,6 +31,8 @@ public final class RenderSynchronizer: Sendable {
     /// When the line is looked after next, in nanoseconds of the clock.
     let dueUpkeep = Atomic<Int64>(0)
     let observation: TimeObservation
+    /// Which clock leads the line beside those of the outputs.
+    let leader = Lock(Leader())
 
     public init(clock: any HostClock = MonotonicClock(), events: EventLog? = nil) {
         self.clock = clock
@@ -106,6 +108,21 @@ public final class RenderSynchronizer: Sendable {
             forgetStart()
             guard hostInstant == nil, isCrowded else { return publish(Double(rate), time, at: hostInstant) }
             return rate > 0 ? begin(rate, time, delays: delays) : halt(at: time)
+        }
+    }
+
+    /// Starts by appointment: `time` is to be perceived at `appointment`, and film passes at `rate` from there.
+    ///
+    /// Waits as a start without a host instant does. Is everybody ready only when the instant can no longer be kept, film begins where
+    /// that line has come to by then, as soon as it can.
+    @discardableResult
+    package func setRate(_ rate: Float, time: MediaTime, byAppointment appointment: HostInstant) -> TimebaseSnapshot {
+        command.withLock { _ in
+            let (isCrowded, delays, rate) = roster.withLock { $0.ask(for: rate) }
+            forgetStart()
+            guard isCrowded, rate > 0 else { return publish(Double(rate), time, at: appointment) }
+            let still = publish(0, time, at: nil)
+            return beginOrWait(PendingStart(rate: rate, time: time, appointment: appointment), delays: delays) ?? still
         }
     }
 

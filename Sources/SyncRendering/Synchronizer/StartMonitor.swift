@@ -18,13 +18,18 @@ package struct StartMonitor: Sendable {
 
     private var instant: HostInstant?
     private var changes = 0
+    /// The start that is watched, or was last, is an appointment.
+    private(set) var isAppointed = false
 
     package init() {}
 
     package var isWatching: Bool { instant != nil }
 
     /// From here on the start that lies ahead is watched.
-    package mutating func begin(_ snapshot: TimebaseSnapshot) { instant = snapshot.scheduled?.hostAnchor }
+    package mutating func begin(_ snapshot: TimebaseSnapshot, isAppointed: Bool = false) {
+        instant = snapshot.scheduled?.hostAnchor
+        self.isAppointed = isAppointed
+    }
 
     /// There is nothing to watch any more.
     package mutating func end() { self = StartMonitor() }

@@ -71,6 +71,7 @@ public final class Timebase: Sendable {
     private let delayNanoseconds = Atomic<Int64>(0)
     /// The line that this one follows, whose delay counts too; nil is the synchronizer's own.
     private let original: Timebase?
+    private let led = Atomic<Bool>(false)
     /// Which part of the film this line shows; nil shows all of it.
     private let gate: SeqLock<OutputGate>?
 
@@ -118,6 +119,13 @@ public final class Timebase: Sendable {
             snapshot.scheduled?.hostAnchor.nanoseconds += delay
         }
         return snapshot
+    }
+
+    /// A clock beside those of the outputs leads the line (`TimelineSource`): outputs whose sound no bend can reach any more say where
+    /// it lies, so that they go first. Lock-free.
+    package internal(set) var isLed: Bool {
+        get { original?.isLed ?? led.load(ordering: .relaxed) }
+        set { led.store(newValue, ordering: .relaxed) }
     }
 
     /// How much later than the synchronizer's line this one lies. Lock-free.
