@@ -235,11 +235,3 @@ final class AudioStage: TrackStage {
 
     func cancel() { source.cancel() }
 }
-
-extension SampleBuffer {
-    /// How long the sound lasts; decoded sound knows it even where the buffer does not say.
-    fileprivate var soundLength: MediaTime {
-        if duration == .zero, case .pcm(let block) = payload { return block.end - block.start }
-        return duration
-    }
-}
