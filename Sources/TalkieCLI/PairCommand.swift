@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import MediaCore
+internal import Storage
 internal import SyncRendering
 internal import TalkieApp
 

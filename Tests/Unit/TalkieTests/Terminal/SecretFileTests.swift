@@ -1,7 +1,7 @@
 import MediaCore
+import Storage
+import TalkieApp
 import Testing
-
-@testable import TalkieApp
 
 @Suite struct SecretFileTests {
     private let folder = TemporaryFolder()

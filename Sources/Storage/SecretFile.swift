@@ -1,5 +1,4 @@
 package import MediaCore
-internal import Storage
 
 /// A password in a file: words of a command line can be read by everybody on the computer (`ps`), and stay in the shell's history.
 package enum SecretFile {
