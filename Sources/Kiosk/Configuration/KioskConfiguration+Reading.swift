@@ -37,6 +37,7 @@ extension KioskConfiguration {
         readParts(&reader, folder: folder)
         readMetrics(&reader)
         readTimeline(&reader, folder: folder)
+        wall = Wall(&reader)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
         }

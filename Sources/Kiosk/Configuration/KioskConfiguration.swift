@@ -95,6 +95,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var metrics: MetricsAddress? = .standard
     /// Where the flight recorder writes; nil for nowhere.
     package var timeline: Timeline?
+    /// In step with other kiosks; nil plays by itself.
+    package var wall: Wall?
 
     package init() {}
 

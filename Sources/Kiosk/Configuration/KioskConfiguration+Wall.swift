@@ -1,0 +1,54 @@
+internal import MediaCore
+
+extension KioskConfiguration {
+    /// `[wall]`: the screens of several kiosks show one thing.
+    package struct Wall: Sendable, Hashable {
+        /// Where chronyd is asked: an address of this computer, or the path of its socket.
+        package var chrony = "127.0.0.1"
+        package var chronyPort = 323
+
+        package init() {}
+    }
+}
+
+extension KioskConfiguration.Wall {
+    /// Nil where there is no such table, or it is switched off.
+    init?(_ reader: inout TableReader) {
+        guard let node = reader.node("wall") else { return nil }
+        guard case .table(let table) = node.value else {
+            reader.note(node.line, "wall: write a table, as [wall]")
+            return nil
+        }
+        var inner = reader.inside(table)
+        let follows = inner.value("follow") { value throws(ValueError) in
+            guard case .flag(let flag) = value else { throw ValueError("true or false is wanted, not \(value.words)") }
+            return flag
+        }
+        if let text = inner.value(
+            "chrony",
+            { value throws(ValueError) in
+                // chronyc would take what begins so for an option.
+                guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= 255, !text.hasPrefix("-") else {
+                    throw ValueError("an address of this computer is wanted, or chronyd's socket, as \"127.0.0.1\"")
+                }
+                return text
+            })
+        {
+            chrony = text
+        }
+        if let port = inner.value(
+            "chrony_port",
+            { value throws(ValueError) in
+                guard case .integer(let port) = value, (1...65535).contains(port) else {
+                    throw ValueError("a port from 1 to 65535 is wanted; chrony's is 323")
+                }
+                return Int(port)
+            })
+        {
+            chronyPort = port
+        }
+        inner.finish()
+        reader.take(inner.mistakes)
+        if follows == false { return nil }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Glibc
+package import MediaCore
+
+/// A moment of the time that the screens of a wall agree on: UTC, as chrony knows it, in nanoseconds since 1970 (POSIX.1-2017, 4.16).
+///
+/// `WallTime` is what this computer's calendar shows; the two differ by what chrony says that the system's clock is off.
+package struct WallInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package init(_ time: WallTime) {
+        let (nanoseconds, overflow) = Int64(time.seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        self.init(nanoseconds: overflow ? (time.seconds < 0 ? .min : .max) : nanoseconds)
+    }
+
+    package func advanced(by duration: Duration) -> WallInstant {
+        WallInstant(nanoseconds: nanoseconds.addingClamped(duration.wholeNanoseconds))
+    }
+
+    package func duration(to other: WallInstant) -> Duration {
+        .nanoseconds(other.nanoseconds.subtractingClamped(nanoseconds))
+    }
+
+    package static func < (left: WallInstant, right: WallInstant) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// What the system's clock showed at a host instant.
+package struct SystemClockReading: Sendable, Hashable {
+    package var host: HostInstant
+    package var system: WallInstant
+    /// The host instant is known to half of this.
+    package var width: Duration
+
+    package init(host: HostInstant, system: WallInstant, width: Duration = .zero) {
+        (self.host, self.system, self.width) = (host, system, width)
+    }
+
+    /// CLOCK_REALTIME between two readings of the host's clock; of several the one that was interrupted least.
+    package static func take(by clock: any HostClock) -> SystemClockReading {
+        var best: SystemClockReading?
+        for _ in 0..<5 {
+            var time = timespec()
+            let before = clock.now
+            clock_gettime(CLOCK_REALTIME, &time)
+            let width = clock.now - before
+            if let best, best.width <= width { continue }
+            best = SystemClockReading(
+                host: before.advanced(by: width / 2),
+                system: WallInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)), width: width
+            )
+        }
+        return best!
+    }
+}
