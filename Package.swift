@@ -58,6 +58,7 @@ let package = Package(
         clibrary("CALSA", pkgConfig: "alsa"),
         // Types only: the library is opened at run time, so pkg-config must not link it.
         clibrary("CPulse"),
+        clibrary("CMosquitto"),
         clibrary("CSodium", pkgConfig: "libsodium"),
         clibrary("CGMP", pkgConfig: "gmp"),
         clibrary("CAvahi", pkgConfig: "avahi-client"),
@@ -111,7 +112,7 @@ let package = Package(
             [
                 "Talkie", "Playback", "Routing", "Telemetry", "Profiles", "LocalOutput", "MediaCodecs", "SyncRendering",
                 "Storage",
-                "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CShim",
+                "Sockets", "MediaCore", "CTOML", "CSystemd", "CMicroHTTPD", "CMosquitto", "CShim",
             ]),
         module(
             "TalkieApp",
@@ -280,6 +281,7 @@ let package = Package(
             ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
         fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
         fuzzing("ConfigFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
+        fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "MediaCore"]),
         fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
         fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),
         fuzzing("HLSFuzz", ["FuzzSupport", "FuzzWatch", "MediaFiles", "MediaCore"]),

@@ -38,6 +38,7 @@ extension KioskConfiguration {
         readMetrics(&reader)
         readTimeline(&reader, folder: folder)
         wall = Wall(&reader)
+        fleet = Fleet(&reader, folder: folder)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
         }

@@ -97,6 +97,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var timeline: Timeline?
     /// In step with other kiosks; nil plays by itself.
     package var wall: Wall?
+    /// Driven and watched over MQTT; nil is by nobody.
+    package var fleet: Fleet?
 
     package init() {}
 

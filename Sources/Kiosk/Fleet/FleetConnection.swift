@@ -1,0 +1,146 @@
+internal import CMosquitto
+internal import Glibc
+internal import MediaCore
+internal import Sockets
+
+/// The topics of one kiosk.
+struct FleetTopics: Sendable, Hashable {
+    let state: String
+    let online: String
+    let command: String
+    let commandToAll: String
+    let answer: String
+
+    init(_ fleet: KioskConfiguration.Fleet) {
+        let own = "\(fleet.prefix)/\(fleet.name)"
+        (state, online, answer) = (own + "/state", own + "/online", own + "/answer")
+        (command, commandToAll) = (own + "/command", "\(fleet.prefix)/all/command")
+    }
+}
+
+/// One connection to the broker, from its making to its end. Confined to the fleet's thread, on which libmosquitto calls back.
+final class FleetConnection {
+    typealias Take = (UnsafeRawBufferPointer, _ isRetained: Bool) -> Void
+
+    private let library: MosquittoLibrary
+    private let client: MosquittoLibrary.Client
+    private let topics: FleetTopics
+    private let take: Take
+    private(set) var isConnected = false
+    /// Why the broker turned us away.
+    private var refusal: String?
+
+    /// Seconds between two signs of life; after one and a half times that the broker gives us up (MQTT 3.1.1, 3.1.2.10).
+    private static let keepAlive: Int32 = 20
+    /// What the broker has sent is read in pieces of so many packets.
+    private static let packets: Int32 = 16
+    /// Delivered at least once (MQTT 3.1.1, 4.3.2); ids make it once.
+    private static let atLeastOnce: Int32 = 1
+    /// How long the last words may take.
+    private static let farewell = Duration.milliseconds(500)
+
+    /// Begins to connect. Looking the broker's name up may block for as long as the system's resolver does.
+    ///
+    /// - Parameter take: called with each message, from `turn`.
+    /// - Throws: why not.
+    init(
+        _ library: MosquittoLibrary, _ fleet: KioskConfiguration.Fleet, password: String?, take: @escaping Take
+    ) throws(ValueError) {
+        guard let client = library.make("talkie-\(fleet.name)", true, nil) else {
+            throw ValueError("there is no memory for a connection")
+        }
+        (self.library, self.client, self.take) = (library, client, take)
+        topics = FleetTopics(fleet)
+        library.setOwner(client, Unmanaged.passUnretained(self).toOpaque())
+        library.onConnect(client) { _, owner, code in
+            guard let owner else { return }
+            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().hear(connection: code)
+        }
+        library.onMessage(client) { _, owner, message in
+            guard let owner, let message else { return }
+            Unmanaged<FleetConnection>.fromOpaque(owner).takeUnretainedValue().hear(message.pointee)
+        }
+        try check(library.setWill(client, topics.online, 1, "0", Self.atLeastOnce, true))
+        if let user = fleet.user { try check(library.setUser(client, user, password)) }
+        if fleet.isEncrypted {
+            // The system's authorities lie in a folder of certificates named by what is in them (c_rehash(1)).
+            let folder = fleet.authorities == nil ? "/etc/ssl/certs" : nil
+            try check(library.setEncryption(client, fleet.authorities, folder, nil, nil, nil))
+        }
+        try check(library.connect(client, fleet.host, Int32(fleet.port), Self.keepAlive))
+    }
+
+    deinit { library.destroy(client) }
+
+    /// Waits until something can be read or written, until `signal` is raised or the moment has passed, and does what is due.
+    ///
+    /// - Throws: why the connection is over.
+    func turn(until deadline: HostInstant, signal: PollableSignal) throws(ValueError) {
+        let socket = library.socket(client)
+        guard socket >= 0 else { throw ValueError(refusal ?? "the broker has hung up") }
+        let wantsWrite = library.wantsWrite(client)
+        let ready = Poller.wait(
+            reading: [socket, signal.descriptor], writing: wantsWrite ? [socket] : [], until: deadline)
+        if ready[1] { signal.clear() }
+        if ready[0] {
+            let code = library.read(client, Self.packets)
+            // The broker's own word says more than the library's.
+            if let refusal { throw ValueError(refusal) }
+            try check(code)
+        }
+        if wantsWrite, ready[2] { try check(library.write(client, Self.packets)) }
+        try check(library.attend(client))
+    }
+
+    func publish(state: String) throws(ValueError) { try publish(topics.state, state, isRetained: true) }
+    func publish(answer: String) throws(ValueError) { try publish(topics.answer, answer, isRetained: false) }
+
+    /// Says goodbye, so that the broker need not give the last will.
+    func end() {
+        guard isConnected else { return }
+        do throws(ValueError) {
+            try publish(topics.online, "0", isRetained: true)
+            try check(library.disconnect(client))
+            let deadline = HostInstant.now.advanced(by: Self.farewell)
+            while library.socket(client) >= 0, library.wantsWrite(client), HostInstant.now < deadline {
+                _ = Poller.wait(reading: [], writing: [library.socket(client)], until: deadline)
+                try check(library.write(client, Self.packets))
+            }
+        } catch {
+            // Then the last will says it.
+        }
+    }
+
+    private func publish(_ topic: String, _ text: String, isRetained: Bool) throws(ValueError) {
+        let bytes = Array(text.utf8)
+        try check(library.publish(client, nil, topic, Int32(bytes.count), bytes, Self.atLeastOnce, isRetained))
+    }
+
+    // MARK: What the library calls
+
+    private func hear(connection code: Int32) {
+        guard code == 0 else {
+            refusal = library.refusal(code).map { PrintableText.of(String(cString: $0)) } ?? "the broker refuses us"
+            return
+        }
+        do throws(ValueError) {
+            try check(library.subscribe(client, nil, topics.command, Self.atLeastOnce))
+            try check(library.subscribe(client, nil, topics.commandToAll, Self.atLeastOnce))
+            try publish(topics.online, "1", isRetained: true)
+            isConnected = true
+        } catch {
+            refusal = error.description
+        }
+    }
+
+    private func hear(_ message: mosquitto_message) {
+        let count = max(0, Int(message.payloadlen))
+        take(UnsafeRawBufferPointer(start: message.payload, count: message.payload == nil ? 0 : count), message.retain)
+    }
+
+    private func check(_ code: Int32) throws(ValueError) {
+        guard code != Int32(MOSQ_ERR_SUCCESS.rawValue) else { return }
+        if code == Int32(MOSQ_ERR_ERRNO.rawValue) { throw ValueError(SystemCause.text(errno)) }
+        throw ValueError(library.words(code).map { PrintableText.of(String(cString: $0)) } ?? "error \(code)")
+    }
+}

@@ -1,0 +1,72 @@
+internal import CMosquitto
+internal import Glibc
+
+/// libmosquitto's functions, found at run time: a kiosk that belongs to no fleet needs neither it nor OpenSSL.
+struct MosquittoLibrary: Sendable {
+    typealias Client = OpaquePointer
+    typealias Memory = UnsafeMutableRawPointer
+    typealias Text = UnsafePointer<CChar>
+    typealias CodeNews = @convention(c) (Client?, Memory?, Int32) -> Void
+    typealias MessageNews = @convention(c) (Client?, Memory?, UnsafePointer<mosquitto_message>?) -> Void
+
+    let make: @convention(c) @Sendable (Text?, Bool, Memory?) -> Client?
+    let setOwner: @convention(c) @Sendable (Client, Memory?) -> Void
+    let destroy: @convention(c) @Sendable (Client) -> Void
+    let setWill: @convention(c) @Sendable (Client, Text, Int32, UnsafeRawPointer?, Int32, Bool) -> Int32
+    let setUser: @convention(c) @Sendable (Client, Text?, Text?) -> Int32
+    /// Authorities as a file or a folder, certificate and key of the client, who unlocks the key.
+    let setEncryption: @convention(c) @Sendable (Client, Text?, Text?, Text?, Text?, UnsafeRawPointer?) -> Int32
+    /// Returns at once; host, port, seconds between signs of life.
+    let connect: @convention(c) @Sendable (Client, Text, Int32, Int32) -> Int32
+    let disconnect: @convention(c) @Sendable (Client) -> Int32
+    let publish:
+        @convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32, UnsafeRawPointer?, Int32, Bool) ->
+            Int32
+    let subscribe: @convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32) -> Int32
+    let socket: @convention(c) @Sendable (Client) -> Int32
+    let wantsWrite: @convention(c) @Sendable (Client) -> Bool
+    let read: @convention(c) @Sendable (Client, Int32) -> Int32
+    let write: @convention(c) @Sendable (Client, Int32) -> Int32
+    let attend: @convention(c) @Sendable (Client) -> Int32
+    let onConnect: @convention(c) @Sendable (Client, CodeNews?) -> Void
+    let onMessage: @convention(c) @Sendable (Client, MessageNews?) -> Void
+    let words: @convention(c) @Sendable (Int32) -> Text?
+    let refusal: @convention(c) @Sendable (Int32) -> Text?
+
+    /// Nil where the library is not installed. Stays loaded.
+    static let shared = MosquittoLibrary()
+
+    private init?() {
+        guard let library = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL) else { return nil }
+        struct Absent: Error {}
+        func find<Function>(_ name: String) throws -> Function {
+            guard let address = dlsym(library, name) else { throw Absent() }
+            return unsafeBitCast(address, to: Function.self)
+        }
+        do {
+            let begin: @convention(c) () -> Int32 = try find("mosquitto_lib_init")
+            make = try find("mosquitto_new")
+            setOwner = try find("mosquitto_user_data_set")
+            destroy = try find("mosquitto_destroy")
+            setWill = try find("mosquitto_will_set")
+            setUser = try find("mosquitto_username_pw_set")
+            setEncryption = try find("mosquitto_tls_set")
+            connect = try find("mosquitto_connect_async")
+            disconnect = try find("mosquitto_disconnect")
+            publish = try find("mosquitto_publish")
+            subscribe = try find("mosquitto_subscribe")
+            socket = try find("mosquitto_socket")
+            wantsWrite = try find("mosquitto_want_write")
+            read = try find("mosquitto_loop_read")
+            write = try find("mosquitto_loop_write")
+            attend = try find("mosquitto_loop_misc")
+            onConnect = try find("mosquitto_connect_callback_set")
+            onMessage = try find("mosquitto_message_callback_set")
+            words = try find("mosquitto_strerror")
+            refusal = try find("mosquitto_connack_string")
+            _ = begin()
+        } catch {
+            return nil
+        }
+    }
+}

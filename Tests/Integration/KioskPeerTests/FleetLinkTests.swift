@@ -1,0 +1,130 @@
+import Glibc
+import Kiosk
+import MediaCore
+import TalkieTestKit
+import Testing
+
+/// A kiosk's link to a real broker.
+@Suite(.serialized, .enabled(if: Mosquitto.obstacle == nil || getenv("CI") != nil, "\(Mosquitto.obstacle ?? "")"))
+struct FleetLinkTests {
+    private final class Kiosk: Sendable {
+        let told = Lock<[String]>([])
+        let commands = Lock<[FleetCommand]>([])
+        let link: FleetLink
+
+        init(_ fleet: KioskConfiguration.Fleet) throws {
+            let (told, commands) = (told, commands)
+            link = try FleetLink(
+                fleet, tell: { words in told.withLock { $0.append(words) } },
+                handle: { command, reply in
+                    commands.withLock { $0.append(command) }
+                    reply(true, "did \(command.id)")
+                })
+            try link.start()
+        }
+    }
+
+    private func fleet(_ broker: Mosquitto, _ name: String = "hall") -> KioskConfiguration.Fleet {
+        KioskConfiguration.Fleet(host: "127.0.0.1", port: broker.port, name: name)
+    }
+
+    private func state(_ title: String) -> KioskStateMessage {
+        var state = KioskStateMessage()
+        (state.phase, state.title) = ("playing", title)
+        return state
+    }
+
+    @Test func stateIsRetainedCommandsAreAnsweredOnceAndGoodbyeIsSaid() throws {
+        let broker = try Mosquitto()
+        try broker.start()
+        let kiosk = try Kiosk(fleet(broker))
+        kiosk.link.publish(state("Film A"))
+        try #require(eventually { kiosk.link.isConnected })
+        // Whoever comes later finds both.
+        #expect(try broker.watch("talkie/hall/state", count: 1).readAll().contains("\"title\":\"Film A\""))
+        #expect(try broker.watch("talkie/+/online", count: 1).readAll() == "talkie/hall/online 1\n")
+
+        let answers = try broker.watch("talkie/hall/answer", count: 4)
+        // The watcher is there when it answers to a message of its own making.
+        _ = try broker.watch("$SYS/broker/uptime", count: 1).readAll()
+        try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}")
+        try broker.send("talkie/all/command", "{\"id\":\"2\",\"do\":\"volume\",\"volume\":30}")
+        try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}")
+        try broker.send("talkie/hall/command", "nonsense")
+        let said = answers.readAll().split(separator: "\n")
+        #expect(said.count == 4)
+        #expect(said.first == "talkie/hall/answer {\"id\":\"1\",\"done\":true,\"words\":\"did 1\"}")
+        #expect(said.contains("talkie/hall/answer {\"id\":\"1\",\"done\":true,\"words\":\"did 1\",\"repeated\":true}"))
+        #expect(said.last?.contains("A command is a JSON object") ?? false)
+        #expect(
+            kiosk.commands.withLock { $0 } == [
+                FleetCommand(id: "1", action: .next), FleetCommand(id: "2", action: .volume(30)),
+            ])
+        kiosk.link.stop()
+        #expect(try broker.watch("talkie/hall/online", count: 1).readAll() == "talkie/hall/online 0\n")
+        #expect(kiosk.told.withLock { $0 }.isEmpty)
+    }
+
+    @Test func aBrokerThatVanishesIsToldOnceAndFoundAgain() throws {
+        let broker = try Mosquitto()
+        try broker.start()
+        let kiosk = try Kiosk(fleet(broker))
+        kiosk.link.publish(state("Film A"))
+        try #require(eventually { kiosk.link.isConnected })
+        broker.end()
+        #expect(eventually { !kiosk.link.isConnected })
+        // More than one attempt fails.
+        #expect(eventually { !kiosk.told.withLock { $0 }.isEmpty })
+        kiosk.link.publish(state("Film B"))
+        HostInstant.now.advanced(by: .milliseconds(2500)).sleep()
+        try broker.start()
+        #expect(eventually { kiosk.link.isConnected })
+        #expect(try broker.watch("talkie/hall/state", count: 1).readAll().contains("Film B"))
+        let told = kiosk.told.withLock { $0 }
+        #expect(told.count == 2 && told[0].contains("is gone") && told[1].contains("is there again"), "\(told)")
+        kiosk.link.stop()
+    }
+
+    @Test func aWordThatIsWrongIsRefusedWithASentence() throws {
+        let broker = try Mosquitto("allow_anonymous false\npassword_file FOLDER/passwords")
+        try broker.write("passwords", "kiosk:open sesame\n")
+        try ChildProcess("/usr/bin/mosquitto_passwd", ["-U", "\(broker.folder)/passwords"]).wait()
+        try broker.start()
+        var fleet = fleet(broker)
+        fleet.user = "kiosk"
+        fleet.passwordFile = try broker.write("secret", "open sesame\n")
+        let kiosk = try Kiosk(fleet)
+        #expect(eventually { kiosk.link.isConnected })
+        kiosk.link.stop()
+        fleet.passwordFile = try broker.write("secret", "wrong\n")
+        let other = try Kiosk(fleet)
+        #expect(eventually { !other.told.withLock { $0 }.isEmpty })
+        #expect(other.told.withLock { $0.first ?? "" }.contains("not authorised"), "\(other.told.withLock { $0 })")
+        other.link.stop()
+        fleet.passwordFile = "/nowhere/secret"
+        #expect(throws: TalkieError.self) { try Kiosk(fleet) }
+    }
+
+    @Test func aBrokerThatTalksNonsenseIsLeftAndAStopIsNotHeldUp() throws {
+        let (listener, port) = try Mosquitto.listener()
+        defer { close(listener) }
+        let talker = try WorkerThread.start(name: "nonsense") {
+            while true {
+                let peer = accept(listener, nil, nil)
+                guard peer >= 0 else { return }
+                let nonsense = (0..<4000).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ 13) }
+                _ = send(peer, nonsense, nonsense.count, Int32(MSG_NOSIGNAL))
+                close(peer)
+            }
+        }
+        let kiosk = try Kiosk(KioskConfiguration.Fleet(host: "127.0.0.1", port: port, name: "hall"))
+        #expect(eventually { !kiosk.told.withLock { $0 }.isEmpty })
+        #expect(!kiosk.link.isConnected && kiosk.commands.withLock { $0.isEmpty })
+        let before = HostInstant.now
+        kiosk.link.stop()
+        #expect(HostInstant.now - before < .seconds(3))
+        #expect(kiosk.told.withLock { $0.count } == 1)
+        shutdown(listener, Int32(SHUT_RDWR))
+        talker.join()
+    }
+}

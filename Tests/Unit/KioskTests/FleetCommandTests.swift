@@ -1,0 +1,111 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+@Suite struct FleetCommandTests {
+    private func read(_ text: String) throws(FleetCommand.Refusal) -> FleetCommand {
+        var result: Result<FleetCommand, FleetCommand.Refusal>?
+        Array(text.utf8).withUnsafeBytes { bytes in
+            do throws(FleetCommand.Refusal) { result = .success(try FleetCommand(bytes)) } catch {
+                result = .failure(error)
+            }
+        }
+        return try result!.get()
+    }
+
+    @Test func everyCommandIsUnderstood() throws {
+        let plain: [(String, FleetCommand.Action)] = [
+            ("next", .next), ("previous", .previous), ("pause", .pause), ("play", .play), ("reload", .reload),
+            ("screenshot", .screenshot), ("slate", .slate(nil)),
+        ]
+        for (word, action) in plain {
+            #expect(try read("{\"id\": \"a1\", \"do\": \"\(word)\"}") == FleetCommand(id: "a1", action: action))
+        }
+        #expect(
+            try read("{\"do\":\"volume\",\"volume\":40.5,\"id\":7}") == FleetCommand(id: "7", action: .volume(40.5)))
+        #expect(
+            try read("{\"id\":\"x\",\"do\":\"slate\",\"words\":\"Back at \\u0039\",\"more\":{\"a\":[1]}}")
+                == FleetCommand(id: "x", action: .slate("Back at 9")))
+    }
+
+    @Test(arguments: [
+        ("", nil, "JSON object"), ("[1]", nil, "JSON object"), ("{\"do\":\"next\"}", nil, "needs an id"),
+        ("{\"id\":\"\",\"do\":\"next\"}", nil, "needs an id"),
+        ("{\"id\":\"\(String(repeating: "x", count: 65))\",\"do\":\"next\"}", nil, "needs an id"),
+        ("{\"id\":\"1\"}", "1", "“do” says what is wanted: next, previous,"),
+        ("{\"id\":\"1\",\"do\":\"explode\"}", "1", "nothing called “explode”"),
+        ("{\"id\":\"1\",\"do\":\"volume\"}", "1", "from 0 to 130"),
+        ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":131}", "1", "from 0 to 130"),
+        ("{\"id\":\"1\",\"do\":\"volume\",\"volume\":\"loud\"}", "1", "from 0 to 130"),
+        (
+            "{\"id\":\"1\",\"do\":\"slate\",\"words\":\"\(String(repeating: "w", count: 501))\"}", "1",
+            "at most 500 bytes"
+        ),
+        ("{\"id\":\"1\",\"do\":\"next\"}" + String(repeating: " ", count: 5000), nil, "at most 4096 bytes"),
+    ]) func nonsenseIsAnsweredByASentence(text: String, id: String?, sentence: String) {
+        do throws(FleetCommand.Refusal) {
+            _ = try read(text)
+            #expect(Bool(false), "it was understood")
+        } catch {
+            #expect(error.id == id)
+            #expect(error.sentence.contains(sentence), "\(error.sentence)")
+        }
+    }
+
+    // MARK: The desk
+
+    private func take(_ desk: inout FleetDesk, _ text: String, isRetained: Bool = false) -> FleetDesk.Verdict {
+        let bytes = Array(text.utf8)
+        return bytes.withUnsafeBytes { desk.take($0, isRetained: isRetained) }
+    }
+    private func next(_ id: Int) -> String { "{\"id\":\"\(id)\",\"do\":\"next\"}" }
+
+    @Test func anIdIsDoneOnceAndAnsweredEachTime() {
+        var desk = FleetDesk()
+        let first = take(&desk, next(1))
+        #expect(first == .carryOut(FleetCommand(id: "1", action: .next)))
+        guard case .answer(let early) = take(&desk, next(1)) else { return #expect(Bool(false)) }
+        #expect(early.isRepeated && !early.isDone && early.words == "It is being done.")
+        let isFirst = desk.note(FleetAnswer(id: "1", isDone: true, words: "Film B plays."))
+        #expect(isFirst)
+        guard case .answer(let late) = take(&desk, next(1)) else { return #expect(Bool(false)) }
+        #expect(late.isRepeated && late.isDone && late.words == "Film B plays.")
+        let isSecond = desk.note(FleetAnswer(id: "1", isDone: false))
+        #expect(!isSecond, "an answer is given once")
+    }
+
+    @Test func whatIsRememberedIsBounded() {
+        var desk = FleetDesk()
+        for id in 0..<(FleetDesk.most * 3) {
+            let verdict = take(&desk, next(id))
+            #expect(verdict == .carryOut(FleetCommand(id: "\(id)", action: .next)))
+        }
+        guard case .answer = take(&desk, next(FleetDesk.most * 3 - 1)) else { return #expect(Bool(false)) }
+        guard case .carryOut = take(&desk, next(0)) else { return #expect(Bool(false), "long forgotten") }
+    }
+
+    @Test func aRetainedCommandIsNotDone() {
+        var desk = FleetDesk()
+        guard case .answer(let answer) = take(&desk, next(1), isRetained: true) else { return #expect(Bool(false)) }
+        #expect(!answer.isDone && answer.id == "1")
+        let proper = take(&desk, next(1))
+        #expect(proper == .carryOut(FleetCommand(id: "1", action: .next)), "the same id, sent properly")
+    }
+
+    @Test func answersAndStatesAreJSONThatIsBounded() {
+        #expect(
+            FleetAnswer(id: "a\"b", isDone: false, words: "No.").json
+                == "{\"id\":\"a\\\"b\",\"done\":false,\"words\":\"No.\"}")
+        #expect(FleetAnswer(id: nil, isDone: false).json == "{\"id\":null,\"done\":false}")
+        var state = KioskStateMessage()
+        (state.release, state.phase, state.title) = (
+            "1.0", "playing", "A\u{1B}[2J" + String(repeating: "t", count: 9999)
+        )
+        (state.position, state.wallOffset) = (MediaTime(value: 5, timescale: 2), .microseconds(-1500))
+        state.problems = Array(repeating: String(repeating: "p", count: 9999), count: 999)
+        #expect(state.json.hasPrefix("{\"release\":\"1.0\",\"phase\":\"playing\",\"title\":\"A\u{FFFD}[2Jttt"))
+        #expect(state.json.contains("\"position\":2.500,") && state.json.contains("\"wall_offset\":-0.001500,"))
+        #expect(state.json.utf8.count < 8000)
+    }
+}
