@@ -221,7 +221,7 @@ let package = Package(
         .executableTarget(
             name: "wall-probe", dependencies: ["Kiosk", "Talkie", "Playback", "SyncRendering", "MediaCore"],
             path: "Tests/Support/wall-probe", swiftSettings: settings),
-        tests("KioskPeerTests", in: "Integration", ["Kiosk", "MediaCore", "TalkieTestKit"]),
+        tests("KioskPeerTests", in: "Integration", ["wall-probe", "Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),

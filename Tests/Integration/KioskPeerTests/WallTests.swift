@@ -1,0 +1,45 @@
+import Glibc
+import MediaCore
+import TalkieTestKit
+import Testing
+
+/// What two screens with networks of their own need.
+enum WallScreens {
+    static let obstacle: String? = {
+        if let missing = Chrony.obstacle { return missing }
+        for program in ["/usr/bin/Xvfb", "/sbin/ip", "/usr/bin/cc"] where access(program, X_OK) != 0 {
+            return "\(program) is not installed"
+        }
+        return nil
+    }()
+}
+
+/// Two kiosks on two computers whose clocks part, looked at from outside.
+@Suite(.enabled(if: WallScreens.obstacle == nil || getenv("CI") != nil, "\(WallScreens.obstacle ?? "")"))
+struct WallTests {
+    /// A minute of pictures; the best of three counts, as with whatever is measured from outside.
+    @Test func twoScreensOfAWallShowOneFrame() throws {
+        let top = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let probe = CommandLine.arguments[0].split(separator: "/").dropLast().joined(separator: "/")
+        var isInStep = false
+        for _ in 0..<3 where !isInStep {
+            let run = try ChildProcess(
+                "\(top)/Tools/experiments/wall",
+                ["--minutes", "1", "--check", "--probe", Self.probe(near: "/\(probe)", top)],
+                keepsOutput: true)
+            print(run.readAll())
+            isInStep = run.wait()
+        }
+        #expect(isInStep)
+    }
+
+    /// The program lies beside the tests.
+    private static func probe(near folder: String, _ top: String) -> String {
+        var folder = folder
+        while folder.count > 1 {
+            if access("\(folder)/wall-probe", X_OK) == 0 { return "\(folder)/wall-probe" }
+            folder = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+        }
+        return "\(top)/.build/debug/wall-probe"
+    }
+}
