@@ -73,13 +73,25 @@ struct DisplayTests {
         for _ in 0..<3 {
             probe.forgetInputs()
             try display.randr("--output", "DUMMY0", "--off")
-            try probe.waitForInput("away(")
+            try probe.waitForInput("away(no display can be reached (none is connected and on)")
             #expect(try probe.tell("picture 320x160")["area"] == "none")
             try display.randr("--output", "DUMMY0", "--mode", "800x600")
             try probe.waitForInput("back")
             let back = try probe.tell("sync")
             #expect(back["area"] == "800x600" && back["picture"] == "320x160")
         }
+        #expect(try probe.quit() == 0)
+    }
+
+    @Test func aServerThatEndsIsToldAsLostForGoodAndCostsNothing() throws {
+        let display = try VirtualDisplay("640x360")
+        let probe = try Probe(on: display.name, "fs=1", "follow=1")
+        try probe.tell("picture 640x360")
+        display.stop()
+        try probe.waitForInput("lost(the display is gone")
+        #expect(try probe.tell("picture 320x160")["shown"] == "2")
+        let rested = try probe.tell("rest").line.split(separator: " ").last.flatMap { Double($0) }
+        #expect(try #require(rested) < 20, "milliseconds of processor time in a second")
         #expect(try probe.quit() == 0)
     }
 
