@@ -1,3 +1,4 @@
+internal import LocalOutput
 package import MediaCore
 
 extension KioskConfiguration {
@@ -64,17 +65,13 @@ extension KioskConfiguration {
             self.rotation = rotation
         }
         if let mode = reader.value("mode", Self.mode) { self.mode = mode }
+        if let share = reader.value("title_safe", Self.share) { titleSafe = share }
         guard let node = reader.node("overscan") else { return }
         guard case .table(let table) = node.value else {
             return reader.note(node.line, "overscan: write { policy = \"scale\", percent = 3 }")
         }
         var inner = reader.inside(table)
-        let percent = inner.value("percent") { value throws(ValueError) in
-            guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
-                throw ValueError("per cent of each side is wanted, 0 to \(Int(Overscan.most))")
-            }
-            return number
-        }
+        let percent = inner.value("percent", Self.share)
         let policy = inner.value("policy") { value throws(ValueError) -> (Double) -> Overscan in
             switch value {
             case .string("none"): { _ in .none }
@@ -120,6 +117,13 @@ extension KioskConfiguration {
     }
 
     // MARK: Values
+
+    private static func share(_ value: TOMLDocument.Value) throws(ValueError) -> Double {
+        guard let number = value.plainNumber, number >= 0, number <= Overscan.most else {
+            throw ValueError("per cent of each side is wanted, 0 to \(Int(Overscan.most))")
+        }
+        return number
+    }
 
     private static func imageDuration(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
         guard let seconds = value.plainNumber, (0.1...86_400).contains(seconds) else {

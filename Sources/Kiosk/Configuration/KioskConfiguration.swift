@@ -1,3 +1,6 @@
+package import LocalOutput
+internal import MediaCore
+
 /// What a kiosk was told by its configuration, understood and checked for sense; nothing has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {
     package enum Order: String, Sendable, CaseIterable {
@@ -7,30 +10,8 @@ package struct KioskConfiguration: Sendable, Equatable {
         case shuffled
     }
 
-    /// The part of the screen that a picture may take: old televisions hide their edges.
-    package enum Overscan: Sendable, Hashable {
-        /// The whole screen.
-        case none
-        /// Everything is drawn smaller, so that nothing is hidden; per cent of each side that is left free, at most 20.
-        case scale(Double)
-        /// The picture fills the screen; words and slates keep away from its edges.
-        case insetBounds(Double)
-        /// The picture lies in a frame of this width, its parts outside of it cut off.
-        case insetFrame(Double)
-
-        package static let most = 20.0
-    }
-
-    /// What the display is asked for.
-    package enum DisplayMode: Sendable, Hashable {
-        /// As the system has set it.
-        case current
-        /// The one that the display prefers.
-        case preferred
-        /// One that refreshes a whole number of times for each picture of the film.
-        case film
-        case fixed(width: Int, height: Int, rate: Double?)
-    }
+    package typealias Overscan = ScreenArrangement.Overscan
+    package typealias DisplayMode = LocalOutput.DisplayMode
 
     package enum Start: Sendable, Hashable {
         case atOnce
@@ -82,6 +63,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
     package var overscan = Overscan.none
+    /// Per cent of each side that words keep free.
+    package var titleSafe = 0.0
     package var mode = DisplayMode.current
     package var start = Start.atOnce
     /// Screen and sound are off.
@@ -101,6 +84,13 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var fleet: Fleet?
 
     package init() {}
+
+    /// How all that is drawn lies on the screen.
+    var arrangement: ScreenArrangement {
+        var arrangement = ScreenArrangement()
+        (arrangement.rotation, arrangement.overscan, arrangement.titleSafe) = (rotation, overscan, titleSafe)
+        return arrangement
+    }
 
     /// Whether any hour has sound.
     var hasSound: Bool { !programme.speakers.isEmpty || parts.contains { !$0.programme.speakers.isEmpty } }

@@ -69,6 +69,10 @@ package final class Kiosk: Sendable {
         let timeline = try configuration.timeline.map { (timeline) throws(TalkieError) in
             try TimelineFile(creating: timeline.file, rotation: timeline.rotation)
         }
+        let film = Player.Parts.film(audioOutput: nil, options: options)
+        let measure: @Sendable (String) throws(MediaError) -> FilmExtent = { [options] (address) throws(MediaError) in
+            try film.extent(of: address, options, OpenCancellation())
+        }
         let health = Lock(
             KioskHealth(
                 at: .now, shown: .nothing("no films were found yet"), uptime: .zero,
@@ -83,7 +87,7 @@ package final class Kiosk: Sendable {
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health),
+                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
             if let address = configuration.metrics {
                 metrics = try MetricsServer(
@@ -121,6 +125,11 @@ package final class Kiosk: Sendable {
     private func screenLoop() -> ScreenLoop {
         var options = ScreenOptions()
         options.isFullScreen = true
+        options.hidesCursor = true
+        options.staysAwake = true
+        options.followsDisplays = true
+        options.mode = configuration.mode
+        options.arrangement = configuration.arrangement
         switch configuration.screen {
         case .number(let index)?: options.display = .index(index)
         case .named(let name)?: options.display = .name(name)

@@ -27,6 +27,7 @@ extension KioskDirector {
             return isPlaying ? stage.player.setNext([]) : showSlate(.nothing(lastFailure))
         }
         toldBroken.formIntersection(found.items)
+        if wall != nil { return measure(found.items) }
         guard queue != nil else { return begin(with: found.items) }
         say(.info, "the list has \(Self.films(found.items.count)) now", KioskNote(.schedule))
         queue?.replace(with: found.items, order: order)
@@ -55,6 +56,7 @@ extension KioskDirector {
     func open(at position: MediaTime? = nil) {
         guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
         if isWaiting { return }
+        if wall != nil { return meetWall() }
         opensUnderWay += 1
         isPlaying = true
         nextAttempt = nil
@@ -117,15 +119,21 @@ extension KioskDirector {
 
     /// Tells the player what follows the film that plays.
     private func announce() {
-        guard let queue else { return }
+        guard wall == nil, let queue else { return }
         toCome.fill(behind: queue)
         stage.player.setNext(toCome.items)
     }
 
     /// A film has taken the place of the one before.
     private func film(_ item: QueueItem, beganAt moment: MediaTime, isJoined: Bool) {
-        guard let queue = toCome.began(item) else { return }
-        self.queue = queue
+        if wall != nil {
+            _ = queue?.go(to: item.address)
+            queue?.noteBegun()
+        } else {
+            guard let queue = toCome.began(item) else { return }
+            self.queue = queue
+        }
+        guard let queue else { return }
         let name = Self.name(of: queue.current)
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
@@ -184,6 +192,7 @@ extension KioskDirector {
             screen.attach(
                 stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
         }
+        if configuration.mode == .film { applyMode() }
         if state.hasVideo { hideSlate() } else { showSlate(.sound(title: queue.current.title ?? state.title)) }
     }
 

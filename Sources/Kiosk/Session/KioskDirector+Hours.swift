@@ -55,8 +55,8 @@ extension KioskDirector {
     private func wake() {
         say(.info, "quiet hours are over", KioskNote(.schedule))
         setScreenPower(true)
-        stage.player.play()
-        if !isPlaying { open() }
+        if !isHeld { stage.player.play() }
+        if wall != nil { meetWall() } else if !isPlaying { open() }
     }
 
     // MARK: The configuration
@@ -89,9 +89,24 @@ extension KioskDirector {
 
     // MARK: The screen
 
-    func setScreenPower(_ isOn: Bool) {}
+    func setScreenPower(_ isOn: Bool) { stage.screen?.setPower(isOn) }
 
-    private func applyScreen(old: KioskConfiguration) {}
+    private func applyScreen(old: KioskConfiguration) {
+        guard let screen = stage.screen else { return }
+        if configuration.arrangement != old.arrangement { screen.arrangement = configuration.arrangement }
+        if configuration.mode != old.mode { applyMode() }
+        if configuration.screen != old.screen || configuration.metrics != old.metrics
+            || configuration.fleet != old.fleet
+            || configuration.wall != old.wall || configuration.timeline != old.timeline
+        {
+            say(.warning, "screen, metrics, fleet, wall and timeline are as they were until the next start")
+        }
+    }
+
+    func applyMode() {
+        let rate = stage.player.state.pictureFormat?.frameRate.map { Double($0.numerator) / Double($0.denominator) }
+        stage.screen?.setMode(configuration.mode, filmRate: rate)
+    }
 
     // MARK: The slate
 

@@ -40,7 +40,7 @@ extension KioskDirector {
         let player = self.stage.player
         switch stage {
         case .anchor:
-            if cause == .collecting { open() } else { player.seek(to: player.state.position) }
+            if cause == .collecting || wall != nil { open() } else { player.seek(to: player.state.position) }
         case .route:
             sound?.reopen()
             open(at: cause == .collecting ? nil : player.state.position)
@@ -49,5 +49,5 @@ extension KioskDirector {
         }
     }
 
-    private func remakeWindow() {}
+    private func remakeWindow() { stage.screen?.remake() }
 }

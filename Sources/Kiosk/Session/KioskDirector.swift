@@ -24,6 +24,12 @@ final class KioskDirector: @unchecked Sendable {
         var manager: ServiceManager
         /// How it is, for whoever asks.
         var health: Lock<KioskHealth>
+        /// What is on the screen, as a PNG.
+        var screenshot: @Sendable () async -> [UInt8]? = { nil }
+        /// Finds out how long a film is, to the frame. Blocks.
+        var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
+            throw MediaError(.cannotOpen, "'\(address)' cannot be measured")
+        }
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
         /// Throws the order of shuffled lists.
@@ -66,6 +72,12 @@ final class KioskDirector: @unchecked Sendable {
     var repairs: [RepairLadder.Stage: Int] = [:]
     /// The last film that began.
     var item: KioskHealth.Item?
+    /// In step with other kiosks; nil plays by itself.
+    var wall: WallSteps?
+    /// Nil where nobody drives it from afar.
+    var fleet: FleetLink?
+    /// Somebody afar wants it to stand.
+    var isHeld = false
     private var told = ToldSentences()
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
@@ -120,6 +132,8 @@ final class KioskDirector: @unchecked Sendable {
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
         beginsAt = schedule.start(from: stage.now())
+        joinFleet()
+        joinWall()
         look()
         while result == nil {
             for event in mailbox.take(until: nextDeadline) {
@@ -135,6 +149,8 @@ final class KioskDirector: @unchecked Sendable {
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
         keepPlace()
+        fleet?.stop()
+        wall?.clock.stop()
         files.stop()
         sound?.stop()
         stage.places.stop()
@@ -157,6 +173,8 @@ final class KioskDirector: @unchecked Sendable {
             tell(sound?.hear(news, at: .now))
             refreshSlate()
         case .found(let found): take(found)
+        case .measured(let measured): take(measured)
+        case .fleet(let command, let reply): carryOut(command, reply)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
         case .remark(let level, let text): say(level, text)
@@ -180,6 +198,11 @@ final class KioskDirector: @unchecked Sendable {
         case .close: end(.done)
         case .lost(let error): end(.needsRestart("there is no window any more: \(error.message)"))
         case .notice(let text): say(.warning, text)
+        case .away(let error): say(.error, error.message, KioskNote(.fault))
+        case .back: say(.warning, "there is a window again", KioskNote(.repair))
+        case .remade: say(.info, "the window was made anew", KioskNote(.repair))
+        case .displays(let displays):
+            say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
         case .visible, .resized, .fullScreen:
             guard let status = stage.screen?.status, status.isVisible else { return }
             stage.player.setScreen(
@@ -220,7 +243,9 @@ final class KioskDirector: @unchecked Sendable {
         followTheClock()
         if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
         watchOver(at: now)
+        keepStep(at: now)
         tellHealth(at: now)
+        tellFleet()
     }
 
     /// Tells whoever started the kiosk how it is: ready once something is shown or it is known why not, and alive only while it is.

@@ -12,6 +12,8 @@ enum KioskEvent: Sendable {
     case sound(SoundKeeper.News)
     case found(ItemsWatch.Found)
     case request(KioskRequest)
+    case measured(WallSteps.Measured)
+    case fleet(FleetCommand, FleetLink.Reply)
     /// For a person to read.
     case remark(LogLevel, String)
 }

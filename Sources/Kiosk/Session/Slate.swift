@@ -7,6 +7,8 @@ enum Slate: Sendable, Equatable {
     case nothing(String?)
     /// There is only sound.
     case sound(title: String)
+    /// Somebody afar wants this to be read.
+    case asked(String?)
     /// It begins later.
     case begins(String)
 
@@ -18,6 +20,7 @@ enum Slate: Sendable, Equatable {
         switch self {
         case .nothing(let reason): (reason.map { PrintableText.sentence($0) } ?? "There is nothing to show yet.")
         case .sound(let title): title + (places.map { "\n♪ \($0)" } ?? "\nNo sound")
+        case .asked(let words): words ?? "This screen is paused"
         case .begins(let time): "Begins at \(time)"
         }
     }

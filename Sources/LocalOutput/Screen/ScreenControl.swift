@@ -14,6 +14,7 @@ public final class ScreenControl: Sendable {
         case arrangement(ScreenArrangement)
         case mode(DisplayMode, filmRate: Double?)
         case power(Bool)
+        case remake
         case title(String)
         case message(ScreenMessage?)
         case mark(String?)
@@ -139,6 +140,9 @@ public final class ScreenControl: Sendable {
     /// Switches the display off or on. While it is off nothing is drawn, and the film goes on. Where a display cannot be switched off the
     /// window is black instead, and a notice says so once. It is on again when the window closes; a process that is killed leaves it off.
     public func setPower(_ isOn: Bool) { send(.power(isOn)) }
+
+    /// Makes the window anew, as when its display went; with `ScreenOptions.followsDisplays` only. `ScreenInput.remade` says when it is done.
+    public func remake() { send(.remake) }
 
     /// Fills the display, or goes back to a window; nil changes from one to the other.
     public func setFullScreen(_ isFullScreen: Bool?) { send(.fullScreen(isFullScreen)) }

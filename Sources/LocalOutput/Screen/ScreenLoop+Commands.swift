@@ -46,6 +46,7 @@ extension ScreenLoop {
         case .mode(let mode, let filmRate):
             screen?.setMode(mode, filmRate: filmRate)
             describe()
+        case .remake: remakeWindow()
         case .power(let isOn):
             screen?.setPower(isOn)
             presenter?.invalidate()

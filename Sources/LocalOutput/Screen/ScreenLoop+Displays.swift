@@ -22,7 +22,12 @@ extension ScreenLoop {
         guard let due = displaysDue, due <= .now else { return }
         displaysDue = nil
         if !isAway, screen.isOpen, screen.stands { return tellDisplays() }
-        guard screen.canBeRemade else { return }
+        remakeWindow()
+    }
+
+    /// Makes the window anew; tries again later where that is not to be had.
+    func remakeWindow() {
+        guard options.followsDisplays, let screen, screen.canBeRemade else { return }
         guard screen.remake() else {
             if !isAway {
                 isAway = true

@@ -1,0 +1,113 @@
+internal import MediaCore
+internal import Playback
+internal import Storage
+internal import SyncRendering
+
+// Driven and watched from afar.
+extension KioskDirector {
+    private static let screenshotFile = "kiosk-screenshot.png"
+
+    func joinFleet() {
+        guard let settings = configuration.fleet else { return }
+        let mailbox = mailbox
+        do throws(TalkieError) {
+            let link = try FleetLink(
+                settings, tell: { mailbox.post(.remark(.warning, $0)) },
+                handle: { mailbox.post(.fleet($0, $1)) })
+            do throws(ExhaustionError) { try link.start() } catch { throw TalkieError(error) }
+            fleet = link
+        } catch {
+            // A screen without its fleet still shows its films.
+            say(.error, error.message, KioskNote(.fault))
+        }
+    }
+
+    func tellFleet() {
+        guard let fleet else { return }
+        let health = stage.health.withLock { $0 }
+        let state = stage.player.state
+        var message = KioskStateMessage()
+        message.release = Release.version
+        switch health.shown {
+        case .playing: message.phase = isHeld ? "paused" : "playing"
+        case .off: message.phase = "off"
+        case .nothing: message.phase = "nothing"
+        }
+        if let queue, isPlaying {
+            message.title = queue.current.title ?? state.title
+            (message.item, message.items) = (queue.number, queue.count)
+            (message.position, message.duration) = (state.position, state.duration)
+        }
+        message.part = shown.part
+        message.speakers = health.outputs.map(\.name)
+        message.volume = state.volume
+        if let wall {
+            message.clock = wall.clock.shown.standing.rawValue
+            message.wallOffset = wall.state.withLock { $0.follower }?.status.outcome?.late
+        }
+        message.uptime = health.uptime
+        message.repairs = health.repairs.values.reduce(0, +)
+        message.problems = [health.fault, health.configuration.refusal].compactMap { $0 }
+        fleet.publish(message)
+    }
+
+    func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
+        say(.info, "the fleet wants: \(command.action.words)")
+        switch command.action {
+        case .next where wall != nil, .previous where wall != nil:
+            return reply(false, "a wall is where its clock says; its screens do not go elsewhere")
+        case .next: stage.player.skip()
+        case .previous:
+            guard queue?.step(by: -1) == true else { return reply(false, "this is the first film") }
+            open()
+        case .pause: hold()
+        case .play:
+            isHeld = false
+            hideSlate()
+            if wall != nil { meetWall() } else if !isWaiting { stage.player.play() }
+        case .reload: reload()
+        case .screenshot: return takeScreenshot(reply)
+        case .volume(let volume): stage.player.setVolume(volume)
+        case .slate(let words):
+            hold()
+            showSlate(.asked(words))
+        }
+        reply(true, nil)
+    }
+
+    private func hold() {
+        isHeld = true
+        stage.player.pause()
+    }
+
+    /// Writes the picture of the screen into the state folder; the answer says where.
+    private func takeScreenshot(_ reply: @escaping FleetLink.Reply) {
+        let screenshot = stage.screenshot
+        Task.detached {
+            guard let picture = await screenshot() else { return reply(false, "there is no picture") }
+            let folder = StateFolder.standard()
+            do throws(StateError) {
+                try folder.write(Self.screenshotFile, picture)
+                reply(true, "\(folder.path)/\(Self.screenshotFile)")
+            } catch {
+                reply(false, error.message)
+            }
+        }
+    }
+}
+
+extension FleetCommand.Action {
+    /// As it is written.
+    fileprivate var words: String {
+        switch self {
+        case .next: "next"
+        case .previous: "previous"
+        case .pause: "pause"
+        case .play: "play"
+        case .reload: "reload"
+        case .screenshot: "screenshot"
+        case .volume(let volume): "volume \(Decimals.text(volume, 0))"
+        case .slate: "slate"
+        }
+    }
+}
