@@ -31,6 +31,7 @@ extension PicturePresenter {
 
     /// Where a picture lies on a glass of that size.
     func placement(of picture: any Picture, on glass: PixelSize) -> PicturePlacement {
+        if arrangement.isPlain { return PicturePlacement(of: picture, gravity: gravity, view: view, in: glass) }
         let geometry = ScreenGeometry(arrangement, on: glass)
         return PicturePlacement(of: picture, gravity: gravity, view: view, in: geometry.canvas).onGlass(geometry)
     }

@@ -26,6 +26,12 @@ public struct ScreenArrangement: Sendable, Hashable {
 
     public init() {}
 
+    /// Upright and whole, as nearly every screen is.
+    var isPlain: Bool {
+        guard rotation == 0, titleSafe == 0, case .none = overscan else { return false }
+        return true
+    }
+
     /// Whether the screen hangs on its side.
     var isSideways: Bool { PicturePlacement.normalized(rotation) % 180 != 0 }
 }
