@@ -145,7 +145,8 @@ let package = Package(
         tests(
             "KioskTests", in: "Unit",
             [
-                "Kiosk", "Telemetry", "Playback", "Routing", "SyncRendering", "Storage", "Sockets", "MediaCore",
+                "Kiosk", "Telemetry", "Playback", "Routing", "LocalOutput", "SyncRendering", "Storage", "Sockets",
+                "MediaCore",
                 "TalkieTestKit",
             ]),
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),

@@ -1,3 +1,4 @@
+import LocalOutput
 import MediaCore
 import Telemetry
 import Testing
