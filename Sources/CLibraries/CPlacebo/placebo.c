@@ -23,13 +23,15 @@
   use(pl_swapchain_resize) use(pl_swapchain_start_frame) use(pl_swapchain_submit_frame) use(pl_swapchain_swap_buffers) \
   use(pl_frame_from_swapchain) use(pl_frame_clear_rgba) use(pl_renderer_create) use(pl_renderer_destroy)               \
   use(pl_render_image) use(pl_upload_plane) use(pl_frame_set_chroma_location) use(pl_color_primaries_guess)            \
-  use(pl_find_fmt) use(pl_tex_create) use(pl_tex_destroy) use(pl_gpu_flush)
+  use(pl_find_filter_preset) use(pl_find_fmt) use(pl_tex_create) use(pl_tex_destroy) use(pl_gpu_flush)
 
 #define CPL_MEMBER(name) __typeof__(name) *name;
 static struct {
   CPL_FUNCTIONS(CPL_MEMBER)
   const struct pl_render_params *defaults;
   const struct pl_color_map_params *color_map;
+  /* All of them, up to NULL; the function that finds one by name is in the header and not in Debian's library. */
+  const struct pl_tone_map_function *const *curves;
   const struct pl_tone_map_function *bt2390;
 } library;
 
@@ -42,6 +44,7 @@ struct cpl_output {
   pl_fmt overlay_format;
   struct pl_render_params settings;
   struct pl_color_map_params color_map;
+  float target_peak;
   pl_tex planes[4];
   int width, height;
   struct pl_overlay overlays[cpl_most_overlays];
@@ -66,15 +69,16 @@ static int cpl_load(void) {
   CPL_FUNCTIONS(CPL_FIND)
   library.defaults = dlsym(handle, "pl_render_default_params");
   library.color_map = dlsym(handle, "pl_color_map_default_params");
+  library.curves = dlsym(handle, "pl_tone_map_functions");
   library.bt2390 = dlsym(handle, "pl_tone_map_bt2390");
-  if (!library.defaults || !library.color_map || !library.bt2390) return 0;
+  if (!library.defaults || !library.color_map || !library.curves || !library.bt2390) return 0;
   state = 1;
   return 1;
 }
 
 cpl_outcome cpl_look(void) { return cpl_load() ? cpl_ready : cpl_no_library; }
 
-cpl_outcome cpl_open(cpl_output **result, void (*swap)(void *), void *window) {
+cpl_outcome cpl_open(cpl_output **result, cpl_wishes wishes, void (*swap)(void *), void *window) {
   *result = NULL;
   if (!cpl_load()) return cpl_no_library;
   cpl_output *output = calloc(1, sizeof *output);
@@ -94,8 +98,14 @@ cpl_outcome cpl_open(cpl_output **result, void (*swap)(void *), void *window) {
   }
   output->color_map = *library.color_map;
   output->color_map.tone_mapping_function = library.bt2390;
+  for (const struct pl_tone_map_function *const *curve = library.curves; wishes.tone_mapping && *curve; curve++) {
+    if (strcmp((*curve)->name, wishes.tone_mapping) == 0) output->color_map.tone_mapping_function = *curve;
+  }
+  output->target_peak = wishes.target_peak;
   output->settings = *library.defaults;
   output->settings.color_map_params = &output->color_map;
+  const struct pl_filter_preset *scaler = wishes.scaler ? library.pl_find_filter_preset(wishes.scaler) : NULL;
+  if (scaler) output->settings.upscaler = scaler->filter;
   /* The same film looks the same each time. */
   output->settings.peak_detect_params = NULL;
   *result = output;
@@ -244,6 +254,10 @@ int cpl_draw(cpl_output *output, int32_t width, int32_t height, const cpl_pictur
   if (!library.pl_swapchain_start_frame(output->swapchain, &back)) return 0;
   struct pl_frame target;
   library.pl_frame_from_swapchain(&target, &back);
+  if (picture && is_shown && output->target_peak > 0 &&
+      (image.color.transfer == PL_COLOR_TRC_PQ || image.color.transfer == PL_COLOR_TRC_HLG)) {
+    target.color.hdr.max_luma = output->target_peak;
+  }
   cpl_lay_over(output, &target, overlays, count);
   if (picture && is_shown) {
     target.crop = (struct pl_rect2df){picture->left, picture->top, picture->right, picture->bottom};
@@ -292,8 +306,8 @@ void cpl_texture_free(cpl_output *output, cpl_texture *texture) {
 
 const char *cpl_library_name(void) { return 0; }
 cpl_outcome cpl_look(void) { return cpl_not_built; }
-cpl_outcome cpl_open(cpl_output **output, void (*swap)(void *), void *window) {
-  (void)swap, (void)window;
+cpl_outcome cpl_open(cpl_output **output, cpl_wishes wishes, void (*swap)(void *), void *window) {
+  (void)wishes, (void)swap, (void)window;
   *output = 0;
   return cpl_not_built;
 }

@@ -30,9 +30,12 @@ final class PlaceboPresenter: PicturePresenter {
 
     /// - Parameters:
     ///   - window: made for OpenGL.
+    ///   - drawing: how tones are mapped and pictures scaled.
     ///   - takesSoftware: whether a "graphics processor" that is this processor will do.
     /// - Throws: `.unavailable` without a graphics processor, `.failed` where it cannot be drawn with. The window is as it was.
-    init(window: OpaquePointer, converter: any PictureConverter, takesSoftware: Bool) throws(OutputError) {
+    init(
+        window: OpaquePointer, converter: any PictureConverter, drawing: PictureDrawing, takesSoftware: Bool
+    ) throws(OutputError) {
         self.window = window
         self.converter = converter
         guard let context = SDL_GL_CreateContext(window) else {
@@ -45,7 +48,9 @@ final class PlaceboPresenter: PicturePresenter {
             throw OutputError(.unavailable, "there is no graphics processor, only \(name)")
         }
         var output: OpaquePointer?
-        let outcome = cpl_open(&output, { SDL_GL_SwapWindow(OpaquePointer($0)) }, UnsafeMutableRawPointer(window))
+        let outcome = Self.withWishes(drawing) {
+            cpl_open(&output, $0, { SDL_GL_SwapWindow(OpaquePointer($0)) }, UnsafeMutableRawPointer(window))
+        }
         guard outcome == cpl_ready, let output else {
             SDL_GL_DeleteContext(context)
             throw OutputError(.failed, Self.reason(outcome, name))
@@ -62,6 +67,20 @@ final class PlaceboPresenter: PicturePresenter {
         if let black { cpl_texture_free(output, black) }
         cpl_close(output)
         SDL_GL_DeleteContext(context)
+    }
+
+    /// libplacebo's names are mpv's, but for the dots.
+    private static func withWishes(_ drawing: PictureDrawing, _ body: (cpl_wishes) -> cpl_outcome) -> cpl_outcome {
+        let curve = drawing.toneMapping == .auto ? PictureDrawing.ToneMapping.bt2390 : drawing.toneMapping
+        return String(curve.rawValue.filter { $0 != "." }).withCString { curve in
+            func open(_ scaler: UnsafePointer<CChar>?) -> cpl_outcome {
+                body(
+                    cpl_wishes(
+                        tone_mapping: curve, target_peak: Float(drawing.targetPeak ?? 0), scaler: scaler))
+            }
+            guard let scaler = drawing.scaler?.rawValue else { return open(nil) }
+            return scaler.withCString { open($0) }
+        }
     }
 
     private static func reason(_ outcome: cpl_outcome, _ name: String) -> String {

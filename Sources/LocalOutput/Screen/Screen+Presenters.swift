@@ -59,9 +59,11 @@ extension Screen {
         let takesSoftware = way == options.presentation || !hasWindowMemory
         switch way {
         case .placebo:
-            return try PlaceboPresenter(window: window, converter: converter, takesSoftware: takesSoftware)
+            return try PlaceboPresenter(
+                window: window, converter: converter, drawing: options.drawing, takesSoftware: takesSoftware)
         case .texture:
-            let presenter = try TexturePresenter(window: window, converter: converter)
+            let presenter = try TexturePresenter(
+                window: window, converter: converter, scaler: options.drawing.scaler)
             guard takesSoftware || !presenter.isSoftware else {
                 throw OutputError(.unavailable, "there is no graphics processor, only \(presenter.description)")
             }
@@ -69,6 +71,26 @@ extension Screen {
         case .surface, .automatic:
             return try SurfacePresenter(window: window, converter: converter)
         }
+    }
+
+    /// What a way cannot do of what is wanted, and what it does; nil where it can do all of it.
+    static func shortcomings(of way: ScreenOptions.Presentation, _ drawing: PictureDrawing) -> String? {
+        guard way != .placebo else { return nil }
+        let scalers: [PictureDrawing.Scaler] =
+            way == .texture ? [.nearest, .bilinear] : [.nearest, .bilinear, .bicubic, .lanczos]
+        var (wanted, taken): ([String], [String]) = ([], [])
+        if ![.auto, .clip, .bt2390].contains(drawing.toneMapping) {
+            wanted.append("tone mapping by \(drawing.toneMapping.rawValue)")
+            taken.append("bt.2390")
+        }
+        if let scaler = drawing.scaler, !scalers.contains(scaler) {
+            wanted.append("scaling by \(scaler.rawValue)")
+            taken.append("bilinear")
+        }
+        guard !wanted.isEmpty else { return nil }
+        let (need, are) = wanted.count > 1 ? ("need", "are") : ("needs", "is")
+        return "\(wanted.joined(separator: " and ")) \(need) libplacebo; "
+            + "\(taken.joined(separator: " and ")) \(are) taken"
     }
 
     /// Says once that something else draws than was to be expected. That there is no graphics processor is no news, unless one was asked

@@ -181,6 +181,7 @@ public final class Screen: VideoOutput {
                 let made = try make(way, size, position, flags)
                 adopt(made.window, made.presenter)
                 tellFallback(from: options.presentation, because: refusal, to: made.presenter)
+                if let words = Self.shortcomings(of: way, options.drawing) { onNews?(.notice(words)) }
                 return
             } catch {
                 refusal = refusal ?? error

@@ -1,4 +1,5 @@
 public import MediaCore
+public import SyncRendering
 
 /// How a screen is wanted.
 public struct ScreenOptions: Sendable {
@@ -45,6 +46,8 @@ public struct ScreenOptions: Sendable {
     /// Nil is the window system's choice.
     public var display: Display?
     public var presentation = Presentation.automatic
+    /// How tones are mapped and pictures scaled; the converter is told the same.
+    public var drawing = PictureDrawing()
     /// What the panel adds between a flip and light, as calibrated or set by the user; zero when nobody knows.
     public var panelDelay: Duration = .zero
 

@@ -25,10 +25,12 @@ final class TexturePresenter: PicturePresenter {
         var size: PixelSize
     }
 
-    init(window: OpaquePointer, converter: any PictureConverter) throws(OutputError) {
+    init(
+        window: OpaquePointer, converter: any PictureConverter, scaler: PictureDrawing.Scaler?
+    ) throws(OutputError) {
         self.window = window
         self.converter = converter
-        SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
+        SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, scaler == .nearest ? "nearest" : "linear")
         let flags = SDL_RENDERER_ACCELERATED.rawValue | SDL_RENDERER_PRESENTVSYNC.rawValue
         guard let renderer = SDL_CreateRenderer(window, -1, flags) else {
             throw OutputError(.unavailable, "no graphics processor can be used: \(sdlError())")

@@ -10,6 +10,7 @@ public final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
+    private let drawing: PictureDrawing
     private let report: DecoderReport
     /// Nil until a picture has two fields.
     private var fields: Deinterlacer?
@@ -29,16 +30,18 @@ public final class FilmPictureDecoder: PictureDecoder {
     ///   - deinterlacing: asked before each picture.
     ///   - toneMapping: asked before each picture in HDR.
     ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
+    ///   - drawing: how the tones of HDR films are mapped here.
     ///   - report: told with each picture who decoded it.
     /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
     public init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
         toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no,
-        report: DecoderReport = DecoderReport()
+        drawing: PictureDrawing = PictureDrawing(), report: DecoderReport = DecoderReport()
     ) throws(MediaError) {
         decoder = try VideoDecoder(format: format, threads: threads, hardware: hardware)
         self.deinterlacing = deinterlacing
         self.toneMapping = toneMapping
+        self.drawing = drawing
         self.report = report
     }
 
@@ -139,7 +142,7 @@ public final class FilmPictureDecoder: PictureDecoder {
             return shown
         }
         guard picture.color.isHighDynamicRange, !toneMapping.isDoneByScreen else { return buffer }
-        let tones = self.tones ?? ToneMapper()
+        let tones = self.tones ?? ToneMapper(drawing)
         self.tones = tones
         guard let mapped = tones.map(picture, of: decoder.format) else { return buffer }
         var shown = buffer

@@ -19,8 +19,13 @@ public final class SoftwarePictureConverter: PictureConverter {
     /// Nil until a picture in HDR comes.
     private var tones: ToneMapper?
 
-    /// - Parameter threads: slices converted side by side. More than one did not pay where it was measured.
-    public init(threads: Int = 1) {
+    private let drawing: PictureDrawing
+
+    /// - Parameters:
+    ///   - threads: slices converted side by side. More than one did not pay where it was measured.
+    ///   - drawing: how tones are mapped and pictures scaled; of what only libplacebo can do, BT.2390 and bilinear take the place.
+    public init(threads: Int = 1, drawing: PictureDrawing = PictureDrawing()) {
+        self.drawing = drawing
         whole = ScalerPass(threads: max(1, threads))
         edge = ScalerPass(threads: 1)
     }
@@ -45,7 +50,7 @@ public final class SoftwarePictureConverter: PictureConverter {
     private func mapped(_ picture: any Picture) -> DecodedPicture? {
         guard picture.color.isHighDynamicRange, let decoded = picture as? DecodedPicture, let format = decoded.format
         else { return nil }
-        let tones = self.tones ?? ToneMapper()
+        let tones = self.tones ?? ToneMapper(drawing)
         self.tones = tones
         return tones.map(decoded, of: format)
     }
@@ -58,7 +63,8 @@ public final class SoftwarePictureConverter: PictureConverter {
         else { return false }
         let setup = ScalerPass.Setup(
             source: source, sourceSize: part.size, target: output, targetSize: target.size,
-            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange)
+            matrix: picture.color.matrix(for: picture.size), isFullRange: picture.color.isFullRange,
+            filter: ScalerPass.filter(drawing.scaler))
         return picture.withPlanes { planes in
             var from: ScalerPass.Planes<UnsafePointer<UInt8>> = (
                 planes.bases,

@@ -38,7 +38,7 @@ extension Player.Parts {
             makeDecoder: { (format) throws(MediaError) in
                 try FilmPictureDecoder(
                     format: format, deinterlacing: deinterlacing, toneMapping: toneMapping,
-                    hardware: options.hardwareDecoding, report: decoders)
+                    hardware: options.hardwareDecoding, drawing: options.drawing, report: decoders)
             },
             audioOutput: audioOutput,
             subtitles: Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { nil }),

@@ -99,3 +99,14 @@ extension PlayerOptions {
         return languages
     }
 }
+
+extension PictureDrawing {
+    /// cd/m², 10 to 10000; 0 for `auto`.
+    public static func targetPeak(parsing text: String) throws(ValueError) -> Double {
+        if text == "auto" { return 0 }
+        guard let peak = DecimalNumber.parse(text), targetPeaks.contains(peak) else {
+            throw ValueError("a screen's brightest white is a number from 10 to 10000, or auto")
+        }
+        return peak
+    }
+}

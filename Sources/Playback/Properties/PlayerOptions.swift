@@ -45,6 +45,8 @@ public struct PlayerOptions: Sendable {
     public var deinterlacing: Deinterlacing = .auto
     /// Whether a graphics processor decodes pictures.
     public var hardwareDecoding: HardwareDecoding = .no
+    /// How tones of HDR films are mapped, where their decoder does it; a screen is told by its own options.
+    public var drawing = PictureDrawing()
     /// Positive: sound later than picture.
     public var audioDelay: Duration = .zero
     /// What a calibration of the application's own adds to that, unseen: negative where the sound must be sent earlier. Takes the place

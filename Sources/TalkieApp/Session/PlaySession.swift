@@ -218,11 +218,12 @@ package enum PlaySession {
             case .sdl: .texture
             case .x11, .wlshm: .surface
             }
+        options.drawing = arguments.options.drawing
         switch arguments.screen {
         case .number(let index)?: options.display = .index(index)
         case .named(let name)?: options.display = .name(name)
         case nil: break
         }
-        return ScreenLoop(options: options, converter: SoftwarePictureConverter())
+        return ScreenLoop(options: options, converter: SoftwarePictureConverter(drawing: options.drawing))
     }
 }

@@ -43,6 +43,27 @@ struct PictureOptions: ParsableArguments {
         transform: wordChoice("pictures are decoded by no, auto or vaapi"))
     var hwdec: HardwareWord = .no
 
+    @Option(
+        help: ArgumentHelp(
+            "How light that the screen has not is drawn together, in HDR films; auto is bt.2390.", valueName: "CURVE"),
+        completion: .list(PictureDrawing.ToneMapping.allCases.map(\.rawValue)),
+        transform: wordChoice(
+            "tones are mapped by " + PictureDrawing.ToneMapping.allCases.map(\.rawValue).joined(separator: ", ")))
+    var toneMapping: PictureDrawing.ToneMapping = .auto
+
+    @Option(
+        help: ArgumentHelp(
+            "The screen's brightest white in cd/m², for HDR films; auto is 203.", valueName: "auto|10-10000"),
+        transform: { try PictureDrawing.targetPeak(parsing: $0) })
+    var targetPeak: Double?
+
+    @Option(
+        help: ArgumentHelp("What makes pictures larger: bilinear, lanczos, spline36 and others.", valueName: "FILTER"),
+        completion: .list(PictureDrawing.Scaler.allCases.map(\.rawValue)),
+        transform: wordChoice(
+            "pictures are scaled by " + PictureDrawing.Scaler.allCases.map(\.rawValue).joined(separator: ", ")))
+    var scale: PictureDrawing.Scaler?
+
     // Unconditional: "-1" is a shape, not an option.
     @Option(
         parsing: .unconditional,
@@ -88,6 +109,9 @@ struct PictureOptions: ParsableArguments {
         arguments.videoOutput = vo
         arguments.options.deinterlacing = deinterlace
         arguments.options.hardwareDecoding = hwdec.decoding
+        arguments.options.drawing.toneMapping = toneMapping
+        arguments.options.drawing.targetPeak = targetPeak.flatMap { $0 > 0 ? $0 : nil }
+        arguments.options.drawing.scaler = scale
         var view = PictureView()
         view.aspect = videoAspectOverride ?? .film
         (view.zoom, view.panX, view.panY, view.panscan) = (videoZoom, videoPanX, videoPanY, panscan)

@@ -48,6 +48,19 @@ struct PlaceboOnScreenTests {
         }
     }
 
+    /// A grey of 167 cd/m² in the film's ramp: a screen of 203 shows it as it is where the rest is clipped, a brighter screen by less of
+    /// its white, and BT.2390 draws it down to make room. The curve of BT.2446 is libplacebo's alone.
+    @Test(
+        arguments: [
+            ("x11", "--tone-mapping=auto", 220), ("x11", "--tone-mapping=clip", 235),
+            ("x11", "--target-peak=1000", 121), ("x11", "--tone-mapping=bt.2446a", 220),
+            ("gpu-next", "--tone-mapping=clip", 234),
+            ("gpu-next", "--target-peak=1000", 113), ("gpu-next", "--tone-mapping=bt.2446a", 158),
+        ] as [(String, String, Int)])
+    func tonesAreMappedAsIsWished(_ output: String, _ option: String, _ grey: Int) throws {
+        try show("pq.mkv", ["--vo=\(output)", option]) { abs(Int($0.color(360, 60).red) - grey) <= 4 }
+    }
+
     @Test func theWindowIsShownByThisProcessorWhereThereIsNoOther() throws {
         // Window memory shows the ramp as well.
         try show("bt709.mp4", ["--vo=auto"]) { abs($0.color(320, 60).red - 127) <= 4 }

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import SyncRendering
 import Testing
 
 @testable import MediaCodecs
@@ -101,6 +102,39 @@ struct ToneReference {
                 for b in 0...steps { body([r, g, b].map { Double($0) * most / Double(steps) }) }
             }
         }
+    }
+
+    /// Greys of a PQ film of 1000 cd/m², as a share of the screen's white, in light.
+    private func shares(of lights: [Double], _ drawing: PictureDrawing) throws -> [Double] {
+        let color = ColorDescription(primaries: 9, transfer: 16, matrix: 9)
+        let mapping = try #require(ToneMapping(color, bitDepth: 10, peak: 1000, drawing: drawing))
+        return lights.map { light in
+            let luma = 64 + 876 * FilmLight.PQ.signal(light)
+            return pow((mapping.map(luma: luma, blue: 512, red: 512).luma - 16) / 219, 2.4)
+        }
+    }
+
+    @Test func clippedLightStaysWhatItIsUpToTheScreensWhite() throws {
+        var drawing = PictureDrawing()
+        drawing.toneMapping = .clip
+        let clipped = try shares(of: [20.3, 101.5, 203, 500], drawing)
+        for (share, wanted) in zip(clipped, [0.1, 0.5, 1, 1]) { #expect(abs(share - wanted) < 0.002) }
+        drawing.toneMapping = .bt2390
+        let curved = try shares(of: [20.3, 101.5, 203, 500], drawing)
+        #expect(curved == (try shares(of: [20.3, 101.5, 203, 500], PictureDrawing())))
+        #expect(curved[2] < 0.9 && curved[3] > curved[2] + 0.05 && curved[3] < 0.999)
+    }
+
+    @Test func aBrighterScreenShowsMoreOfTheFilmsLightAsItIs() throws {
+        var drawing = PictureDrawing()
+        drawing.targetPeak = 1000
+        // All of it: the film has no more.
+        for (share, wanted) in zip(try shares(of: [100, 500, 1000], drawing), [0.1, 0.5, 1]) {
+            #expect(abs(share - wanted) < 0.002)
+        }
+        drawing.targetPeak = 400
+        let middle = try shares(of: [20, 1000], drawing)
+        #expect(abs(middle[0] - 0.05) < 0.002 && abs(middle[1] - 1) < 0.002)
     }
 
     @Test(arguments: [(false, 1000.0), (false, 4000), (false, 600), (true, 1000)])

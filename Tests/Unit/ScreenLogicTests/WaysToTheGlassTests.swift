@@ -22,6 +22,23 @@ import Testing
         #expect(Screen.ways(.placebo, hasProcessor: false, hasMemory: false) == [.placebo, .texture])
     }
 
+    @Test func whatAWayCannotDoIsToldWithWhatItDoes() {
+        var drawing = PictureDrawing()
+        for way in [ScreenOptions.Presentation.placebo, .texture, .surface] {
+            #expect(Screen.shortcomings(of: way, drawing) == nil)
+        }
+        (drawing.toneMapping, drawing.scaler) = (.reinhard, .lanczos)
+        #expect(Screen.shortcomings(of: .placebo, drawing) == nil)
+        #expect(
+            Screen.shortcomings(of: .surface, drawing)
+                == "tone mapping by reinhard needs libplacebo; bt.2390 is taken")
+        #expect(
+            Screen.shortcomings(of: .texture, drawing)
+                == "tone mapping by reinhard and scaling by lanczos need libplacebo; bt.2390 and bilinear are taken")
+        (drawing.toneMapping, drawing.scaler) = (.clip, .nearest)
+        #expect(Screen.shortcomings(of: .texture, drawing) == nil)
+    }
+
     @Test func whoAsksForLibplaceboGetsItFromAnySoftwareRendererAndElseWindowMemory() {
         #expect(Screen.ways(.placebo, hasProcessor: false) == [.placebo, .surface])
     }

@@ -52,7 +52,7 @@ import Testing
             "62.5", "--mute", "--start", "-10", "--end", "50%", "--speed", "1.25", "--pause", "--loop-file", "inf",
             "--loop-playlist", "3", "--fs", "--screen", "1", "--size", "1280x720", "--deinterlace", "yes", "--vo",
             "gpu-next",
-            "--hwdec", "vaapi-copy",
+            "--hwdec", "vaapi-copy", "--tone-mapping", "bt.2446a", "--target-peak", "400", "--scale", "catmull_rom",
             "--video-aspect-override", "2.35:1", "--video-zoom", "-0.5", "--video-pan-x", "0.1", "--video-pan-y",
             "-0.2",
             "--panscan", "0.25", "--video-rotate", "90", "--aid", "2", "--vid", "1",
@@ -66,6 +66,10 @@ import Testing
         #expect(arguments.loopPlaylist == .times(3))
         #expect(arguments.videoOutput == .gpuNext && arguments.options.hardwareDecoding == .vaapi)
         #expect(arguments.options.deinterlacing == .yes)
+        let drawing = arguments.options.drawing
+        #expect(drawing.toneMapping == .bt2446a && drawing.targetPeak == 400 && drawing.scaler == .catmullRom)
+        let plain = try self.arguments("a", "--target-peak=auto", "--tone-mapping=auto").options.drawing
+        #expect(plain == PictureDrawing())
         #expect(arguments.view.aspect == .ratio(2.35) && arguments.view.zoom == -0.5 && arguments.view.panscan == 0.25)
         #expect(arguments.view.panX == 0.1 && arguments.view.panY == -0.2 && arguments.view.rotation == 90)
         #expect(arguments.isFullScreen)
@@ -113,6 +117,7 @@ import Testing
     @Test(arguments: [
         ["--speed", "0.24"], ["--speed", "4.01"], ["--speed", "nan"], ["--loudness", "loud"],
         ["--loudness-target", "-41"],
+        ["--tone-mapping", "st2094"], ["--target-peak", "9"], ["--target-peak", "x"], ["--scale", "sinc"],
         ["--loudness-target", "-9"], ["--volume", "131"], ["--volume", "-1"],
         ["--size", "1280"], ["--size", "0x720"], ["--size", "1280x99999"], ["--size", "1280x720x2"], ["--aid", "0"],
         ["--vid", "x"], ["--alang", ","], ["--audio-delay", "601"], ["--audio-delay", "soon"], ["--loop-file", "-1"],

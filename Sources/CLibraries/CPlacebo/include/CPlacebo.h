@@ -60,8 +60,18 @@ const char *cpl_library_name(void);
 /* Whether the library can be opened. */
 cpl_outcome cpl_look(void);
 
+/* What a person wants of it. */
+typedef struct {
+  /* A curve by libplacebo's name; NULL, or one that it does not have, is BT.2390's. */
+  const char *tone_mapping;
+  /* cd/m² of the screen's brightest white, for HDR films; 0 is that of SDR films. */
+  float target_peak;
+  /* What makes pictures larger, by libplacebo's name; NULL, or one that it does not have, is its own choice. */
+  const char *scaler;
+} cpl_wishes;
+
 /* Makes an output on the current context; `swap` shows what was drawn. */
-cpl_outcome cpl_open(cpl_output **output, void (*swap)(void *window), void *window);
+cpl_outcome cpl_open(cpl_output **output, cpl_wishes wishes, void (*swap)(void *window), void *window);
 /* The context must still be current. */
 void cpl_close(cpl_output *output);
 

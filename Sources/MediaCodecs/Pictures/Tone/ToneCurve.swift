@@ -10,8 +10,11 @@ struct ToneCurve: Equatable {
     /// The screen's peak, and where the spline begins, in parts of the film's.
     private let limit: Double
     private let knee: Double
+    /// Light stays what it is, up to the screen's peak.
+    private let clips: Bool
 
-    init(from source: Double, to target: Double) {
+    init(from source: Double, to target: Double, clips: Bool = false) {
+        self.clips = clips
         (self.source, self.target) = (source, target)
         sourceSignal = FilmLight.PQ.signal(source)
         limit = min(1, FilmLight.PQ.signal(target) / sourceSignal)
@@ -20,6 +23,7 @@ struct ToneCurve: Equatable {
 
     /// cd/m² to cd/m², never more than `target`.
     func callAsFunction(_ light: Double) -> Double {
+        if clips { return min(light, target) }
         let signal = min(1, FilmLight.PQ.signal(light) / sourceSignal)
         guard signal > knee, limit < 1 else { return min(light, source, target) }
         let t = (signal - knee) / (1 - knee)

@@ -1,5 +1,6 @@
 internal import CFFmpeg
 internal import MediaCore
+internal import SyncRendering
 
 /// Brings pictures of HDR films (PQ, HLG) to 8 bits of BT.709, as every screen shows them. Owned and called by one thread.
 final class ToneMapper {
@@ -10,6 +11,9 @@ final class ToneMapper {
     /// For pixel formats that the table's loop does not read.
     private let scaler = ScalerPass(threads: 1)
     private var plain: DecodedPicture?
+    private let drawing: PictureDrawing
+
+    init(_ drawing: PictureDrawing) { self.drawing = drawing }
 
     /// - Parameters:
     ///   - picture: as it was decoded.
@@ -19,7 +23,8 @@ final class ToneMapper {
         peak = picture.codedPeak ?? peak
         guard let source = readable(picture) else { return nil }
         let depth = source.bitDepth
-        guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: peak ?? format.peakLuminance) else {
+        let stated = peak ?? format.peakLuminance
+        guard let mapping = ToneMapping(picture.color, bitDepth: depth, peak: stated, drawing: drawing) else {
             return nil
         }
         let table: ToneTable

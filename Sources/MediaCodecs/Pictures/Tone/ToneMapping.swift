@@ -1,4 +1,5 @@
 internal import MediaCore
+internal import SyncRendering
 
 /// What a colour of an HDR film becomes on a screen of BT.709: exact, and slow. Tables are filled with it.
 struct ToneMapping: Equatable {
@@ -14,8 +15,11 @@ struct ToneMapping: Equatable {
     /// - Parameters:
     ///   - bitDepth: of the film's numbers, which are brought to 10 bits by shifting.
     ///   - peak: cd/m² of the brightest white, as the film states it; of PQ only, because HLG is relative.
+    ///   - drawing: whose curve is clip or BT.2390's, and whose screen.
     /// - Returns: nil for a film that is not HDR.
-    init?(_ color: ColorDescription, bitDepth: Int, peak: Double?) {
+    init?(
+        _ color: ColorDescription, bitDepth: Int, peak: Double?, drawing: PictureDrawing = PictureDrawing()
+    ) {
         switch color.transfer {
         case 16: transfer = .pq
         case 18: transfer = .hlg
@@ -26,7 +30,7 @@ struct ToneMapping: Equatable {
         let depth = min(16, max(8, bitDepth))
         fullWhite = color.isFullRange ? 1024 - 1024 / Double(1 << depth) : nil
         let source = transfer == .hlg ? FilmLight.HLG.peak : PeakLuminance.believable(peak)
-        curve = ToneCurve(from: source, to: PeakLuminance.referenceWhite)
+        curve = ToneCurve(from: source, to: drawing.white, clips: drawing.toneMapping == .clip)
     }
 
     /// An HDR film that says nothing is BT.2020, as BT.2100 has it.
@@ -46,7 +50,7 @@ struct ToneMapping: Equatable {
         var light = inGamut(toBT709(linear(coded(luma: luma, blue: blue, red: red))))
         // By the largest of the three, so that what lies between them, hue and saturation, stays, and none of them clips.
         let largest = light.max()
-        if largest > 0 { light *= curve(largest) / (largest * PeakLuminance.referenceWhite) }
+        if largest > 0 { light *= curve(largest) / (largest * curve.target) }
         return Self.limited(
             FilmLight.BT1886.signal(light.x), FilmLight.BT1886.signal(light.y), FilmLight.BT1886.signal(light.z))
     }
