@@ -29,7 +29,14 @@ typedef struct {
   int (*web)(void *owner, const char *url, int is_opening, AVDictionary *options, AVIOContext **input);
   /* Whether it was one of those, and is closed. */
   int (*close_web)(void *owner, AVIOContext *input);
+  /* Told of each address that a playlist's demuxer is about to open while the input is being opened; may be NULL. */
+  void (*leads_to)(void *owner, const char *url);
+  /* Shown each playlist that names segments, or what the input's own address leads to; `location` is where it came from. May put
+     another in its place, from av_malloc, and then returns how long that is, and otherwise 0. May be NULL. */
+  int (*revise)(void *owner, const char *url, const char *location, const uint8_t *text, int count, uint8_t **other);
   void *owner;
+  /* Whether a playlist led to the address that is opened first, too: it is no word of a person. */
+  int is_led_to;
 } cff_open_policy;
 
 /* Behind an AVIOContext that reads from a web server: demuxers ask it for the option `location`, to which what a playlist names is
@@ -140,7 +147,7 @@ static inline int cff_names_segments(const uint8_t *text, int size) {
    must be read whole: a day of segments of a second takes 9 MB. */
 enum { cff_longest_playlist = 64 << 20 };
 
-static inline int cff_refuse_hollow(AVIOContext *input) {
+static inline int cff_refuse_hollow(AVIOContext *input, const cff_open_policy *policy, const char *url, int is_led_to) {
   static const char head[] = "#EXTM3U";
   int room = 64 << 10, count = 0, got, status;
   uint8_t *text = av_malloc(room);
@@ -157,15 +164,26 @@ static inline int cff_refuse_hollow(AVIOContext *input) {
     }
     text = more;
   }
-  if (is_playlist && (count >= cff_longest_playlist || !cff_names_segments(text, count))) status = AVERROR_INVALIDDATA;
+  const int is_refused = is_playlist && (count >= cff_longest_playlist || !cff_names_segments(text, count));
+  if (is_playlist && !is_refused && policy->revise) {
+    const cff_web_place *place = input->av_class == &cff_web_class ? (const cff_web_place *)input->opaque : NULL;
+    uint8_t *other = NULL;
+    const int length = policy->revise(policy->owner, url, place ? place->location : url, text, count, &other);
+    if (length > 0) {
+      av_free(text);
+      text = other;
+      count = length;
+    }
+  }
+  if (is_refused && is_led_to) status = AVERROR_INVALIDDATA;
   else status = cff_put_back(input, text, count);
   av_free(text);
   return status;
 }
 
-static inline int cff_refuse_where_hollow(AVFormatContext *context, AVIOContext **input, int is_led_to) {
-  if (!is_led_to || !context->iformat || strcmp(context->iformat->name, "hls")) return 0;
-  const int status = cff_refuse_hollow(*input);
+static inline int cff_refuse_where_hollow(AVFormatContext *context, AVIOContext **input, const char *url, int is_led_to) {
+  if (!context->iformat || strcmp(context->iformat->name, "hls")) return 0;
+  const int status = cff_refuse_hollow(*input, (const cff_open_policy *)context->opaque, url, is_led_to);
   if (status < 0) {
     context->io_close2(context, *input);
     *input = NULL;
@@ -179,19 +197,21 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
   AVDictionary *own = NULL;
   AVDictionary **all = options ? options : &own;
   /* Not what a person named, which is opened first; a playlist may name itself. */
-  const int is_led_to = context->pb || !context->url || strcmp(url, context->url);
+  const int is_first = !context->pb && context->url && !strcmp(url, context->url);
+  const int is_led_to = !is_first || policy->is_led_to;
   if (is_led_to && !cff_is_ordinary(url)) return AVERROR_INVALIDDATA;
   if (policy->left == 0) {
     policy->refusal = cff_refused_count;
     return AVERROR(EMLINK);
   }
   if (policy->left > 0) policy->left--;
+  if (!is_first && policy->left >= 0 && policy->leads_to) policy->leads_to(policy->owner, url);
   if (policy->web && cff_is_web(url)) {
     int status = policy->web(policy->owner, url, policy->left >= 0, *all, input);
     av_dict_free(&own);
     /* Otherwise libavformat would close it as one of its own. */
-    if (status >= 0 && !is_led_to) context->flags |= AVFMT_FLAG_CUSTOM_IO;
-    return status < 0 ? status : cff_refuse_where_hollow(context, input, is_led_to);
+    if (status >= 0 && is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
+    return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
   }
   if (policy->verifies) {
     av_dict_set(all, "tls_verify", "1", 0);
@@ -199,7 +219,7 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
   }
   int status = policy->open(context, input, url, flags, all);
   av_dict_free(&own);
-  return status < 0 ? status : cff_refuse_where_hollow(context, input, is_led_to);
+  return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
 }
 
 static inline int cff_guarded_close(AVFormatContext *context, AVIOContext *input) {

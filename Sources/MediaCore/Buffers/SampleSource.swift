@@ -74,6 +74,8 @@ public struct MediaSummary: Sendable {
     public var isLive: Bool
     /// In order of their starts; empty where the film names none.
     public var chapters: [Chapter]
+    /// What is to play in the middle of it, in order.
+    package var interstitials: [Interstitial] = []
 
     public init(
         container: String, tracks: [Track], duration: MediaTime? = nil, title: String? = nil, isSeekable: Bool = true,

@@ -6,12 +6,16 @@ internal import MediaCore
 final class DemuxContext {
     let address: InputAddress
     let waiting: BlockingGuard
-    private let options: ReadOptions
-    private var context: UnsafeMutablePointer<AVFormatContext>?
+    let options: ReadOptions
+    private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     /// The bytes of a pipe, kept as long as the context that reads them.
     private var pipe: PipeInput?
     /// Packets read ahead while looking for a place to begin; handed out before anything else.
     private var primed: [Primed] = []
+    /// Nothing was given out since the input was opened.
+    private var isFresh = true
+    /// What is read begins with the first piece of playlists.
+    var isAtFirstPiece = false
     private struct Primed {
         var packet: UnsafeMutablePointer<AVPacket>?
         var shift: MediaTime
@@ -22,10 +26,12 @@ final class DemuxContext {
     private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
     /// What opening is held to, at an address that libavformat keeps.
-    private let policy: UnsafeMutablePointer<cff_open_policy>
+    let policy: UnsafeMutablePointer<cff_open_policy>
     private var tls = TLSWatch()
     /// Reads from web servers; nil where nothing on them is wanted.
-    private var gate: WebGate?
+    private(set) var gate: WebGate?
+    /// The film's streams, where playlists were opened once more and may count theirs otherwise.
+    var film = FilmStreams()
     private var consecutiveFailures = 0
     /// How far an input that cannot go back was read for its header.
     private var headerEnd: Int64?
@@ -37,9 +43,10 @@ final class DemuxContext {
     /// - Parameters:
     ///   - asker: what web servers are told; nil opens nothing on them.
     ///   - format: the container's name when it is known already, so that it need not be guessed again.
+    ///   - film: the streams of a film in playlists that was opened before, of which one playlist is opened.
     init(
         _ address: InputAddress, options: ReadOptions, asker: WebAsker? = nil, cancellations: [Cancellation],
-        format: String? = nil
+        format: String? = nil, film: FilmStreams? = nil
     ) throws(MediaError) {
         self.address = address
         self.options = options
@@ -47,36 +54,21 @@ final class DemuxContext {
         packet = av_packet_alloc()
         policy = .allocate(capacity: 1)
         policy.initialize(to: cff_open_policy())
-        policy.pointee.left = Self.mostOpens
         policy.pointee.verifies = options.trust.verifies ? 1 : 0
         policy.pointee.authorities = options.trust.path
-        guard let fresh = avformat_alloc_context(), packet != nil else {
-            throw MediaError(.exhausted, "cannot open \"\(address.text)\": \(SystemCause.text(ENOMEM))")
-        }
-        fresh.pointee.interrupt_callback = waiting.callback
-        fresh.pointee.max_streams = 256
-        cff_guard_opens(fresh, policy)
+        guard packet != nil else { throw Self.exhausted(address) }
         if let asker {
             let gate = WebGate(asker, waiting: waiting)
             gate.install(in: policy)
             self.gate = gate
         }
-        defer { policy.pointee.left = -1 }
-        context = fresh
-        if address.kind == .pipe {
-            pipe = try PipeInput(address, waiting: waiting)
-            fresh.pointee.pb = pipe?.context
-            fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        if let film {
+            self.film = film
+            try openPlaylists(from: nil, within: options.openTimeout)
+            return
         }
-        var settings = Self.settings(for: address, options)
-        defer { av_dict_free(&settings) }
-        waiting.allow(address.kind == .network ? options.openTimeout : nil)
-        defer { waiting.allow(nil) }
-        // On failure libavformat frees the context and sets the pointer to nil.
-        let code = avformat_open_input(&context, address.url, format.flatMap { av_find_input_format($0) }, &settings)
-        guard code >= 0 else {
-            throw distrust ?? ReadingErrors.opening(code, address, waiting)
-        }
+        try begin(address.url, format, within: options.openTimeout)
+        defer { finishOpening() }
         if !hasRandomAccess, !managesOwnInputs { headerEnd = bytePosition }
         lookAtCovers()
         if !headerSaysEverything {
@@ -90,11 +82,52 @@ final class DemuxContext {
         }
     }
 
-    deinit {
-        for index in primed.indices { av_packet_free(&primed[index].packet) }
-        av_packet_free(&packet)
+    /// Opens an address, up to its header. `finishOpening` ends what is allowed for that.
+    func begin(_ url: String, _ format: String?, within patience: Duration) throws(MediaError) {
+        guard let fresh = avformat_alloc_context() else { throw Self.exhausted(address) }
+        fresh.pointee.interrupt_callback = waiting.callback
+        fresh.pointee.max_streams = 256
+        policy.pointee.left = Self.mostOpens
+        cff_guard_opens(fresh, policy)
+        context = fresh
+        var settings = Self.settings(for: address, options)
+        defer { av_dict_free(&settings) }
+        waiting.allow(address.kind == .network ? patience : nil)
+        var code: Int32 = 0
+        do throws(MediaError) {
+            if address.kind == .pipe {
+                pipe = try PipeInput(address, waiting: waiting)
+                fresh.pointee.pb = pipe?.context
+                fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+            }
+            // On failure libavformat frees the context and sets the pointer to nil.
+            code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
+            if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
+        } catch {
+            finishOpening()
+            throw error
+        }
+    }
+
+    func finishOpening() {
+        policy.pointee.left = -1
+        waiting.allow(nil)
+    }
+
+    /// Gives the input up, with what was read ahead of it.
+    func close() {
+        forgetPrimed()
         avformat_close_input(&context)
         gate?.closeAll()
+    }
+
+    private static func exhausted(_ address: InputAddress) -> MediaError {
+        MediaError(.exhausted, "cannot open \"\(address.text)\": \(SystemCause.text(ENOMEM))")
+    }
+
+    deinit {
+        close()
+        av_packet_free(&packet)
         policy.deallocate()
     }
 
@@ -227,10 +260,10 @@ final class DemuxContext {
     }
 
     /// Whether playlists were made of a manifest of DASH.
-    var isDASH: Bool { gate?.playlists != nil }
+    var isDASH: Bool { gate?.playlists.dash != nil }
 
     /// How long such a manifest says that the film lasts.
-    var statedDuration: MediaTime? { gate?.playlists?.seconds.map { MediaTime(seconds: $0) } }
+    var statedDuration: MediaTime? { gate?.playlists.dash?.seconds.map { MediaTime(seconds: $0) } }
 
     /// Microseconds; nil when not known.
     var duration: Int64? {
@@ -269,24 +302,29 @@ final class DemuxContext {
     }
 
     /// A playlist can be read from any place itself, which says nothing of what it names.
-    var canSeek: Bool { managesOwnInputs ? duration != nil && !isOfMP4Pieces : hasRandomAccess }
+    var canSeek: Bool { managesOwnInputs ? duration != nil || film.isOpenedAnew : hasRandomAccess }
 
     /// HLS in pieces of MP4 (its streams have sample entries for names, ISO 14496-12, 8.5.2; those of transport streams have numbers of
     /// one byte). FFmpeg 5.1 loses its place when such a one jumps, also to its start: it reads on to the end, and gives out nothing.
-    private var isOfMP4Pieces: Bool {
+    /// The playlists are opened anew instead (`openPlaylists`).
+    var isOfMP4Pieces: Bool {
         formatName.hasPrefix("hls") && streams.contains { $0.pointee.codecpar.pointee.codec_tag > 0xFFFF }
     }
 
     // MARK: Reading
 
-    /// Tells the demuxer which streams nobody will read.
-    func keepOnly(_ isWanted: (UnsafeMutablePointer<AVStream>) -> Bool) {
-        for stream in streams { stream.pointee.discard = isWanted(stream) ? AVDISCARD_DEFAULT : AVDISCARD_ALL }
+    /// Tells the demuxer which streams nobody will read, by their numbers in the film.
+    func keepOnly(_ isWanted: (Int32) -> Bool) {
+        for stream in streams {
+            let isKept = isWanted(film.number(of: stream.pointee.index))
+            stream.pointee.discard = isKept ? AVDISCARD_DEFAULT : AVDISCARD_ALL
+        }
     }
 
     /// The next packet of any stream that is not discarded; nil at the end. It belongs to the context and is valid
     /// until the next call.
     func nextPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
+        isFresh = false
         if !primed.isEmpty {
             av_packet_free(&packet)
             let first = primed.removeFirst()
@@ -305,7 +343,8 @@ final class DemuxContext {
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
-        guard let context, let packet else { return nil }
+        guard let packet else { return nil }
+        guard let context else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
         if address.kind == .network { waiting.allow(options.readTimeout) }
         while true {
             av_packet_unref(packet)
@@ -314,6 +353,7 @@ final class DemuxContext {
             if let distrust { throw distrust }
             if code >= 0 {
                 consecutiveFailures = 0
+                film.number(packet)
                 shift = follower?.shift(of: packet) ?? .zero
                 return packet
             }
@@ -352,8 +392,18 @@ final class DemuxContext {
 
     /// Jumps near a raw stamp of one stream, at or before it as far as the container can.
     ///
-    /// - Parameter time: the film time that the stamp stands for.
-    func seek(stream index: Int32, to raw: Int64, at time: MediaTime, flags: Int32) throws(MediaError) {
+    /// - Parameters:
+    ///   - time: the film time that the stamp stands for.
+    ///   - start: the film time at which the stream begins.
+    func seek(
+        stream index: Int32, to raw: Int64, at time: MediaTime, streamStart start: MediaTime = .zero, flags: Int32
+    ) throws(MediaError) {
+        guard !film.isOpenedAnew, !isOfMP4Pieces else {
+            // Every playing begins with a jump to its start.
+            if isFresh, time <= start, !film.isOpenedAnew || isAtFirstPiece { return isAtFirstPiece = true }
+            try openPlaylists(from: time, streamStart: start, within: options.readTimeout)
+            return isFresh = true
+        }
         try jump { context in av_seek_frame(context, index, raw, flags) }
         follower?.jumped(near: bytePosition, expecting: time)
     }
@@ -366,15 +416,16 @@ final class DemuxContext {
 
     private func jump(_ body: (UnsafeMutablePointer<AVFormatContext>) -> Int32) throws(MediaError) {
         guard let context else { return }
-        guard !isOfMP4Pieces else {
-            throw MediaError(.unsupported, "\"\(address.text)\" cannot be wound back or forth; save it to a file first")
-        }
-        for index in primed.indices { av_packet_free(&primed[index].packet) }
-        primed.removeAll(keepingCapacity: true)
+        forgetPrimed()
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
         let code = body(context)
         if code < 0 { throw distrust ?? ReadingErrors.reading(code, address, waiting) }
+    }
+
+    private func forgetPrimed() {
+        for index in primed.indices { av_packet_free(&primed[index].packet) }
+        primed.removeAll(keepingCapacity: true)
     }
 
     /// Whether all that the header speaks of lies before it, in an input that cannot go back there.

@@ -20,6 +20,13 @@ struct InputAddress: Sendable, Hashable {
         return copy
     }
 
+    /// What this one led to.
+    func leading(to url: String) -> InputAddress {
+        var copy = self
+        copy.url = url
+        return copy
+    }
+
     static let standardInput = "pipe:0"
 
     init(_ written: String) throws(MediaError) {

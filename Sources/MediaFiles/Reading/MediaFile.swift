@@ -23,6 +23,8 @@ public final class MediaFile: MediaSource {
     private let jumps = StampJumps()
     /// Sound and pictures are playlists of their own: each can be read by itself, as if they were two files.
     private let liesApart: Bool
+    /// The streams of playlists that are opened anew for a jump.
+    private let playlistStreams: FilmStreams?
     private let cancellation: Cancellation
     /// The input that was probed, until a reader takes it over.
     private let probed: Lock<DemuxContext?>
@@ -51,6 +53,7 @@ public final class MediaFile: MediaSource {
         }
         let asker = WebAsker(address.url, options)
         let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
+        asker.playlists.close()
         return try MediaFile(context, address: address, options: options, asker: asker, cancellation: cancellation)
     }
 
@@ -91,6 +94,8 @@ public final class MediaFile: MediaSource {
         let tracks = inspection.tracks(starts: starts, of: context, options.hlsBitrate)
         let duration = context.statedDuration ?? inspection.duration(of: context, tracks: tracks)
         liesApart = duration != nil && Self.liesApart(context, tracks)
+        if context.isOfMP4Pieces { context.film.note(context.streams) }
+        playlistStreams = liesApart && context.isOfMP4Pieces ? context.film : nil
         let sharesReader =
             address.kind == .pipe || (!liesApart && (context.managesOwnInputs || !context.hasRandomAccess))
         // A server without ranges that says how long the film is sends it again.
@@ -104,6 +109,8 @@ public final class MediaFile: MediaSource {
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
             chapters: ChapterReading.chapters(of: context, origin: origin))
         (summary.artist, summary.album) = (tags.artist, tags.album)
+        summary.interstitials = context.interstitials(
+            of: tracks.first { $0.kind == .video && $0.isDefault } ?? tracks.first)
         self.summary = summary
         if sharesReader {
             let demuxer = SharedDemuxer(
@@ -131,6 +138,7 @@ public final class MediaFile: MediaSource {
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
             context.waiting.add(own)
             if liesApart { follow(context, only: track) }
+            if playlistStreams != nil { context.film.choose(Int32(clamping: track.id)) }
             return TrackReader(
                 track: track, context: context, stream: stream, origin: origin, jumps: jumps,
                 cancellation: own, options: options)
@@ -148,7 +156,8 @@ public final class MediaFile: MediaSource {
     ) throws(MediaError) -> (DemuxContext, UnsafeMutablePointer<AVStream>) {
         let context = try DemuxContext(
             address, options: options, asker: asker, cancellations: [cancellation, own],
-            format: formatName.split(separator: ",").first.map(String.init))
+            format: formatName.split(separator: ",").first.map(String.init),
+            film: playlistStreams?.choosing(Int32(clamping: track.id)))
         guard let stream = stream(for: track, in: context) else {
             throw MediaError(
                 .readFailed, "\"\(address.text)\" no longer has track \(track.id); it changed while it was being read")
@@ -206,9 +215,12 @@ public final class MediaFile: MediaSource {
         guard context.stampsMayJump else { return }
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
         let all = tracks.compactMap { stream(for: $0, in: context) }
-        if !summary.sharesReader { context.keepOnly { all.contains($0) } }
+        if !summary.sharesReader {
+            let numbers = Set(all.map { context.film.number(of: $0.pointee.index) })
+            context.keepOnly { numbers.contains($0) }
+        }
         context.follower = JumpFollower(
-            jumps, streams: all, origin: origin, hasPositions: !context.managesOwnInputs)
+            jumps, streams: all, of: context.film, origin: origin, hasPositions: !context.managesOwnInputs)
     }
 
     /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).
@@ -235,6 +247,9 @@ public final class MediaFile: MediaSource {
             case .subtitle: AVMEDIA_TYPE_SUBTITLE
             }
         let streams = context.streams
+        if context.film.isOpenedAnew {
+            return streams.first { context.film.number(of: $0.pointee.index) == Int32(clamping: track.id) }
+        }
         if track.id >= 0, track.id < streams.count, streams[track.id].pointee.codecpar.pointee.codec_type == wanted,
             streams[track.id].pointee.id == streamIDs[track.id]
         {

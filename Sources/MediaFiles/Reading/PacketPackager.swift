@@ -9,7 +9,8 @@ struct PacketPackager {
     private(set) var clock: TrackClock
     private var format: Track.Format
     private let batchLength: MediaTime
-    private let stream: UnsafeMutablePointer<AVStream>
+    /// A copy: the stream goes where its input is opened anew.
+    private let coding: CodingParameters
 
     private var pool = RecyclingPool<PacketBatch> { PacketBatch() }
     /// Sound being collected.
@@ -32,7 +33,7 @@ struct PacketPackager {
 
     init(track: Track, stream: UnsafeMutablePointer<AVStream>, clock: TrackClock, batch: Duration) {
         self.track = track
-        self.stream = stream
+        coding = CodingParameters(of: stream)
         self.clock = clock
         format = track.format
         batchLength = MediaTime(nanoseconds: max(1, batch.wholeNanoseconds))
@@ -197,7 +198,7 @@ struct PacketPackager {
 
     /// How long a packet lasts when its container does not say: by its codec, else as long as the one before.
     private func naturalLength(size: Int, _ stamp: Int64?, _ format: AudioFormat) -> MediaTime {
-        let frames = av_get_audio_frame_duration2(stream.pointee.codecpar, Int32(clamping: size))
+        let frames = av_get_audio_frame_duration2(coding.pointer, Int32(clamping: size))
         if frames > 0 { return MediaTime(value: Int64(frames), timescale: Int32(clamping: format.sampleRate)) }
         if let stamp, let lastSoundStamp, stamp > lastSoundStamp {
             let step = clock.length(stamp - lastSoundStamp)
@@ -254,5 +255,19 @@ struct PacketPackager {
                     color: old.color, frameRate: old.frameRate))
         case .subtitle: break
         }
+    }
+}
+
+/// What a stream's header says of its coding, outliving the stream. Read by one thread at a time.
+private final class CodingParameters {
+    let pointer = avcodec_parameters_alloc()
+
+    init(of stream: UnsafeMutablePointer<AVStream>) {
+        if let pointer, let own = stream.pointee.codecpar { avcodec_parameters_copy(pointer, own) }
+    }
+
+    deinit {
+        var own = pointer
+        avcodec_parameters_free(&own)
     }
 }

@@ -11,6 +11,8 @@ struct SeekPlan {
     let target: MediaTime
     let mode: SeekMode
     let isVideo: Bool
+    /// Where the track begins.
+    private let start: MediaTime
     /// Sound that the decoder wants to hear before the target.
     let preroll: MediaTime
 
@@ -19,6 +21,7 @@ struct SeekPlan {
         self.target = target
         self.mode = mode
         isVideo = track.kind == .video
+        start = track.start ?? .zero
         preroll = mode == .syncAfter ? .zero : Self.preroll(for: track.audioFormat)
     }
 
@@ -46,7 +49,7 @@ struct SeekPlan {
             let wanted = isLast && attempt > 0 ? MediaTime(value: -10, timescale: 1) : target - preroll - back
             try place(context, at: wanted, packager: packager, epoch: epoch, jumps: jumps)
             let landed = try readToStart(context, packager)
-            if mode == .syncAfter || isLast { return landed }
+            if mode == .syncAfter || isLast || context.isAtFirstPiece { return landed }
             // Nothing found means that the last place to begin from lies further back.
             if let landed, landed <= target - preroll { return landed }
             back = back.value == 0 ? MediaTime(value: 1, timescale: 1) : back * 3
@@ -85,7 +88,7 @@ struct SeekPlan {
     private func place(
         _ context: DemuxContext, at time: MediaTime, packager: PacketPackager, epoch: Int64, jumps: StampJumps
     ) throws(MediaError) {
-        if jumps.count > 1, let size = context.byteCount {
+        if jumps.count > 1, !context.managesOwnInputs, let size = context.byteCount {
             let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
             try search.run(on: context, for: time)
         } else {
@@ -97,12 +100,14 @@ struct SeekPlan {
         _ context: DemuxContext, to time: MediaTime, raw: (MediaTime) -> Int64
     ) throws(MediaError) {
         do {
-            try context.seek(stream: stream, to: raw(time), at: time, flags: AVSEEK_FLAG_BACKWARD)
+            try context.seek(
+                stream: stream, to: raw(time), at: time, streamStart: start, flags: AVSEEK_FLAG_BACKWARD)
         } catch {
             if error.code == .cancelled || error.code == .timedOut { throw error }
             do {
                 // Some containers refuse to go before their first entry and can only go forward to it.
-                try context.seek(stream: stream, to: raw(time), at: time, flags: AVSEEK_FLAG_ANY)
+                try context.seek(
+                    stream: stream, to: raw(time), at: time, streamStart: start, flags: AVSEEK_FLAG_ANY)
             } catch {
                 guard context.managesOwnInputs, let start = Self.starts.last, time < start else { throw error }
                 try jumpToStart(context, behind: time, error, raw: raw)

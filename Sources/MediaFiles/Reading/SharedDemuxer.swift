@@ -184,7 +184,7 @@ final class SharedDemuxer: @unchecked Sendable {
             }
             return wanted
         }
-        context.keepOnly { wanted.contains($0.pointee.index) }
+        context.keepOnly { wanted.contains($0) }
     }
 
     private func wakeEverybody(but lane: Int? = nil) {

@@ -32,7 +32,18 @@ final class StampJumps: Sendable {
 
     /// The jump in force at a film time.
     func index(at time: MediaTime) -> Int {
-        jumps.withLock { all in all.lastIndex { $0.film <= time } ?? 0 }
+        jumps.withLock { all in
+            // Found by jumping about they are in no order.
+            all.indices.filter { all[$0].film <= time }.max { (all[$0].film, $0) < (all[$1].film, $1) } ?? 0
+        }
+    }
+
+    /// The jump whose shift brings a moment nearest to another, and no further from it than that; nil where none does.
+    func index(bringing plain: MediaTime, near time: MediaTime, within slack: MediaTime) -> Int? {
+        func distance(_ jump: Jump) -> MediaTime { max(plain + jump.shift - time, time - plain - jump.shift) }
+        return jumps.withLock { all in
+            all.indices.filter { distance(all[$0]) <= slack }.min { distance(all[$0]) < distance(all[$1]) }
+        }
     }
 
     /// Adds one after entry `index`; nil when there are too many.
@@ -69,6 +80,8 @@ struct JumpFollower {
     private var position: Int64 = 0
     /// After a jump of our own: the film time hoped for, until the first packet tells where we are.
     private var landing: MediaTime?
+    /// The film time of the first packet, where a playlist says it and stamps may have begun anew.
+    private var piece: MediaTime?
 
     /// A stream's own stamps may step back by this much without meaning it.
     private static let stepBack = MediaTime(value: -3, timescale: 10)
@@ -76,16 +89,17 @@ struct JumpFollower {
     private static let leap = MediaTime(value: 10, timescale: 1)
 
     init(
-        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: MediaTime, hasPositions: Bool
+        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], of film: FilmStreams = FilmStreams(),
+        origin: MediaTime, hasPositions: Bool
     ) {
         self.jumps = jumps
         self.hasPositions = hasPositions
         for stream in streams {
             let clock = TrackClock(stream: stream, origin: origin)
             if stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE {
-                sparse[stream.pointee.index] = clock
+                sparse[film.number(of: stream.pointee.index)] = clock
             } else {
-                lanes[stream.pointee.index] = Lane(clock: clock)
+                lanes[film.number(of: stream.pointee.index)] = Lane(clock: clock)
             }
         }
     }
@@ -102,6 +116,11 @@ struct JumpFollower {
         guard let stamp = lane.clock.unwrapped(raw) else { return jumps[lane.jump]?.shift ?? .zero }
         lane.clock.follow(stamp)
         let plain = lane.clock.filmTime(stamp)
+        if let time = piece {
+            piece = nil
+            settle(plain, near: time)
+            lane.jump = lanes[stream]?.jump ?? lane.jump
+        }
         if !fits(plain, lane, jumps[lane.jump]) {
             if let next = later(than: lane.jump, fitting: plain, lane) {
                 lane.jump = next
@@ -149,6 +168,23 @@ struct JumpFollower {
     mutating func jumped(near byte: Int64, expecting time: MediaTime) {
         position = byte
         landing = time
+    }
+
+    /// Reading goes on in a piece that begins about at `start`, for the sake of `time`.
+    ///
+    /// - Parameter isBehindBreak: the playlist says that stamps began anew between the film's start and this piece.
+    mutating func opened(from start: MediaTime, at time: MediaTime, isBehindBreak: Bool) {
+        (position, landing, piece) = (0, time, isBehindBreak ? start : nil)
+    }
+
+    /// How far the lengths of pieces may lead astray. Where a break was no other shift is as near by chance.
+    private static let pieceSlack = MediaTime(value: 2, timescale: 1)
+
+    /// Finds the shift that puts a piece where its playlist says that it is, and notes it where nobody has found it yet.
+    private mutating func settle(_ plain: MediaTime, near time: MediaTime) {
+        let known = jumps.index(bringing: plain, near: time, within: Self.pieceSlack)
+        guard let jump = known ?? jumps.add(.init(shift: time - plain, position: position, film: time)) else { return }
+        for stream in lanes.keys { lanes[stream]!.jump = jump }
     }
 
     private mutating func land(expecting time: MediaTime) {

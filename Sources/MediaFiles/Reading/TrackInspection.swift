@@ -49,7 +49,7 @@ struct TrackInspection {
         var missing = Set(playable.filter { !isStill($0) }.map { $0.pointee.index })
         // Subtitles among the packets looked at are handed out later. A playlist's would be fetched in every language.
         let kept = playable + (context.managesOwnInputs ? [] : subtitles.streams)
-        context.keepOnly { stream in kept.contains(stream) }
+        context.keepOnly { number in kept.contains { $0.pointee.index == number } }
         if missing.isEmpty { return starts }
         try context.prime { packet in
             let index = packet.pointee.stream_index

@@ -7,7 +7,8 @@ public import MediaCore
 public final class TrackReader: SampleSource, @unchecked Sendable {
     public let track: Track
     private let context: DemuxContext
-    private let stream: UnsafeMutablePointer<AVStream>
+    /// Its stream's number in the film: streams themselves go where an input is opened anew.
+    private let stream: Int32
     private let cancellation: Cancellation
     private var packager: PacketPackager
     private let jumps: StampJumps
@@ -21,14 +22,14 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     ) {
         self.track = track
         self.context = context
-        self.stream = stream
+        self.stream = context.film.number(of: stream.pointee.index)
         self.cancellation = cancellation
         self.jumps = jumps
         let clock = TrackClock(stream: stream, origin: origin)
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
-        let index = stream.pointee.index
+        let index = self.stream
         // Where stamps may jump, the other tracks are looked at to tell a jump from a hole.
-        if context.follower == nil { context.keepOnly { $0.pointee.index == index } }
+        if context.follower == nil { context.keepOnly { $0 == index } }
     }
 
     /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
@@ -50,14 +51,13 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     public func read() throws(MediaError) -> SampleBuffer? {
         use.enter()
         defer { use.leave() }
-        let index = stream.pointee.index
         while true {
             if let buffer = packager.takeReady() { return buffer }
             guard let packet = try context.nextPacket() else {
                 packager.close()
                 return packager.takeReady()
             }
-            if packet.pointee.stream_index == index { packager.add(packet, shift: context.shift) }
+            if packet.pointee.stream_index == stream { packager.add(packet, shift: context.shift) }
         }
     }
 
@@ -65,7 +65,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         use.enter()
         defer { use.leave() }
-        let plan = SeekPlan(track: track, stream: stream.pointee.index, target: time, mode: mode)
+        let plan = SeekPlan(track: track, stream: stream, target: time, mode: mode)
         packager.reset(decodeOnlyBefore: mode == .exact ? time : nil, expecting: packager.clock.raw(time))
         return try plan.run(on: context, packager: packager, epoch: epoch, jumps: jumps)
     }
@@ -73,7 +73,9 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
     public func syncTime(before time: MediaTime) -> MediaTime? {
         use.enter()
         defer { use.leave() }
-        guard !packager.clock.wraps, jumps.count <= 1 else { return nil }
+        guard !packager.clock.wraps, jumps.count <= 1, !context.film.isOpenedAnew,
+            let stream = context.streams.first(where: { $0.pointee.index == stream })
+        else { return nil }
         let raw = packager.clock.raw(time) &- epoch
         // An index that ends before the place may be one that grows while the file is read.
         guard av_index_search_timestamp(stream, raw, 0) >= 0 else { return nil }

@@ -75,7 +75,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
         var wanted: Set<Int32> = [stream]
         if let pace { wanted.insert(pace.index) }
         if withLeader, let leader { wanted.insert(leader.index) }
-        context.keepOnly { wanted.contains($0.pointee.index) }
+        context.keepOnly { wanted.contains($0) }
     }
 
     /// As `TrackReader.settleEpoch`.

@@ -10,6 +10,8 @@ final class WebAsker: Sendable {
     let home: WebAddress?
     let trust: ServerTrust
     let cookies: CookieJar
+    /// What the film's playlists said.
+    let playlists = FilmPlaylists()
     /// How long is waited before each try to take up what broke off.
     let delays: [Duration]
     private let options: ReadOptions

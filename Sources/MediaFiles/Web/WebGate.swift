@@ -11,12 +11,21 @@ final class WebGate: @unchecked Sendable {
     private var open: [UnsafeMutablePointer<AVIOContext>: WebSource] = [:]
     /// Whether a server led from `https` to `http`.
     private(set) var isDowngraded = false
-    /// What a manifest of DASH was made into.
-    private(set) var playlists: DASHPlaylists?
+    /// What the film's playlists said.
+    let playlists: FilmPlaylists
+    /// From which moment on pieces are wanted, counted from the first of each playlist; nil from the first.
+    var wanted: MediaTime?
+    /// Where the playlists were cut that were opened since.
+    private(set) var cuts: [MediaPlaylist.Cut] = []
     /// Why what was opened cannot be played, where that is known better than libavformat can say it.
     private(set) var objection: MediaError?
 
-    init(_ asker: WebAsker, waiting: BlockingGuard) { (self.asker, self.waiting) = (asker, waiting) }
+    init(_ asker: WebAsker, waiting: BlockingGuard) {
+        (self.asker, self.waiting, playlists) = (asker, waiting, asker.playlists)
+    }
+
+    /// The playlists are opened once more, from the piece of that moment on.
+    func begin(at moment: MediaTime?) { (wanted, cuts) = (moment, []) }
 
     /// Takes the place of libavformat's client; the caller keeps this object for as long as the policy.
     func install(in policy: UnsafeMutablePointer<cff_open_policy>) {
@@ -33,6 +42,32 @@ final class WebGate: @unchecked Sendable {
             guard let owner, let input else { return 0 }
             return Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().close(input) ? 1 : 0
         }
+        policy.pointee.leads_to = { owner, url in
+            guard let owner, let url else { return }
+            Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue().playlists.leads(to: String(cString: url))
+        }
+        policy.pointee.revise = { owner, url, location, text, count, other in
+            guard let owner, let url, let text, let other else { return 0 }
+            let gate = Unmanaged<WebGate>.fromOpaque(owner).takeUnretainedValue()
+            let address = String(cString: url)
+            let bytes = Array(UnsafeBufferPointer(start: text, count: Int(count)))
+            guard let cut = gate.cut(bytes, address, from: location.map { String(cString: $0) } ?? address),
+                let place = av_malloc(cut.count)
+            else { return 0 }
+            place.copyMemory(from: cut, byteCount: cut.count)
+            other.pointee = place.assumingMemoryBound(to: UInt8.self)
+            return Int32(clamping: cut.count)
+        }
+    }
+
+    /// What takes the place of a playlist; nil leaves it as it is.
+    private func cut(_ text: [UInt8], _ address: String, from location: String) -> [UInt8]? {
+        guard let known = playlists.note(text, at: address, from: location), let wanted, known.playlist.isEnded else {
+            return nil
+        }
+        let cut = known.playlist.cut(at: wanted)
+        cuts.append(cut)
+        return cut.text
     }
 
     private func begin(
@@ -42,7 +77,12 @@ final class WebGate: @unchecked Sendable {
         for prefix in ["crypto+", "crypto:"] where text.hasPrefix(prefix) {
             (text, isEncrypted) = (String(text.dropFirst(prefix.count)), true)
         }
-        if let bytes = playlists?.playlist(at: text) { return try context(WebSource(bytes), text, DASHPlaylists.type) }
+        if let bytes = playlists.words(ofDASHAt: text) {
+            return try context(WebSource(bytes), text, DASHPlaylists.type)
+        }
+        if isOpening, let known = playlists.known(at: text) {
+            return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
+        }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
         func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).flatMap { Int64($0) } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
@@ -62,7 +102,9 @@ final class WebGate: @unchecked Sendable {
                 key: DemuxContext.value(of: "key", in: options), vector: DemuxContext.value(of: "iv", in: options))
             if cipher == nil { throw WebFailure(code: cff_error_invalid_data) }
         }
-        if isOpening, playlists == nil, open.isEmpty, Self.isManifest(input) { return try translate(input) }
+        if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
+            return try translate(input, at: text)
+        }
         return try context(WebSource(input, cipher), input.address.text, input.contentType)
     }
 
@@ -73,7 +115,7 @@ final class WebGate: @unchecked Sendable {
     }
 
     /// Puts a manifest of DASH into playlists.
-    private func translate(_ input: WebInput) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+    private func translate(_ input: WebInput, at url: String) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
         while bytes.count <= DASHManifest.largest {
             let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
@@ -81,14 +123,16 @@ final class WebGate: @unchecked Sendable {
             if got < 0 { throw WebFailure(code: got) }
             bytes += piece.prefix(Int(got))
         }
+        let made: DASHPlaylists
         do throws(MediaError) {
             let name = "\"\(PrintableText.of(input.address.text))\""
-            playlists = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), asker.bitrate)
+            made = DASHPlaylists(try DASHManifest(bytes, at: input.address, named: name), asker.bitrate)
         } catch {
             objection = error
             throw WebFailure(code: cff_error_invalid_data)
         }
-        return try context(WebSource(playlists?.master ?? []), input.address.text, DASHPlaylists.type)
+        playlists.note(made, at: url)
+        return try context(WebSource(made.master), input.address.text, DASHPlaylists.type)
     }
 
     private func context(

@@ -9,7 +9,7 @@ import MediaCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
-    let kind = input.byte() % 6
+    let kind = input.byte() % 7
     let bytes = input.remainder()
     let text = String(decoding: bytes, as: UTF8.self)
     switch kind {
@@ -23,6 +23,7 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
             precondition(address.lowercased().hasPrefix("http"), "nothing but the web")
         }
     case 4: manifest(bytes)
+    case 6: playlist(bytes)
     default:
         for field in (try? HeaderField.list(parsing: text)) ?? [] { precondition(isOneLine(field.name + field.value)) }
         _ = try? PageOptions.rawOptions(parsing: text)
@@ -92,6 +93,30 @@ private func manifest(_ bytes: [UInt8]) {
         }
         let marks = bytes.split(separator: 0x0A).count { $0.starts(with: "#EXTINF:".utf8) }
         precondition(marks == one.pieces.count, "each piece is one")
+    }
+}
+
+/// A playlist that is cut at each of its first pieces, its interstitials, and the bytes as a list of such.
+private func playlist(_ bytes: [UInt8]) {
+    let address = WebAddress("https://a.org/b/list")!
+    precondition((AssetList.assets(in: bytes, at: address) ?? []).count <= Interstitial.mostAssets)
+    guard let playlist = MediaPlaylist([UInt8]("#EXTM3U\n".utf8) + bytes) else { return }
+    precondition(!playlist.pieces.isEmpty && playlist.pieces.count <= MediaPlaylist.mostPieces)
+    let all = InterstitialReading.interstitials(of: playlist, at: address.text)
+    precondition(all.count <= Interstitial.most)
+    for one in all {
+        if case .one(let place) = one.assets { precondition(place.hasPrefix("https://") && isOneLine(place)) }
+        precondition(one.limit <= Interstitial.longest)
+    }
+    var start = 0.0
+    for (number, piece) in playlist.pieces.enumerated().prefix(8) {
+        let cut = playlist.cut(at: MediaTime(seconds: start + piece.seconds / 2))
+        guard let again = MediaPlaylist(cut.text) else { preconditionFailure("a cut playlist is one") }
+        precondition(again.pieces.count <= playlist.pieces.count)
+        if piece.seconds > 0.001 {
+            precondition(again.pieces.count == playlist.pieces.count - number, "cut in its place")
+        }
+        start += piece.seconds
     }
 }
 

@@ -128,30 +128,140 @@ import Testing
         }
     }
 
+    /// Jumps both ways, to the start and to a piece's beginning; the flash and the beep of a second stay together, at their second.
+    private func winds(_ film: MediaFile) throws {
+        #expect(film.summary.isSeekable && !film.summary.isLive)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        for (second, mode) in [
+            (3.5, SeekMode.exact), (1.5, .exact), (0, .exact), (4, .syncBefore), (4.5, .exact), (0.5, .exact),
+        ] {
+            let target = MediaTime(seconds: second)
+            let landed = try #require(try video.seek(to: target, mode: mode))
+            #expect(landed.seconds < second + 0.05 && landed.seconds > second - 1.3, "\(landed.seconds) for \(second)")
+            try audio.seek(to: target, mode: mode)
+            let seen = try SeenPictures.decode(video, showingFrom: target, limit: 40)
+            let flash = try #require(seen.flashes.first { $0.seconds > second + 0.2 })
+            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 3, timescale: 2))
+            let beep = try #require(heard.beeps.first { $0 > second + 0.2 })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001, "\(beep) and \(flash.seconds) behind \(second)")
+            #expect(abs(flash.seconds - flash.seconds.rounded()) < 0.3)
+        }
+        let last = try #require(try video.seek(to: MediaTime(seconds: 99), mode: .syncBefore))
+        #expect(last.seconds > 4)
+        #expect(try video.seek(to: MediaTime(seconds: 2.5), mode: .syncAfter)?.seconds ?? 0 >= 2.5)
+    }
+
+    @Test(arguments: [true, false]) func piecesOfMP4AreWoundToWhereTheyAre(_ isServed: Bool) throws {
+        try make(
+            "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s",
+            into: "part%v.m3u8")
+        try make(
+            "-s 160x90 -an -c:v libx264 -g 25 -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename low.mp4",
+            into: "low.m3u8")
+        try list(
+            "apart.m3u8",
+            [
+                "#EXT-X-STREAM-INF:BANDWIDTH=100000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"", "low.m3u8",
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"part1.m3u8\"",
+                "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"", "part0.m3u8",
+            ])
+        guard isServed else { return try winds(MediaFile.open(folder.path("apart.m3u8"))) }
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("apart.m3u8"))
+        try winds(film)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let before = server.requests
+        try video.seek(to: MediaTime(seconds: 3.2), mode: .exact)
+        _ = try video.read()
+        #expect(server.requests - before <= 4, "a jump asks for the beginning and the piece, and no playlist")
+    }
+
+    @Test func piecesOfMP4WithSoundAndPicturesTogetherAreWound() throws {
+        try make(
+            "-c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_flags single_file",
+            into: "both.m3u8")
+        let server = try TinyWebServer(serving: folder.path)
+        defer { server.stop() }
+        let film = try MediaFile.open(server.url("both.m3u8"))
+        #expect(film.summary.sharesReader && film.summary.isSeekable)
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        for second in [3.5, 1.5, 0.5, 4.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
+            let beep = try #require(heard.beeps.first { $0 > second })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+        }
+    }
+
+    /// Two encodings joined by a server, whose stamps begin anew: both are on the one time of the film, also for who jumps there first.
+    @Test func aBreakInPiecesOfMP4KeepsTheFilmsTime() throws {
+        for name in ["one", "two"] {
+            try make(
+                "-map 0:v -map 0:a -c copy -f hls -hls_time 1 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename \(name)i%v.mp4 -var_stream_map v:0,agroup:s~a:0,agroup:s",
+                into: "\(name)%v.m3u8", seconds: 4)
+        }
+        for track in 0...1 {
+            let parts = try ["one", "two"].map { name in
+                try String(decoding: TestClips.bytes(of: folder.path("\(name)\(track).m3u8")), as: UTF8.self).split(
+                    separator: "\n"
+                ).map(String.init).filter {
+                    $0.hasPrefix("#EXTINF") || $0.hasPrefix("#EXT-X-MAP") || !$0.hasPrefix("#")
+                }
+            }
+            try list(
+                "joined\(track).m3u8",
+                ["#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:2", "#EXT-X-PLAYLIST-TYPE:VOD"] + parts[0]
+                    + ["#EXT-X-DISCONTINUITY"] + parts[1] + ["#EXT-X-ENDLIST"])
+        }
+        try list(
+            "joined.m3u8",
+            [
+                "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"s\",NAME=\"x\",DEFAULT=YES,URI=\"joined1.m3u8\"",
+                "#EXT-X-STREAM-INF:BANDWIDTH=900000,CODECS=\"avc1.64001f,mp4a.40.2\",AUDIO=\"s\"", "joined0.m3u8",
+            ])
+        let film = try MediaFile.open(folder.path("joined.m3u8"))
+        let video = try film.reader(for: try #require(film.summary.track(.video)))
+        let audio = try film.reader(for: try #require(film.summary.track(.audio)))
+        for second in [6.5, 1.5, 5.5] {
+            let target = MediaTime(seconds: second)
+            try video.seek(to: target, mode: .exact)
+            try audio.seek(to: target, mode: .exact)
+            let flash = try #require(try SeenPictures.decode(video, showingFrom: target, limit: 20).flashes.first)
+            let heard = try HeardSound.decode(audio, until: target + MediaTime(value: 1, timescale: 1))
+            let beep = try #require(heard.beeps.first { $0 > second })
+            #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
+            #expect(abs(flash.seconds - (second + 0.5)) < 0.3)
+        }
+    }
+
     @Test(arguments: ["", "-single_file 1", "-use_template 0", "-use_timeline 0"])
-    func aManifestOfDASHPlaysFromItsStartWithSoundAndPictures(_ manner: String) throws {
+    func aManifestOfDASHIsPlayedAndWoundWithSoundAndPictures(_ manner: String) throws {
         try make("-c copy -f dash -seg_duration 1 \(manner)", into: "film.mpd")
         let server = try TinyWebServer(serving: folder.path)
         defer { server.stop() }
         var options = ReadOptions()
         options.headerFields = try HeaderField.list(parsing: "X-Key: mine")
         let film = try MediaFile.open(server.url("moved/film.mpd"), options: options)
-        #expect(film.summary.container == "dash" && !film.summary.sharesReader && !film.summary.isLive)
-        #expect(!film.summary.isSeekable)
+        #expect(film.summary.container == "dash" && !film.summary.sharesReader)
         #expect(abs(try #require(film.summary.duration).seconds - 6) < 0.2)
         let video = try film.reader(for: try #require(film.summary.track(.video)))
         let audio = try film.reader(for: try #require(film.summary.track(.audio)))
-        for reader in [video, audio] {
-            let error = #expect(throws: MediaError.self) { try reader.seek(to: .zero, mode: .exact) }
-            #expect(error?.code == .unsupported, "and reading goes on from the start")
-        }
         let (seen, heard) = (try SeenPictures.decode(video), try HeardSound.decode(audio))
         for second in 1..<6 {
             let flash = try #require(seen.flashes.first { abs($0.seconds - Double(second)) < 0.3 })
             let beep = try #require(heard.beeps.first { abs($0 - Double(second)) < 0.35 })
             #expect(abs(beep - 0.05 - flash.seconds) < 0.001)
         }
+        try winds(film)
         #expect(server.requestHeads.allSatisfy { $0.contains("X-Key: mine") })
+        #expect(
+            server.requestHeads.count { $0.contains("film.mpd") } == 2, "asked for once, and once for where it leads")
     }
 
     @Test(arguments: ["file:///tmp/", "ftp://127.0.0.1/", "file:/"]) func aManifestOfDASHReachesWebServersOnly(

@@ -1,0 +1,32 @@
+/// What a tag of a playlist says behind its colon: names and their values (RFC 8216, 4.2).
+struct AttributeList: Sendable {
+    /// Quoted ones without their quotes.
+    private(set) var values: [String: String] = [:]
+
+    /// More than any tag has.
+    private static let most = 128
+
+    /// What comes first counts; the rest of a damaged list is left out.
+    init(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        while !rest.isEmpty, values.count < Self.most {
+            rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
+            let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") }
+            rest = rest[name.endIndex...]
+            guard rest.popFirst() == UInt8(ascii: "=") else { continue }
+            let value: ArraySlice<UInt8>
+            if rest.first == UInt8(ascii: "\"") {
+                rest = rest.dropFirst()
+                value = rest.prefix { $0 != UInt8(ascii: "\"") }
+                rest = rest[value.endIndex...].dropFirst()
+            } else {
+                value = rest.prefix { $0 != UInt8(ascii: ",") }
+                rest = rest[value.endIndex...]
+            }
+            let key = String(decoding: name, as: UTF8.self)
+            if values[key] == nil { values[key] = String(decoding: value, as: UTF8.self) }
+        }
+    }
+
+    subscript(name: String) -> String? { values[name] }
+}

@@ -1,0 +1,48 @@
+internal import MediaCore
+
+/// Dates as playlists have them (ISO 8601: `2024-05-06T07:08:09.123Z`, or with an offset such as `+02:00`).
+enum CalendarDate {
+    /// Seconds since 1970; nil for what is no date.
+    static func seconds(_ text: String) -> Double? {
+        let bytes = Array(text.utf8.prefix(48))
+        func number(_ range: Range<Int>) -> Int? {
+            guard range.upperBound <= bytes.count else { return nil }
+            var value = 0
+            for byte in bytes[range] {
+                guard (48...57).contains(byte) else { return nil }
+                value = value * 10 + Int(byte) - 48
+            }
+            return value
+        }
+        func has(_ letter: Character, at index: Int) -> Bool {
+            index < bytes.count && bytes[index] == letter.asciiValue
+        }
+        guard let year = number(0..<4), has("-", at: 4), let month = number(5..<7), has("-", at: 7),
+            let day = number(8..<10), has("T", at: 10), let hour = number(11..<13), has(":", at: 13),
+            let minute = number(14..<16), has(":", at: 16), let second = number(17..<19), (1...12).contains(month),
+            (1...31).contains(day), hour <= 24, minute < 60, second <= 60
+        else { return nil }
+        var rest = bytes[19...]
+        var fraction = 0.0
+        if rest.first == UInt8(ascii: ".") {
+            let digits = rest.dropFirst().prefix { (48...57).contains($0) }
+            fraction = DecimalNumber.parse("0." + String(decoding: digits.prefix(9), as: UTF8.self)) ?? 0
+            rest = rest[digits.endIndex...]
+        }
+        guard let offset = offset(rest) else { return nil }
+        // Days since 1970 of the proleptic Gregorian calendar: years begin in March, so that a leap day is the last of its year.
+        let (years, months) = month > 2 ? (year, month - 3) : (year - 1, month + 9)
+        let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468
+        return Double(days * 86_400 + hour * 3600 + minute * 60 + second - offset) + fraction
+    }
+
+    private static func offset(_ text: ArraySlice<UInt8>) -> Int? {
+        guard let sign = text.first, sign != UInt8(ascii: "Z") else { return 0 }
+        let digits = text.dropFirst().filter { $0 != UInt8(ascii: ":") }
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), digits.count == 2 || digits.count == 4,
+            let value = Int(String(decoding: digits, as: UTF8.self)), value >= 0
+        else { return nil }
+        let seconds = digits.count == 2 ? value * 3600 : value / 100 * 3600 + value % 100 * 60
+        return sign == UInt8(ascii: "-") ? -seconds : seconds
+    }
+}

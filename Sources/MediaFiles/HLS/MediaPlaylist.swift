@@ -1,0 +1,206 @@
+internal import MediaCore
+
+/// A playlist of HLS that names pieces (RFC 8216, 4.3.2 and 4.3.3), as far as reading it from a later piece needs it.
+///
+/// What its tags mean is for libavformat's demuxer, which reads what is made here. Values for one thread or many; no input traps.
+struct MediaPlaylist: Sendable {
+    struct Piece: Sendable {
+        var seconds: Double
+        /// Its own lines: behind the address of the piece before, to its own address.
+        var lines: Range<Int>
+        /// What holds before its own lines.
+        fileprivate var state: Int
+        /// How many breaks lie before its first picture.
+        var breaks: Int
+        /// When it was first shown, where the playlist says that of just this one: seconds since 1970.
+        var date: Double?
+        /// The byte where it begins, where it is a part of a file and leaves that to the part before.
+        fileprivate var impliedOffset: Int64?
+    }
+
+    /// Tags that hold until another takes their place, by their lines.
+    fileprivate struct State: Sendable {
+        var keys: [Int] = []
+        var map: Int?
+        /// The keys in force where the map is named.
+        var mapKeys: [Int] = []
+    }
+
+    /// More than a day of pieces of a second; of longer ones only these are known.
+    static let mostPieces = 200_000
+    private static let mostStates = 20_000
+    /// Lengths are believed up to a year.
+    private static let longest = 3.2e7
+
+    let lines: [ArraySlice<UInt8>]
+    private(set) var pieces: [Piece] = []
+    /// Nothing is added to it any more.
+    private(set) var isEnded = false
+    /// Pieces of MP4 have a beginning that they share (4.3.2.5).
+    private(set) var hasMap = false
+    /// What tags of the name `EXT-X-DATERANGE` say (4.3.2.7).
+    private(set) var dateRanges: [ArraySlice<UInt8>] = []
+    private static let mostDateRanges = 1024
+    private var states = [State()]
+    private var firstNumber: Int64 = 0
+
+    /// Nil for what is no playlist, or names no pieces.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.starts(with: "#EXTM3U".utf8) else { return nil }
+        // As libavformat ends lines.
+        lines = bytes.split { $0 == 0x0A || $0 == 0x0D || $0 == 0 }.map { line in
+            line.prefix((line.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? line.startIndex - 1) + 1 - line.startIndex)
+        }
+        var (state, first, seconds, breaks) = (State(), 1, Double?.none, 0)
+        var date: Double?
+        var range: (count: Int64, offset: Int64?)?
+        var rangeEnd: Int64 = 0
+        var before = 0
+        for (index, line) in lines.enumerated().dropFirst() {
+            if let value = Self.value(of: "#EXTINF:", in: line) {
+                seconds = Self.number(value.prefix { $0 != UInt8(ascii: ",") }) ?? 0
+            } else if let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) {
+                let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(Self.text($0)) }
+                if let count = parts.first ?? nil, count >= 0 { range = (count, parts.count > 1 ? parts[1] : nil) }
+            } else if Self.value(of: "#EXT-X-KEY:", in: line) != nil {
+                state.keys = keys(state.keys, with: index)
+            } else if Self.value(of: "#EXT-X-MAP:", in: line) != nil {
+                (state.map, state.mapKeys, hasMap) = (index, state.keys, true)
+            } else if let value = Self.value(of: "#EXT-X-PROGRAM-DATE-TIME:", in: line) {
+                date = CalendarDate.seconds(Self.text(value))
+            } else if let value = Self.value(of: "#EXT-X-DATERANGE:", in: line) {
+                if dateRanges.count < Self.mostDateRanges { dateRanges.append(value) }
+            } else if line.elementsEqual("#EXT-X-DISCONTINUITY".utf8) {
+                breaks += 1
+            } else if line.elementsEqual("#EXT-X-ENDLIST".utf8) {
+                isEnded = true
+            } else if let value = Self.value(of: "#EXT-X-MEDIA-SEQUENCE:", in: line) {
+                firstNumber = Int64(Self.text(value)).map { max(0, $0) } ?? 0
+            } else if line.first != UInt8(ascii: "#"), let length = seconds {
+                guard pieces.count < Self.mostPieces else { continue }
+                var implied: Int64?
+                if let range {
+                    let offset = range.offset ?? rangeEnd
+                    if range.offset == nil { implied = offset }
+                    rangeEnd = max(0, offset).addingReportingOverflow(range.count).partialValue
+                }
+                pieces.append(
+                    Piece(
+                        seconds: length, lines: first..<index + 1, state: before, breaks: breaks, date: date,
+                        impliedOffset: implied
+                    ))
+                (first, seconds, range, date) = (index + 1, nil, nil, nil)
+                let last = states[states.count - 1]
+                if last.keys != state.keys || last.map != state.map, states.count < Self.mostStates {
+                    states.append(state)
+                }
+                before = states.count - 1
+            }
+        }
+        guard !pieces.isEmpty else { return nil }
+    }
+
+    /// All of it, as it came but for empty lines.
+    var text: [UInt8] { Self.joined(lines) }
+
+    /// How long its pieces are together.
+    var seconds: Double { pieces.reduce(0) { $0 + $1.seconds } }
+
+    /// How far from the playlist's beginning a date lies; nil where the playlist does not say when anything was.
+    func moment(of date: Double) -> MediaTime? {
+        var (start, found) = (0.0, Double?.none)
+        for piece in pieces {
+            // What was before the first date known is counted from that.
+            if let own = piece.date, found == nil || own <= date { found = start + date - own }
+            start += piece.seconds
+        }
+        return found.map { MediaTime(seconds: $0) }
+    }
+
+    // MARK: Cutting
+
+    /// The playlist from one piece on.
+    struct Cut: Sendable {
+        var text: [UInt8]
+        /// How far from the playlist's beginning its first piece lies, by what the playlist says.
+        var start: MediaTime
+        /// Stamps may have begun anew since.
+        var isBehindBreak: Bool
+    }
+
+    /// From the last piece on that begins at a moment or before it, counted from the first piece.
+    func cut(at moment: MediaTime) -> Cut {
+        let wanted = moment.seconds
+        var (index, start) = (0, 0.0)
+        // A moment that is a piece's beginning may have been rounded.
+        while index + 1 < pieces.count, start + pieces[index].seconds <= wanted + 1e-6 {
+            start += pieces[index].seconds
+            index += 1
+        }
+        let first = pieces[index]
+        guard index > 0 else { return Cut(text: text, start: .zero, isBehindBreak: false) }
+        var kept: [ArraySlice<UInt8>] = [lines[0]]
+        let wide = ["VERSION:", "TARGETDURATION:", "PLAYLIST-TYPE:", "INDEPENDENT-SEGMENTS", "DEFINE:"]
+        for line in lines where wide.contains(where: { Self.value(of: "#EXT-X-" + $0, in: line) != nil }) {
+            kept.append(line)
+        }
+        // Without it a key has no other vector than the number of the piece (4.3.2.4).
+        kept.append(
+            Array("#EXT-X-MEDIA-SEQUENCE:\(firstNumber.addingReportingOverflow(Int64(index)).partialValue)".utf8)[...])
+        let state = states[first.state]
+        if let map = state.map {
+            kept += state.mapKeys.map { lines[$0] } + [lines[map]]
+            if state.mapKeys != state.keys { kept += state.keys.map { lines[$0] } }
+        } else {
+            kept += state.keys.map { lines[$0] }
+        }
+        for line in lines[first.lines] {
+            guard let implied = first.impliedOffset, let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) else {
+                kept.append(line)
+                continue
+            }
+            kept.append(Array("#EXT-X-BYTERANGE:\(Self.text(value))@\(implied)".utf8)[...])
+        }
+        kept += lines[first.lines.upperBound...]
+        return Cut(
+            text: Self.joined(kept), start: MediaTime(seconds: start), isBehindBreak: first.breaks > 0)
+    }
+
+    private static func joined(_ lines: [ArraySlice<UInt8>]) -> [UInt8] {
+        Array(lines.joined(separator: [0x0A])) + [0x0A]
+    }
+
+    // MARK: Words
+
+    /// Keys of several formats stand side by side; one of a format takes the place of that before (4.3.2.4).
+    private func keys(_ before: [Int], with index: Int) -> [Int] {
+        func attributes(_ index: Int) -> AttributeList {
+            AttributeList(lines[index].dropFirst("#EXT-X-KEY:".utf8.count))
+        }
+        let new = attributes(index)
+        if new["METHOD"] == "NONE" { return [index] }
+        let others = before.filter { old in
+            let old = attributes(old)
+            return old["METHOD"] != "NONE" && old["KEYFORMAT"] != new["KEYFORMAT"]
+        }
+        return others.suffix(7) + [index]
+    }
+
+    static func value(of tag: String, in line: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        line.starts(with: tag.utf8) ? line.dropFirst(tag.utf8.count) : nil
+    }
+
+    static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes.prefix(64), as: UTF8.self).trimmed
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Double? {
+        DecimalNumber.parse(text(bytes)).flatMap { (0...longest).contains($0) ? $0 : nil }
+    }
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}
