@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: everything is set before it is handed out.
 package final class CountedFilm: MediaSource, @unchecked Sendable {
-    package let summary: MediaSummary
+    package var summary: MediaSummary
     package let number: Int
     package let frame: MediaTime
     package let pictures: Int

@@ -46,7 +46,7 @@ extension PlaybackEngine {
         wakePipelines()
         findEnd()
         if isOpen, let next, isNear(last) {
-            if next.from != nil || (next.item == last.item && next.itemPass > 0) {
+            if isMore(next, of: last), last.media.hasOwnReaders {
                 append(last.again(serial: shared.update { $0.newSerial() }, turn: next), behind: last)
             } else {
                 prefetch(next, behind: last)
@@ -58,12 +58,19 @@ extension PlaybackEngine {
 
     private func canJoin(_ next: PlaybackList.Turn, _ last: PlaybackList.Entry) -> Bool {
         if last.film.summary.isLive || last.serial == ahead.closed || !isInTime(behind: last) { return false }
-        if last.isEmpty, next.item == last.item { return false }
-        if next.from != nil || (next.item == last.item && next.itemPass > 0) {
+        if last.isEmpty, next.item == last.item, next.aside == nil { return false }
+        if isMore(next, of: last) {
             if let again = ahead.loopAgain, parts.clock.now < again.notBefore { return false }
-            return last.media.hasOwnReaders
+            // What has one reader is opened once more (HLS); a section would be opened too often.
+            return last.media.hasOwnReaders || (last.film.summary.isSeekable && list.section == nil)
         }
-        return next.item != ahead.unfit
+        return next.opened != ahead.unfit
+    }
+
+    /// Whether it is the film that is last on the list once more, or another part of it.
+    private func isMore(_ next: PlaybackList.Turn, of last: PlaybackList.Entry) -> Bool {
+        guard next.aside == nil, last.turn.aside == nil else { return false }
+        return next.from != nil || (next.item == last.item && next.itemPass > 0)
     }
 
     /// Whether sound that is handed over from now on is heard from its beginning: no later than a start could be kept, or sound be
@@ -127,29 +134,48 @@ extension PlaybackEngine {
     ///
     /// What has failed since a film last began is opened after a pause only, and every turn asks again: a list that repeats films
     /// which cannot be opened must not spin before its owner can change it.
-    func prefetch(_ item: QueueItem) {
+    func prefetch(_ turn: PlaybackList.Turn) {
+        let item = turn.opened
         forgetAhead()
         if let again = ahead.failures[item.address], parts.clock.now < again.notBefore {
             ahead.nextAttempt = again.notBefore
             return
         }
-        let fresh = PrefetchedItem(item)
+        let fresh = PrefetchedItem(
+            item, of: turn.aside == nil ? nil : turn.item.address,
+            looksForBreaks: turn.aside == nil && list.programmes[item.id] == nil)
         ahead.item = fresh
         prefetcher.open(fresh) { [mailbox] in mailbox.signal.raise() }
     }
 
     private func prefetch(_ next: PlaybackList.Turn, behind last: PlaybackList.Entry) {
-        guard let opening = ahead.item, opening.item == next.item else { return prefetch(next.item) }
+        guard let opening = ahead.item, opening.item == next.opened else { return prefetch(next) }
         switch opening.outcome {
         case nil: break
         case .failure(let error):
             ahead.item = nil
-            refuse(next.item, TalkieError(error.playbackCode, error.message))
+            giveUp(next, TalkieError(error.playbackCode, error.message))
         case .success(let media): lay(media, next, behind: last)
         }
     }
 
+    /// What was to join cannot be opened.
+    private func giveUp(_ turn: PlaybackList.Turn, _ failure: TalkieError) {
+        if turn.aside != nil { return passOver(turn, failure) }
+        guard turn.from != nil || turn.itemPass > 0 else { return refuse(turn.item, failure) }
+        // It was played before: it goes back with a jump, or begins when its turn has come.
+        let address = turn.item.address
+        ahead.failures[address] = .later(ahead.failures[address], from: parts.clock.now)
+    }
+
     private func lay(_ media: PrefetchedMedia, _ turn: PlaybackList.Turn, behind last: PlaybackList.Entry) {
+        noteBreaks(of: media, turn)
+        // Something comes first: the film is opened again behind it.
+        if turn.aside == nil, list.entering(turn).aside != nil { return ahead.item = nil }
+        if turn.aside != nil, !media.canFollow {
+            ahead.item = nil
+            return passOver(turn, TalkieError(.cannotOpen, "It has no end."))
+        }
         guard media.canFollow else {
             // It is opened when its turn has come; what cannot be opened twice is kept until then.
             ahead.unfit = turn.item
@@ -158,7 +184,7 @@ extension PlaybackEngine {
         }
         ahead.item = nil
         guard var entry = entry(for: turn, media) else {
-            return refuse(turn.item, nothingToPlay(in: media.film, title: turn.item.name))
+            return giveUp(turn, nothingToPlay(in: media.film, title: turn.opened.name))
         }
         if let sound = entry.audioTrack, !parts.canDecode(sound) {
             news(.message("The sound of “\(entry.title)” cannot be decoded; its picture plays without it."))

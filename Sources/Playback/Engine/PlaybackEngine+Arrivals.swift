@@ -30,7 +30,7 @@ extension PlaybackEngine {
         describe(turn.item)
         state.failure = nil
         tellPhase(.opening)
-        if ahead.item?.item != turn.item { prefetch(turn.item) }
+        if ahead.item?.item != turn.opened { prefetch(turn) }
         mailbox.opening.withLock { $0 = ahead.item?.cancellation }
         continueArrival()
     }
@@ -39,10 +39,10 @@ extension PlaybackEngine {
     func continueArrival() {
         guard let turn = list.awaited else { return }
         if ahead.nextAttempt != nil {
-            prefetch(turn.item)
+            prefetch(turn)
             mailbox.opening.withLock { $0 = ahead.item?.cancellation }
         }
-        guard let arriving = ahead.item, arriving.item == turn.item, let outcome = arriving.outcome else { return }
+        guard let arriving = ahead.item, arriving.item == turn.opened, let outcome = arriving.outcome else { return }
         ahead.item = nil
         let media: PrefetchedMedia
         switch outcome {
@@ -51,6 +51,16 @@ extension PlaybackEngine {
             return pass(over: turn, TalkieError(error.playbackCode, error.message))
         }
         (soundIsLost, exhaustion) = (false, nil)
+        noteBreaks(of: media, turn)
+        let place = arrivalPosition.flatMap { place in
+            media.film.summary.duration.map { place < $0 } ?? true ? place : nil
+        }
+        let start = place ?? options.start?.moment(in: media.film.summary.duration)
+        let first = list.entering(turn, at: start)
+        if first.aside != nil, turn.aside == nil { return begin(with: first) }
+        if turn.aside != nil, media.film.summary.isLive {
+            return pass(over: turn, TalkieError(.cannotOpen, "It has no end."))
+        }
         guard let entry = entry(for: turn, media) else {
             return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
         }
@@ -60,16 +70,21 @@ extension PlaybackEngine {
             return pass(over: turn, nothingToPlay(in: media.film, title: turn.item.name))
         }
         describeCurrent()
-        let place = arrivalPosition.flatMap { place in state.duration.map { place < $0 } ?? true ? place : nil }
+        let target = turn.aside == nil ? place : nil
         // A place that is not there is nobody's appointment.
         begin(
-            at: place ?? entry.start, aim: .exact,
-            perceivedAt: place == nil && arrivalPosition != nil ? nil : arrivalInstant)
+            at: target ?? entry.start, aim: .exact,
+            perceivedAt: target == nil && arrivalPosition != nil ? nil : arrivalInstant)
     }
 
     /// The item that was to begin cannot be played: the one behind it is next. Where there is none the list is over, and a player of
     /// this item alone has failed.
     func pass(over turn: PlaybackList.Turn, _ failure: TalkieError) {
+        if turn.aside != nil {
+            passOver(turn, failure)
+            guard let next = list.turn(behind: turn, lasting: .zero) else { return finish() }
+            return begin(with: next)
+        }
         shared.update { $0.noteBarren(turn.item.id) }
         let list = list
         let next = list.successor(of: turn, leavesLoop: true)
@@ -142,6 +157,7 @@ extension PlaybackEngine {
         (state.audioTrack, state.audioTracks) = (nil, [])
         (state.subtitleTrack, state.subtitleTracks) = (nil, [])
         state.duration = nil
+        state.heldPosition = nil
         state.chapters = []
         self.state = state
     }
@@ -184,7 +200,11 @@ extension PlaybackEngine {
     func announce(isJoined: Bool) {
         guard let entry = current, entry.serial != announced else { return }
         announced = entry.serial
+        let goesOn = interrupted == entry.item.id
+        interrupted = entry.turn.aside == nil ? nil : entry.item.id
+        if entry.turn.aside != nil { return news(.message("\(entry.title): the film goes on behind it.")) }
         let begin = entry.begin ?? synchronizer.currentTime()
+        if goesOn { return news(.looped(at: begin)) }
         if entry.isLoop {
             if entry.serial > ahead.lastLost { ahead.loopAgain = nil }
             news(.looped(at: begin))
@@ -225,6 +245,8 @@ extension PlaybackEngine {
         state.subtitleTracks = entry.film.summary.tracks.filter { $0.kind == .subtitle }
         state.audioRoute = state.hasAudio ? renderer?.routeName : nil
         state.lineOffset = entry.offset ?? .zero
+        state.heldPosition = nil
+        if let aside = entry.turn.aside { describe(aside, of: entry, in: &state) }
         self.state = state
     }
 

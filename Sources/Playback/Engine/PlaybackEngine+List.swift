@@ -25,7 +25,7 @@ extension PlaybackEngine {
     private func listHasChanged() {
         let list = list
         state.items = list.items
-        if let opening = ahead.item, list.awaited?.item != opening.item, !list.contains(opening.item.id) {
+        if let opening = ahead.item, list.awaited?.opened != opening.item, !list.contains(opening.item.id) {
             forgetAhead()
         }
         choosePassThrough()
@@ -57,6 +57,7 @@ extension PlaybackEngine {
 
     /// Goes to the item behind the one that plays, also where that is to be played again.
     func skip() {
+        if skipsBreak() { return }
         guard let turn = current.map({ $0.basis ?? $0.turn }) ?? list.awaited else { return }
         if let next = list.successor(of: turn, leavesLoop: true) { return begin(with: next) }
         shared.update { _ = $0.apply(.remove(turn.item.id)) }

@@ -61,7 +61,7 @@ extension PlaybackEngine {
     /// Nothing came of the film: it cannot be played, or it has vanished since it was played last.
     func giveUpFilm() {
         guard let entry = current else { return }
-        if hasBegun, list.mayComeBack { return waitForReturn() }
+        if hasBegun, list.mayComeBack, entry.turn.aside == nil { return waitForReturn() }
         pass(
             over: entry.turn,
             TalkieError(
@@ -114,7 +114,9 @@ extension PlaybackEngine {
     func dropLost() {
         guard cut == nil, let (index, error) = shared.lost else { return }
         let entry = list.entries[index]
-        if !entry.isLoop {
+        if entry.turn.aside != nil {
+            passOver(entry.turn, TalkieError(error.playbackCode, error.message))
+        } else if !entry.isLoop {
             refuse(entry.item, TalkieError(error.playbackCode, error.message))
         } else {
             if ahead.loopAgain == nil {

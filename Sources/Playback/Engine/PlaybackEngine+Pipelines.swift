@@ -12,9 +12,10 @@ extension PlaybackEngine {
             picture = covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
         }
         let sound = renderer == nil ? nil : chosenAudioTrack(of: media.film)
-        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false, startBehindEnd(of: media.film) == nil else {
-            return nil
-        }
+        let isWhole = turn.aside == nil && turn.from == nil
+        guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false,
+            !isWhole || startBehindEnd(of: media.film) == nil
+        else { return nil }
         do {
             let words = subtitles?.wish.value.choice.track(
                 in: summary, languages: subtitles?.wish.value.languages ?? [], beside: sound)
@@ -29,8 +30,9 @@ extension PlaybackEngine {
         }
         var entry = PlaybackList.Entry(
             serial: shared.update { $0.newSerial() }, turn: turn, media: media, audioTrack: sound, videoTrack: picture,
-            start: options.start?.moment(in: summary.duration) ?? .zero,
-            end: options.end?.moment(in: summary.duration))
+            start: turn.aside == nil ? options.start?.moment(in: summary.duration) ?? .zero : .zero,
+            end: turn.aside == nil ? options.end?.moment(in: summary.duration) : list.room(for: turn))
+        if let place = turn.from { entry.begin(from: place, until: turn.until) }
         if summary.sharesReader, sound != nil, let picture, !picture.isCoverArt {
             // Nobody can look ahead: what is shown ends with the sound, unless the input says more.
             entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none

@@ -6,7 +6,7 @@ internal import SyncRendering
 extension PlaybackEngine {
     /// Nil repeats nothing.
     func setRepeatedSection(_ section: MediaTimeRange?) {
-        repeated = section.map { (section: $0, from: filmMoment) }
+        repeated = section.map { (section: $0, from: meantMoment) }
         let joining = seamlessSection
         let isNew = list.section != joining
         shared.update { $0.section = joining }
@@ -24,7 +24,8 @@ extension PlaybackEngine {
 
     /// What is repeated, where the film that plays can do so without a seam.
     var seamlessSection: MediaTimeRange? {
-        guard let section = repeated?.section, let entry = current, PlaybackList.joins(section, in: entry) else {
+        guard let section = repeated?.section, let entry = current, aside == nil, PlaybackList.joins(section, in: entry)
+        else {
             return nil
         }
         return section
@@ -35,7 +36,7 @@ extension PlaybackEngine {
 
     /// Goes back to the section's start when play has come to its end, or the film's. Whoever winds past it is let go, as in mpv.
     func repeatSection() {
-        guard let (section, before) = repeated, let entry = current else { return }
+        guard let (section, before) = repeated, let entry = current, aside == nil else { return }
         guard jump == nil, state.phase == .playing, entry.sectionEnd == nil else {
             repeated?.from = filmMoment
             return

@@ -75,6 +75,9 @@ extension PlaybackEngine {
         let range = PlayerOptions.speedRange
         let held = min(range.upperBound, max(range.lowerBound, speed))
         guard held != state.speed else { return }
+        guard held <= 1 || !forbidsSkipping else {
+            return news(.message("This interstitial plays at its own speed."))
+        }
         let moment = filmMoment
         state.speed = held
         guard current != nil else { return }

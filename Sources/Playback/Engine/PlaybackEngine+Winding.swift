@@ -7,6 +7,7 @@ extension PlaybackEngine {
         guard canSeek else { return }
         var target = max(.zero, time)
         if let duration = state.duration { target = min(target, duration) }
+        if windsAcrossBreak(to: target) { return }
         begin(at: target, exact: exact)
         news(.seeking(target))
     }
@@ -15,7 +16,10 @@ extension PlaybackEngine {
     func seek(by distance: MediaTime, exact: Bool) {
         guard canSeek, let current else { return }
         let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
-        let target = max(.zero, filmMoment + distance)
+        let target = max(.zero, meantMoment + distance)
+        if aside != nil || list.breakBetween(filmMoment, and: target, of: current.item.id) != nil {
+            return seek(to: target, exact: true)
+        }
         if distance > .zero, let end, target >= end { return passEnd(end) }
         // Where all tracks have one reader, they are to ask for one place.
         let findsSync = !exact && !current.film.summary.sharesReader && !(current.videoTrack?.isCoverArt ?? true)
@@ -34,18 +38,20 @@ extension PlaybackEngine {
     /// From the place that is meant: where the film is, or where a jump under way leads.
     func seek(byChapters count: Int) {
         guard count != 0, let current, canSeek else { return }
-        let chapters = current.film.summary.chapters
+        let chapters = state.chapters
         guard !chapters.isEmpty else { return news(.message("This film has no chapters.")) }
-        let moment = filmMoment
+        let moment = meantMoment
         var index = chapters.index(at: moment) ?? -1
         // mpv's threshold (`--chapter-seek-threshold`, five seconds): whoever goes back in the middle of a chapter wants to see it again.
         let isInside = index >= 0 && (moment - chapters[index].start).duration > .seconds(5)
         index += count < 0 && isInside ? count + 1 : count
         let end = [current.cutEnd ?? current.end, state.duration].compactMap { $0 }.min()
         if index >= chapters.count || (index >= 0 && end.map { chapters[index].start >= $0 } ?? false) {
+            if skipsBreak() { return }
             return passEnd(end ?? moment)
         }
         let target = index < 0 ? MediaTime.zero : chapters[index].start
+        if windsAcrossBreak(to: target) { return }
         begin(at: target, exact: true)
         news(.seeking(target))
     }
@@ -55,6 +61,8 @@ extension PlaybackEngine {
 
     var canSeek: Bool {
         guard let film = current?.film, state.phase != .failed else { return false }
+        // An interstitial is left, or stays; the film behind it was wound before.
+        if aside != nil { return true }
         if !film.summary.isSeekable { news(.message("This film cannot be wound.")) }
         return film.summary.isSeekable
     }
@@ -92,7 +100,8 @@ extension PlaybackEngine {
             guard let shown = layer.shownTime else { return }
             stepsLeft += 1
             // Any moment inside the picture before.
-            return seek(to: max(.zero, shown - state.lineOffset - Self.instant), exact: true)
+            let target = max(.zero, shown - state.lineOffset - Self.instant)
+            return aside == nil ? seek(to: target, exact: true) : begin(at: target, exact: true)
         }
         guard let next = layer.nextTime else {
             if layer.isDrained { stepsLeft = 0 }

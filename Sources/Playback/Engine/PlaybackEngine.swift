@@ -48,6 +48,8 @@ package final class PlaybackEngine {
     var outcome = QueueEditOutcome.seamless
     /// The entry of which the news have told that it is perceived.
     var announced: Int?
+    /// The item in whose middle something else was perceived last.
+    var interrupted: QueueItem.ID?
     package var state = PlayerState() { didSet { board.post(state) } }
     private var isRunning = true
     /// The sound was given up for this film; the picture goes on.
@@ -233,7 +235,7 @@ package final class PlaybackEngine {
     private var filmEnd: MediaTime? {
         let entries = list.entries
         if entries.count > 1, let begin = entries[1].begin { return begin }
-        let asked = options.end?.moment(in: state.duration).map { $0 + state.lineOffset }
+        let asked = aside == nil ? options.end?.moment(in: state.duration).map { $0 + state.lineOffset } : nil
         let cut = entries.first.flatMap { $0.setEnd == nil ? nil : $0.joint }
         return Self.earlier(Self.earlier(ownEnd, asked), cut)
     }
@@ -273,7 +275,8 @@ package final class PlaybackEngine {
             synchronizer.setRate(0, atHostTime: parts.clock.now)
             return list.mayComeBack ? waitForReturn() : enter(.ended)
         }
-        // Nothing joined the section in time.
+        // Nothing joined in time.
+        if turn.aside != nil || entry.turn.aside != nil { return begin(with: turn) }
         if let place = turn.from { return begin(at: place, exact: true) }
         if turn.item == entry.item, turn.itemPass > 0 {
             if entry.film.summary.isSeekable {

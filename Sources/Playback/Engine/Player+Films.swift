@@ -49,6 +49,17 @@ extension Player.Parts {
                     + (((beside?.film ?? film) as? RecordingWithCovers)?.warnings ?? [])
                 return warnings.first.map { Sentences.joined($0) }
             })
+        parts.openInterstitial = { (address, film, cancellation) throws(MediaError) in
+            let reading = Cancellation()
+            cancellation.onCancel { reading.cancel() }
+            return try MediaFile.open(
+                address, options: AssetList.options(options.reading, for: address, of: film), cancellation: reading)
+        }
+        parts.listInterstitial = { (address, film, cancellation) throws(MediaError) in
+            let reading = Cancellation()
+            cancellation.onCancel { reading.cancel() }
+            return try AssetList.read(address, of: film, options: options.reading, cancellation: reading)
+        }
         parts.subtitles?.secondaryCodecs = FilmSubtitleCodecs(place: .top)
         parts.deinterlacing = deinterlacing
         parts.toneMapping = toneMapping

@@ -34,6 +34,7 @@ final class PlayerBoard: Sendable {
             // Between a joint and the thread that notices it the film that ended is shown at its end.
             state.position = state.lineOffset == .zero ? moment : min(moment, state.duration ?? moment)
         }
+        if let place = state.heldPosition { state.position = place }
         if let outputs, state.hasAudio { state.describe(outputs, isRunning: timebase.rate != 0) }
         return state
     }

@@ -63,7 +63,16 @@ extension PlaybackList {
         /// It goes on from another part of the same film.
         var isPart: Bool { turn.from != nil }
         /// What people are shown.
-        package var title: String { item.title ?? film.summary.title ?? item.name }
+        package var title: String { (turn.aside?.item ?? item).title ?? film.summary.title ?? item.name }
+
+        /// How long a part of an interstitial lasts, as far as that was said when it was opened.
+        var asideLength: MediaTime {
+            let own = film.summary.duration ?? .zero
+            return end.map { min($0, own) } ?? own
+        }
+
+        /// Plays a part of the film that goes on from another.
+        package mutating func begin(from place: MediaTime, until end: MediaTime?) { (start, sectionEnd) = (place, end) }
 
         /// Where it begins on the timeline.
         var begin: MediaTime? { offset.map { $0 + start } }

@@ -17,10 +17,12 @@ package struct PlaybackList: Sendable {
         /// end plays to the item's own.
         var from: MediaTime?
         var until: MediaTime?
+        /// What plays in the item's place for a while.
+        package var aside: Aside?
 
         func isSame(as other: Turn) -> Bool {
             item == other.item && itemPass == other.itemPass && listPass == other.listPass && from == other.from
-                && until == other.until
+                && until == other.until && aside == other.aside
         }
     }
 
@@ -39,6 +41,8 @@ package struct PlaybackList: Sendable {
     var loopList = PlayerOptions.Loop.times(0)
     /// A part of the item that is perceived, which follows itself without a seam.
     var section: MediaTimeRange?
+    /// What stands in the middle of items, as far as they were opened.
+    package var programmes: [QueueItem.ID: Programme] = [:]
     package private(set) var entries: [Entry] = []
     /// Whose turn it is while nothing is laid out, because it is not open yet.
     private(set) var awaited: Turn?
@@ -86,7 +90,13 @@ package struct PlaybackList: Sendable {
     }
 
     /// Whose turn it is behind an entry; nil at the end.
-    func successor(of entry: Entry) -> Turn? { part(behind: entry) ?? successor(of: entry.basis ?? entry.turn) }
+    func successor(of entry: Entry) -> Turn? {
+        if entry.turn.aside != nil, entry.cutEnd == nil, contains(entry.item.id) {
+            return turn(behindAside: entry).map { entering($0) }
+        }
+        return aside(behind: entry) ?? part(behind: entry)
+            ?? successor(of: entry.basis ?? entry.turn).map { entering($0) }
+    }
 
     /// - Parameter leavesLoop: the item is not played again although its loops are not over.
     func successor(of turn: Turn, leavesLoop: Bool = false) -> Turn? {
@@ -145,7 +155,10 @@ package struct PlaybackList: Sendable {
         guard var entry = entries.first else { return }
         entry.offset = .zero
         entry.becomeWhole()
-        if let section, moment < section.end { entry.sectionEnd = section.end }
+        if entry.turn.aside == nil {
+            if let section, moment < section.end { entry.sectionEnd = section.end }
+            if let next = nextBreak(of: entry.item.id, behind: moment) { entry.sectionEnd = next.place }
+        }
         // Read once more to its end, perhaps by another track.
         if entry.soundEnd != .none { entry.soundEnd = .unknown }
         entries = [entry]
@@ -156,6 +169,11 @@ package struct PlaybackList: Sendable {
     package mutating func append(_ entry: Entry) {
         var entry = entry
         entry.offset = nil
+        if entry.turn.aside == nil, entry.sectionEnd == nil,
+            let next = nextBreak(of: entry.item.id, behind: entry.start)
+        {
+            entry.sectionEnd = next.place
+        }
         entries.append(entry)
         place(entries.count - 1)
     }
@@ -232,6 +250,7 @@ package struct PlaybackList: Sendable {
     mutating func forgetRemoved() {
         var needed = Set(entries.map(\.item.id)).union(entries.compactMap { $0.basis?.item.id })
         if let awaited { needed.insert(awaited.item.id) }
+        programmes = programmes.filter { id, _ in slots.contains { $0.item.id == id } }
         slots.removeAll { $0.isRemoved && !needed.contains($0.item.id) }
     }
 }

@@ -24,6 +24,14 @@ extension Player {
         public var open:
             @Sendable (_ address: String, _ cancellation: OpenCancellation) throws(MediaError)
                 -> any MediaSource
+        /// Opens a part of an interstitial of a film, whose address is the second; what is a person's own goes to the film's server only.
+        package var openInterstitial:
+            @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> any MediaSource
+        /// The addresses of the parts that a list names; may block.
+        package var listInterstitial:
+            @Sendable (_ address: String, _ film: String, _ cancellation: OpenCancellation) throws(MediaError)
+                -> [String]
         public var codecs: any AudioCodecs
         public var makeDecoder: @Sendable (VideoFormat) throws(MediaError) -> any PictureDecoder
         /// Where the sound goes; nil plays without sound.
@@ -50,6 +58,8 @@ extension Player {
             remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
         ) {
             self.open = open
+            openInterstitial = { (address, _, cancellation) throws(MediaError) in try open(address, cancellation) }
+            listInterstitial = { (_, _, _) throws(MediaError) in [] }
             self.codecs = codecs
             self.makeDecoder = makeDecoder
             self.audioOutput = audioOutput

@@ -6,13 +6,20 @@ final class PrefetchedItem: Sendable {
     let cancellation = OpenCancellation()
     private let result = Lock<Result<PrefetchedMedia, MediaError>?>(nil)
 
-    init(_ item: QueueItem) { self.item = item }
+    /// The address of the film that it is an interstitial of.
+    let film: String?
+    /// Whether the film is asked for what is to play in the middle of it.
+    let looksForBreaks: Bool
+
+    init(_ item: QueueItem, of film: String? = nil, looksForBreaks: Bool = false) {
+        (self.item, self.film, self.looksForBreaks) = (item, film, looksForBreaks)
+    }
 
     /// Nil while it is being opened.
     var outcome: Result<PrefetchedMedia, MediaError>? { result.withLock { $0 } }
 
-    func finish(_ outcome: Result<any MediaSource, MediaError>) {
-        result.withLock { $0 = outcome.map { PrefetchedMedia($0, cancellation: cancellation) } }
+    func finish(_ outcome: Result<any MediaSource, MediaError>, _ found: InterstitialFinder.Found? = nil) {
+        result.withLock { $0 = outcome.map { PrefetchedMedia($0, cancellation: cancellation, found: found) } }
     }
 }
 
@@ -24,7 +31,15 @@ package final class PrefetchedMedia: Sendable {
     /// Sources of an input that cannot be opened twice, by track: nobody keeps the packets of a track that nobody has asked for.
     private let reserved = Lock<[Int: any SampleSource]>([:])
 
-    package init(_ film: any MediaSource, cancellation: OpenCancellation = OpenCancellation()) {
+    /// What is to play in the middle of it.
+    let found: InterstitialFinder.Found?
+
+    package convenience init(_ film: any MediaSource, cancellation: OpenCancellation = OpenCancellation()) {
+        self.init(film, cancellation: cancellation, found: nil)
+    }
+
+    init(_ film: any MediaSource, cancellation: OpenCancellation, found: InterstitialFinder.Found?) {
+        self.found = found
         self.film = film
         self.cancellation = cancellation
     }

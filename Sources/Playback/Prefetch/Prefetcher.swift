@@ -51,7 +51,16 @@ final class Prefetcher: Sendable {
                 do throws(MediaError) {
                     // Nobody may want it any more by the time the thread runs.
                     if item.cancellation.isCancelled { throw MediaError(.cancelled, "opening was cancelled") }
-                    item.finish(.success(try parts.open(item.item.address, item.cancellation)))
+                    let address = item.item.address
+                    if let film = item.film {
+                        let part = try parts.openInterstitial(address, film, item.cancellation)
+                        item.finish(.success(part))
+                    } else {
+                        let film = try parts.open(address, item.cancellation)
+                        let finder = InterstitialFinder(
+                            parts: parts, film: address, cancellation: item.cancellation)
+                        item.finish(.success(film), item.looksForBreaks ? finder.programme(of: film.summary) : nil)
+                    }
                 } catch {
                     item.finish(.failure(error))
                 }

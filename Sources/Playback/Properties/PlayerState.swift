@@ -32,6 +32,8 @@ public struct PlayerState: Sendable, Equatable {
     /// The player's timeline minus the film's own: films that follow one another without a seam, and loops, are on one
     /// timeline, which is what a timebase, pictures and events speak of. Zero for a film that was opened or sought in.
     public internal(set) var lineOffset: MediaTime = .zero
+    /// Where the film stands while something else plays in the middle of it.
+    package var heldPosition: MediaTime?
     /// Nil for live streams.
     public var duration: MediaTime?
     /// Of the film that is perceived, in order.

@@ -43,7 +43,7 @@ final class VirtualProgramme: VirtualPlayer {
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
         depth: Duration = .seconds(1), hasSound: Bool = true, speaker: (any AudioOutput)? = nil,
-        remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
+        lists: [String: [String]] = [:], remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
         let events = EventLog(clock: clock)
         self.events = events
@@ -54,21 +54,26 @@ final class VirtualProgramme: VirtualPlayer {
         let (pipelines, errands, told, opened) = (pipelines, errands, told, opened)
         var words = Player.SubtitleParts(codecs: FilmSubtitleCodecs(), makeDrawing: { CountedDrawing() })
         words.secondaryCodecs = FilmSubtitleCodecs(place: .top)
+        var parts = Player.Parts(
+            open: { (address, _) throws(MediaError) in
+                opened.withLock { $0.append(address) }
+                guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
+                guard (film as? VanishingFilm)?.canBeOpened ?? true else {
+                    throw MediaError(.cannotOpen, "There is no “\(address)” any more.")
+                }
+                return film
+            },
+            codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
+            audioOutput: hasSound ? speaker ?? tape : nil,
+            subtitles: words,
+            clock: clock,
+            remark: remark)
+        parts.listInterstitial = { (address, _, _) throws(MediaError) in
+            guard let list = lists[address] else { throw MediaError(.cannotOpen, "There is no list “\(address)”.") }
+            return list
+        }
         core = PlaybackEngine(
-            parts: Player.Parts(
-                open: { (address, _) throws(MediaError) in
-                    opened.withLock { $0.append(address) }
-                    guard let film = films[address] else { throw MediaError(.cannotOpen, "There is no “\(address)”.") }
-                    guard (film as? VanishingFilm)?.canBeOpened ?? true else {
-                        throw MediaError(.cannotOpen, "There is no “\(address)” any more.")
-                    }
-                    return film
-                },
-                codecs: FilmAudioCodecs(), makeDecoder: { (_) throws(MediaError) in CountedPictureDecoder() },
-                audioOutput: hasSound ? speaker ?? tape : nil,
-                subtitles: words,
-                clock: clock,
-                remark: remark),
+            parts: parts,
             options: options, synchronizer: synchronizer, layer: layer, events: events, mailbox: mailbox, board: board,
             startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
             runErrand: { name, body in
