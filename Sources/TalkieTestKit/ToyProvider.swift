@@ -6,6 +6,8 @@ package final class ToyProvider: PairingProvider {
     package let name = "toy"
     private let rooms: [String: any AudioOutput]
     private let obstacle: String?
+    /// Rooms are found by name before they appear.
+    private let findsAbsent: Bool
     /// Rooms that are there from the beginning; `appear` brings the others.
     private let present: Lock<[String]>
     private let changed = Signal()
@@ -17,7 +19,10 @@ package final class ToyProvider: PairingProvider {
     /// Sentences about files that could not be read.
     package let unread = Lock<[String]>([])
 
-    package init(_ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil) {
+    package init(
+        _ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil, findsAbsent: Bool = true
+    ) {
+        self.findsAbsent = findsAbsent
         self.rooms = rooms
         self.obstacle = obstacle
         self.present = Lock(present ?? rooms.keys.sorted())
@@ -50,7 +55,7 @@ package final class ToyProvider: PairingProvider {
         var places: [OutputPlace] = []
         for name in names {
             let room = name.hasPrefix("toy:") ? String(name.dropFirst(4)) : name
-            guard rooms[room] != nil, present.withLock({ $0.contains(room) }) else {
+            guard rooms[room] != nil, findsAbsent || present.withLock({ $0.contains(room) }) else {
                 throw TalkieError(.unavailable, "no toy is in '\(room)'")
             }
             places.append(place(room))

@@ -207,7 +207,8 @@ package final class ServiceSupervisor: Sendable {
     private func note(_ event: Event) { state.withLock { $0.entries.append(Entry(at: .now, event: event)) } }
 
     private func spawn() throws -> pid_t {
-        let log = open(unit.log ?? "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        let making = unit.log == nil ? 0 : O_CREAT | O_APPEND
+        let log = open(unit.log ?? "/dev/null", O_WRONLY | O_CLOEXEC | making, 0o600)
         guard log >= 0 else { throw NotStarted(cause: SystemCause.text(errno)) }
         defer { close(log) }
         var program = ProgramStart(unit.program, unit.arguments)

@@ -46,7 +46,7 @@ final class KioskRig: Sendable {
         configuration.programme.speakers = ["local"]
         change(&configuration)
         let first = configuration
-        toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present)
+        toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
         let events = EventLog(clock: MonotonicClock())
         distributor = EventDistributor(log: events)
         try! distributor.start(outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
