@@ -9,7 +9,8 @@ struct TalkieCommand: ParsableCommand {
         discussion: "'talkie FILM' plays it; 'talkie play --help' says what else there is to it.",
         version: "talkie \(Release.version)",
         subcommands: [
-            PlayCommand.self, KioskCommand.self, SpeakersCommand.self, PairCommand.self, CalibrateCommand.self, ProfileCommand.self,
+            PlayCommand.self, KioskCommand.self, SpeakersCommand.self, PairCommand.self, CalibrateCommand.self,
+            ProfileCommand.self,
             LatencyCommand.self, ReportCommand.self, SpeakerCommand.self, DoctorCommand.self,
         ])
 }

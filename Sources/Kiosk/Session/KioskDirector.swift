@@ -32,6 +32,8 @@ final class KioskDirector: @unchecked Sendable {
         }
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
+        /// Speakers that are wanted are waited for so long before others take over.
+        var speakerPatience = SoundKeeper.patience
         /// Throws the order of shuffled lists.
         var seed: UInt64 = .random(in: 0 ... .max)
     }
@@ -109,7 +111,8 @@ final class KioskDirector: @unchecked Sendable {
         sound = outputs.map { group in
             SoundKeeper(
                 player: stage.player, group: group, registry: stage.registry,
-                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now
+                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now,
+                patience: stage.speakerPatience
             ) { mailbox.post(.sound($0)) }
         }
     }

@@ -25,6 +25,7 @@ final class SoundKeeper {
     /// Who refused is asked again after so long.
     private static let again = Duration.seconds(15)
 
+    private let patience: Duration
     private let player: Player
     private let group: OutputGroup
     private let finder: SpeakerFinder
@@ -40,14 +41,15 @@ final class SoundKeeper {
     /// - Parameter post: called on any thread; must return at once.
     init(
         player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
-        post: @escaping @Sendable (News) -> Void
+        patience: Duration = SoundKeeper.patience, post: @escaping @Sendable (News) -> Void
     ) {
         self.player = player
         self.group = group
         self.tiers = tiers
         self.post = post
+        self.patience = patience
         finder = SpeakerFinder(registry) { post($0) }
-        impatientFrom = now.advanced(by: Self.patience)
+        impatientFrom = now.advanced(by: patience)
         // What the group was made with is not heard before it is chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
             for member in group.members { player.setGain(0, of: member) }
@@ -67,7 +69,7 @@ final class SoundKeeper {
         var tiers = tiers
         for (name, presence) in self.tiers.presence where presence != .sought { tiers.note(name, presence) }
         self.tiers = tiers
-        impatientFrom = now.advanced(by: Self.patience)
+        impatientFrom = now.advanced(by: patience)
         finder.find(tiers.sought)
         settle()
     }

@@ -91,7 +91,7 @@ final class KioskRig: Sendable {
                     news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
                 health: health, now: { [wall] in wall.withLock { $0 } },
-                calendar: UTC(), seed: 1),
+                calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
             configuration: configuration, outputs: group, mailbox: mailbox)
     }
 

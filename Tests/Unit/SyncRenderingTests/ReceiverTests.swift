@@ -20,7 +20,7 @@ import Testing
         return true
     }
 
-    @Test func enqueueWaitsForRoomAndGoesOnWhenTimeHasMadeSome() async throws {
+    @Test(.timeLimit(.minutes(5))) func enqueueWaitsForRoomAndGoesOnWhenTimeHasMadeSome() async throws {
         let stage = try VirtualStage()
         let receiver = stage.renderer.sampleBufferReceiver()
         let (renderer, sound) = (stage.renderer, stage.sound)
@@ -36,8 +36,8 @@ import Testing
         #expect(before < total)
         // The card holds 0.4 s at once; time has to pass for the rest.
         stage.synchronizer.setRate(1, time: .zero, atHostTime: stage.clock.now)
-        let limit = HostInstant.now.advanced(by: .seconds(20))
-        while renderer.enqueueCount < total, HostInstant.now < limit {
+        // However long a busy machine keeps the task waiting.
+        while renderer.enqueueCount < total {
             stage.run(for: .milliseconds(100))
             await Task.yield()
         }
