@@ -93,7 +93,7 @@ class Relations(unittest.TestCase):
                 opened |= set(re.findall(r'"(lib[\w+-]+)\.so\.', path.read_text()))
         self.assertTrue({"libpulse", "libavfilter", "libplacebo"} <= opened, opened)
         # SDL has opened them already, or nobody needs them.
-        for library in opened - {"libX11", "libwayland-client"}:
+        for library in opened - {"libX11", "libXext", "libXrandr", "libwayland-client"}:
             self.assertTrue(any(name.startswith(library) for name in relations.section(self.PACKAGES, "run")), library)
 
 
