@@ -36,6 +36,7 @@ extension KioskConfiguration {
             }
         }
         readParts(&reader, folder: folder)
+        readHooks(&reader)
         readMetrics(&reader)
         readTimeline(&reader, folder: folder)
         wall = Wall(&reader)

@@ -74,6 +74,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var onBrokenItem = BrokenItem.skip
     /// How long a picture file is shown.
     package var imageDuration = Duration.seconds(10)
+    package var hooks = Hooks()
     /// Where health can be asked for; nil for nowhere.
     package var metrics: MetricsAddress? = .standard
     /// Where the flight recorder writes; nil for nowhere.

@@ -58,6 +58,7 @@ extension KioskDirector {
         if isWaiting { return }
         if wall != nil { return meetWall() }
         opensUnderWay += 1
+        isSlatePicture = false
         isPlaying = true
         nextAttempt = nil
         toCome.removeAll()
@@ -81,6 +82,7 @@ extension KioskDirector {
             opensUnderWay = max(0, opensUnderWay - 1)
         case .phase(let phase):
             guard opensUnderWay == 0 else { return }
+            if isSlatePicture { return takeOfSlate(phase) }
             stage.distributor.note(.phase(phase.rawValue))
             take(phase)
         case .message(let text): say(.warning, text)
@@ -185,15 +187,17 @@ extension KioskDirector {
             .info, "playing '\(queue.current.title ?? state.title)' (\(queue.number) of \(queue.count))",
             KioskNote(.item, item: queue.current.address))
         item = KioskHealth.Item(Self.name(of: queue.current), index: queue.number, began: stage.now())
-        guard let screen = stage.screen else { return }
-        if !isScreenAttached {
-            isScreenAttached = true
-            screen.open(for: Slate.size)
-            screen.attach(
-                stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
-        }
+        guard stage.screen != nil else { return }
+        attachScreen()
         if configuration.mode == .film { applyMode() }
         if state.hasVideo { hideSlate() } else { showSlate(.sound(title: queue.current.title ?? state.title)) }
+    }
+
+    func attachScreen() {
+        guard let screen = stage.screen, !isScreenAttached else { return }
+        isScreenAttached = true
+        screen.open(for: Slate.size)
+        screen.attach(stage.player.layer, timebase: stage.player.synchronizer.timebase, events: stage.player.events)
     }
 
     static func name(of item: PlayQueue.Item) -> String {

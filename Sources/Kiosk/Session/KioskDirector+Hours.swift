@@ -89,7 +89,34 @@ extension KioskDirector {
 
     // MARK: The screen
 
-    func setScreenPower(_ isOn: Bool) { stage.screen?.setPower(isOn) }
+    func setScreenPower(_ isOn: Bool) {
+        stage.screen?.setPower(isOn)
+        if let command = isOn ? configuration.hooks.screenOn : configuration.hooks.screenOff { run(hook: command) }
+    }
+
+    /// Has the shell do something. What it says when it fails is told; nobody waits for it.
+    private func run(hook command: String) {
+        let mailbox = mailbox
+        do throws(ExhaustionError) {
+            _ = try WorkerThread.start(name: "kiosk hook", priority: .background) {
+                var trouble: String?
+                do throws(BoundedProgram.Failure) {
+                    let outcome = try BoundedProgram.run(
+                        "/bin/sh", ["-c", command], most: 64 << 10, patience: Self.hookPatience, isCancelled: { false })
+                    if outcome.status != 0 {
+                        trouble = outcome.complaint.split(separator: "\n").last.map(String.init) ?? "it failed"
+                    }
+                } catch {
+                    trouble = "\(error)"
+                }
+                if let trouble { mailbox.post(.remark(.warning, "the command '\(command)': \(trouble)")) }
+            }
+        } catch {
+            say(.warning, error.message)
+        }
+    }
+
+    private static let hookPatience = Duration.seconds(30)
 
     private func applyScreen(old: KioskConfiguration) {
         guard let screen = stage.screen else { return }
@@ -116,14 +143,42 @@ extension KioskDirector {
         if case .nothing(let reason) = slate {
             say(.warning, "nothing is shown: \(reason ?? "no films were found yet")", KioskNote(.fault))
         }
+        if case .nothing = slate { showSlatePicture() }
         refreshSlate()
+    }
+
+    /// The owner's picture for when there is nothing to show.
+    private func showSlatePicture() {
+        guard let picture = configuration.slate, !isPlaying, stage.screen != nil else { return }
+        isSlatePicture = true
+        opensUnderWay += 1
+        toCome.removeAll()
+        stage.player.open(picture)
+        stage.player.play()
+    }
+
+    /// What the player tells while it holds that picture: nothing follows it.
+    func takeOfSlate(_ phase: PlayerState.Phase) {
+        switch phase {
+        case .buffering, .playing: attachScreen()
+        case .failed:
+            isSlatePicture = false
+            say(
+                .error, stage.player.state.failure?.message ?? "the picture of the slate cannot be shown",
+                KioskNote(.broken))
+            refreshSlate()
+        case .idle, .opening, .paused, .ended: break
+        }
     }
 
     /// The words of a slate may be others now.
     func refreshSlate() {
         guard let slate, let screen = stage.screen else { return }
         if !isScreenAttached { screen.open(for: Slate.size) }
-        screen.show(ScreenMessage(slate.words(places: sound?.places), for: .seconds(86_400), at: .middle))
+        screen.show(
+            ScreenMessage(
+                slate.words(places: sound?.places), for: .seconds(86_400),
+                at: isSlatePicture ? .corner : .middle))
     }
 
     func hideSlate() {

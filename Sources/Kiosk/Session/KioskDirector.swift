@@ -61,6 +61,8 @@ final class KioskDirector: @unchecked Sendable {
     var nextAttempt: HostInstant?
     /// Why there is nothing to show; nil while there is.
     var slate: Slate?
+    /// The player holds the owner's picture for that.
+    var isSlatePicture = false
     /// What could not be played, so that it is told once for each edition.
     var toldBroken: Set<PlayQueue.Item> = []
     var lastFailure: String?

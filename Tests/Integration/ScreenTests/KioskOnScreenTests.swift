@@ -73,6 +73,19 @@ struct KioskOnScreenTests {
         try eventually("the words are gone") { try wall.display.picture().bright.isEmpty }
     }
 
+    @Test func theOwnersPictureStandsWhileThereIsNothingToShow() throws {
+        let wall = try Wall([:], "slate = \"slate.png\"\n")
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=c=green:s=320x180", "-frames:v", "1", wall.folder + "/slate.png",
+        ])
+        try eventually("it is told that nothing is there") { wall.log.contains("nothing is shown") }
+        try wall.film("bad.mkv", "red")
+        try "no film".write(toFile: wall.folder + "/films/bad.mkv", atomically: true, encoding: .utf8)
+        try eventually("the owner's picture is seen") { isGreen(try wall.colour) }
+        try wall.film("1.mkv", "blue")
+        try eventually("the film is seen") { isBlue(try wall.colour) }
+    }
+
     @Test func aKioskThatIsKilledIsSeenAgainWhereItWas() throws {
         let wall = try Wall([:])
         try wall.film("1.mkv", "red", seconds: 1)

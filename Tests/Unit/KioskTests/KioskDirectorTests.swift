@@ -1,3 +1,4 @@
+import Foundation
 import MediaCore
 import Playback
 import SyncRendering
@@ -77,6 +78,19 @@ import Testing
         #expect(rig.wait { rig.player.state.phase == .paused })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { rig.player.state.phase == .playing })
+        _ = rig.end()
+    }
+
+    @Test func commandsAreRunWhenTheScreenGoesOffAndOn() throws {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
+        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
+        rig.director.configuration.hooks.screenOn = "echo no such thing >&2; false"
+        rig.start()
+        #expect(rig.wait { rig.player.state.phase == .playing })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
+        rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
+        #expect(rig.wait { rig.hasSaid("no such thing") })
         _ = rig.end()
     }
 

@@ -1,0 +1,33 @@
+internal import MediaCore
+
+extension KioskConfiguration {
+    /// `[hooks]`: what the shell is asked to do beside what the kiosk does itself, as for displays that only listen to CEC.
+    package struct Hooks: Sendable, Hashable {
+        package var screenOn: String?
+        package var screenOff: String?
+
+        package init() {}
+    }
+
+    private static let longestCommand = 1000
+
+    mutating func readHooks(_ reader: inout TableReader) {
+        guard let node = reader.node("hooks") else { return }
+        guard case .table(let table) = node.value else {
+            return reader.note(node.line, "hooks: write a table, as [hooks] with screen_off = \"cec-ctl --standby\"")
+        }
+        var inner = reader.inside(table)
+        hooks.screenOn = inner.value("screen_on", Self.command)
+        hooks.screenOff = inner.value("screen_off", Self.command)
+        inner.finish()
+        reader.take(inner.mistakes)
+    }
+
+    private static func command(_ value: TOMLDocument.Value) throws(ValueError) -> String {
+        guard case .string(let text) = value, !text.isEmpty, text.utf8.count <= longestCommand, !text.utf8.contains(0)
+        else {
+            throw ValueError("a command for the shell is wanted, of at most \(longestCommand) bytes")
+        }
+        return text
+    }
+}
