@@ -281,7 +281,7 @@ let package = Package(
             "StateFuzz",
             ["FuzzSupport", "TalkieApp", "Routing", "AirPlay", "AirPlayWire", "Profiles", "Storage", "MediaCore"]),
         fuzzing("TerminalKeysFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
-        fuzzing("ConfigFuzz", ["FuzzSupport", "TalkieApp", "MediaCore"]),
+        fuzzing("ConfigFuzz", ["FuzzSupport", "Kiosk", "TalkieApp", "MediaCore"]),
         fuzzing("FleetFuzz", ["FuzzSupport", "Kiosk", "MediaCore"]),
         fuzzing("DiscoveryFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Discovery", "Sockets"]),
         fuzzing("SenderFuzz", ["FuzzSupport", "AirPlay", "AirPlayWire", "Sockets", "MediaCore"]),

@@ -1,6 +1,7 @@
 import FuzzSupport
 import MediaCore
 
+@testable import Kiosk
 @testable import TalkieApp
 
 /// Files that a person wrote, or that are something else: no more is kept than may be, each mistake has a line of the file and a
@@ -22,5 +23,22 @@ public func fuzzConfig(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
         precondition(ConfigMistake.told(mistakes).count <= ConfigMistake.mostTold + 1)
     }
     for key in ["q", "Ctrl+c", "RIGHT"] { precondition(keys.keys.actions(for: key).count <= 64) }
+    kiosk(bytes, lines: lines)
     return 0
+}
+
+/// A kiosk's configuration: it is understood, or each mistake has a line of the file and a sentence, in their order.
+private func kiosk(_ bytes: [UInt8], lines: Int) {
+    do throws(KioskConfigurationError) {
+        let configuration = try KioskConfiguration(bytes, file: "wall.toml", folder: "/srv")
+        precondition((0...20).contains(configuration.titleSafe))
+        let schedule = KioskSchedule(configuration)
+        let now = WallTime(seconds: 1_800_000_000)
+        _ = schedule.shown(at: now)
+        if let next = schedule.nextChange(after: now) { precondition(next > now) }
+    } catch {
+        precondition(!error.mistakes.isEmpty)
+        for mistake in error.mistakes { precondition((0...lines).contains(mistake.line) && !mistake.sentence.isEmpty) }
+        precondition(ConfigMistake.told(error.mistakes).count <= ConfigMistake.mostTold + 1)
+    }
 }
