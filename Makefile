@@ -2,8 +2,7 @@
 
 SWIFT ?= swift
 # The explicit import check keeps ARCHITECTURE.md's arrows: a module imports only what it declares.
-# Editors like an index of what was built; it costs a fifth of a build, and under CI nobody edits.
-FLAGS = --explicit-target-dependency-import-check error $(if $(CI),--disable-index-store)
+FLAGS = --explicit-target-dependency-import-check error
 # The static runtime makes the program one file, which can be copied without the toolchain. It is given no capabilities
 # (docs/decisions/0015-privileges.md): those of `setcap` are talkie-ports' alone.
 RELEASE = -c release --static-swift-stdlib $(FLAGS)
