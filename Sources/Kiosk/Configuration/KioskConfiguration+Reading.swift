@@ -47,12 +47,13 @@ extension KioskConfiguration {
     }
 
     private mutating func readScreen(_ reader: inout TableReader) {
-        screen = reader.value("screen") { value throws(ValueError) in
-            switch value {
-            case .integer(let number) where (0...99).contains(number): return .number(Int(number))
-            case .string(let name) where !name.isEmpty: return .named(name)
-            default: throw ValueError("a screen is a number from 0, or a name; talkie doctor lists them")
-            }
+        screen = reader.value("screen", Self.screen)
+        operatorScreen = reader.value("operator_screen") { value throws(ValueError) in
+            if case .string("other") = value { return .other }
+            return .chosen(try Self.screen(value))
+        }
+        if let screen, operatorScreen == .chosen(screen), let node = reader.table["operator_screen"] {
+            reader.note(node.line, "operator_screen: that is where the films are shown; name another one, or \"other\"")
         }
         if let rotation = reader.value(
             "rotate",
@@ -124,6 +125,14 @@ extension KioskConfiguration {
             throw ValueError("per cent of each side is wanted, 0 to \(Int(Overscan.most))")
         }
         return number
+    }
+
+    private static func screen(_ value: TOMLDocument.Value) throws(ValueError) -> Screen {
+        switch value {
+        case .integer(let number) where (0...99).contains(number): return .number(Int(number))
+        case .string(let name) where !name.isEmpty: return .named(name)
+        default: throw ValueError("a screen is a number from 0, or a name; talkie doctor lists them")
+        }
     }
 
     private static func imageDuration(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {

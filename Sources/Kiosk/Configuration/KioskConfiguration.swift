@@ -32,6 +32,20 @@ package struct KioskConfiguration: Sendable, Equatable {
     package enum Screen: Sendable, Hashable {
         case number(Int)
         case named(String)
+
+        var display: ScreenOptions.Display {
+            switch self {
+            case .number(let index): .index(index)
+            case .named(let name): .name(name)
+            }
+        }
+    }
+
+    /// Where whoever runs the show reads how it goes.
+    package enum OperatorScreen: Sendable, Hashable {
+        /// The first display that does not show the films.
+        case other
+        case chosen(Screen)
     }
 
     /// What may be another at other times of the day.
@@ -60,6 +74,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var parts: [DayPart] = []
     package var loops = true
     package var screen: Screen?
+    /// Nil for none; further displays are left alone.
+    package var operatorScreen: OperatorScreen?
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
     package var overscan = Overscan.none

@@ -79,7 +79,9 @@ package final class Kiosk: Sendable {
                 configuration: KioskHealth.Configuration(loaded: .now)))
         let director: KioskDirector
         var metrics: MetricsServer?
+        let inhibitor: SleepInhibitor
         do throws(ExhaustionError) {
+            inhibitor = try SleepInhibitor(why: "Films are shown") { mailbox.post(.sleep($0)) }
             try distributor.start(
                 recordingTo: timeline, complain: { mailbox.post(.remark(.warning, $0)) },
                 outputNews: { mailbox.post(.output($0, isLost: $1)) })
@@ -97,6 +99,7 @@ package final class Kiosk: Sendable {
                     tell: { mailbox.post(.remark($0, $1)) })
             }
             try director.start()
+            try inhibitor.start()
         } catch {
             player.shutDown()
             distributor.stop()
@@ -106,6 +109,7 @@ package final class Kiosk: Sendable {
         let end = director.join()
         let isDown = player.shutDown(within: Player.usualPatience)
         metrics?.stop()
+        inhibitor.stop()
         parts.registry.remember()
         distributor.stop()
         parts.log.close()
@@ -130,9 +134,10 @@ package final class Kiosk: Sendable {
         options.followsDisplays = true
         options.mode = configuration.mode
         options.arrangement = configuration.arrangement
-        switch configuration.screen {
-        case .number(let index)?: options.display = .index(index)
-        case .named(let name)?: options.display = .name(name)
+        options.display = configuration.screen?.display
+        switch configuration.operatorScreen {
+        case .other?: options.boardDisplay = .other
+        case .chosen(let screen)?: options.boardDisplay = .chosen(screen.display)
         case nil: break
         }
         return ScreenLoop(options: options, converter: SoftwarePictureConverter())

@@ -87,6 +87,24 @@ extension KioskDirector {
         take(schedule.shown(at: stage.now()))
     }
 
+    // MARK: The computer's sleep
+
+    func take(_ news: SleepInhibitor.News) {
+        switch news {
+        case .kept(.system("idle")):
+            say(.info, "the system keeps this computer from idling, and lets nobody else keep it from sleeping")
+        case .kept: say(.info, "this computer is kept from sleeping")
+        case .refused(let reason): say(.info, "nothing keeps this computer from sleeping: \(reason)")
+        case .fallsAsleep:
+            say(.warning, "the computer falls asleep", KioskNote(.fault))
+            keepPlace()
+        case .woke:
+            say(.warning, "the computer has slept", KioskNote(.repair))
+            // What stood still with it is not at fault.
+            liveness.forgive(at: .now)
+        }
+    }
+
     // MARK: The screen
 
     func setScreenPower(_ isOn: Bool) {
@@ -122,11 +140,11 @@ extension KioskDirector {
         guard let screen = stage.screen else { return }
         if configuration.arrangement != old.arrangement { screen.arrangement = configuration.arrangement }
         if configuration.mode != old.mode { applyMode() }
-        if configuration.screen != old.screen || configuration.metrics != old.metrics
-            || configuration.fleet != old.fleet
+        if configuration.screen != old.screen || configuration.operatorScreen != old.operatorScreen
+            || configuration.metrics != old.metrics || configuration.fleet != old.fleet
             || configuration.wall != old.wall || configuration.timeline != old.timeline
         {
-            say(.warning, "screen, metrics, fleet, wall and timeline are as they were until the next start")
+            say(.warning, "screens, metrics, fleet, wall and timeline are as they were until the next start")
         }
     }
 

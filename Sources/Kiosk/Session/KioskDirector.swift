@@ -180,6 +180,7 @@ final class KioskDirector: @unchecked Sendable {
         case .found(let found): take(found)
         case .measured(let measured): take(measured)
         case .fleet(let command, let reply): carryOut(command, reply)
+        case .sleep(let news): take(news)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
         case .remark(let level, let text): say(level, text)
@@ -231,7 +232,7 @@ final class KioskDirector: @unchecked Sendable {
         stage.places.keep(self.kept)
     }
 
-    private func keepPlace() {
+    func keepPlace() {
         lastKept = .now
         if isPlaying, let queue, queue.hasBegun {
             kept.place = KioskPlaces.Place(address: queue.current.address, position: stage.player.state.position)
@@ -250,6 +251,7 @@ final class KioskDirector: @unchecked Sendable {
         watchOver(at: now)
         keepStep(at: now)
         tellHealth(at: now)
+        tellOperator()
         tellFleet()
     }
 
@@ -273,7 +275,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// What it does, in a line for people.
-    private var statusLine: String {
+    var statusLine: String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off" }
         if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }
         switch slate {

@@ -14,6 +14,7 @@ enum KioskEvent: Sendable {
     case request(KioskRequest)
     case measured(WallSteps.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
+    case sleep(SleepInhibitor.News)
     /// For a person to read.
     case remark(LogLevel, String)
 }

@@ -11,8 +11,10 @@ final class OverlayPainter: Sendable {
         var panel: ScreenPanel?
         var message: ScreenMessage?
         var mark: String?
+        /// Stands by itself.
+        var board: ScreenBoard?
 
-        var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil }
+        var isEmpty: Bool { bar == nil && panel == nil && message == nil && mark == nil && board == nil }
     }
 
     struct Drawn: Sendable {
@@ -124,6 +126,10 @@ final class OverlayPainter: Sendable {
     /// What there is to see of the content.
     static func drawing(_ content: Content, in area: PixelSize, by painter: TextPainter) -> Drawn {
         var drawn = Drawn()
+        if let board = content.board {
+            if let image = BoardDrawing(painter: painter).overlay(board, in: area) { drawn.images.append(image) }
+            return drawn
+        }
         if let bar = content.bar {
             let drawing = BarDrawing(painter: painter)
             drawn.barLayout = BarLayout(bar, in: area, width: drawing.width)

@@ -20,6 +20,7 @@ public final class ScreenControl: Sendable {
         case mark(String?)
         case panel(ScreenPanel?)
         case bar(ScreenBar?)
+        case board(ScreenBoard?)
         case snapshot(SnapshotKind, @Sendable (ScreenSnapshot?) -> Void)
         case stop
     }
@@ -163,6 +164,9 @@ public final class ScreenControl: Sendable {
     /// Lays a bar along the lower edge until another one or nil takes its place. What a person points at in it comes as
     /// `ScreenInput.bar`; `ScreenInput.pointer` says when it is wanted.
     public func show(bar: ScreenBar?) { send(.bar(bar)) }
+
+    /// Fills the display beside the film's with a board, until another one or nil takes its place; see `ScreenOptions.boardDisplay`.
+    package func show(board: ScreenBoard?) { send(.board(board)) }
 
     /// The picture on screen in its own size, without message and bars; nil when there is none.
     public func snapshot() async -> ScreenSnapshot? {

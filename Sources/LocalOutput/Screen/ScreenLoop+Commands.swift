@@ -62,6 +62,7 @@ extension ScreenLoop {
             guard bar != self.bar else { return }
             self.bar = bar
             layOutMessage()
+        case .board(let board): self.board?.board = board
         case .snapshot(.picture, let reply):
             reply(
                 presenter?.onScreen?.picture.flatMap {

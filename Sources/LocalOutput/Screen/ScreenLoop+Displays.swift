@@ -13,6 +13,8 @@ extension ScreenLoop {
     func noteDisplayChange() {
         guard options.followsDisplays else { return }
         displaysDue = .now.advanced(by: Self.calm)
+        // A window system may put the windows of a display that went over those that are left.
+        board?.isDisplayDue = true
     }
 
     /// Makes the window anew where it does not stand any more, once the change is over.
@@ -28,6 +30,8 @@ extension ScreenLoop {
     /// Makes the window anew; tries again later where that is not to be had.
     func remakeWindow() {
         guard options.followsDisplays, let screen, screen.canBeRemade else { return }
+        // It leaves the window system, which takes all windows along.
+        screen.connection?.isLost == true ? board?.abandon() : board?.close()
         guard screen.remake() else {
             if !isAway {
                 isAway = true
@@ -47,9 +51,20 @@ extension ScreenLoop {
         control.tell(wasAway ? .back : .remade)
     }
 
+    /// Lays the board where it belongs and paints it.
+    func attendBoard(before next: HostInstant?) {
+        guard let board, let screen else { return }
+        if screen.isConnectionLost() { return board.abandon() }
+        guard screen.isOpen else { return }
+        if board.isDisplayDue { board.follow(screen) }
+        board.paint(before: next)
+        if let trouble = board.takeTrouble() { control.tell(.notice(trouble)) }
+    }
+
     /// Says which displays there are, when they are others than were told last.
     func tellDisplays() {
         guard options.followsDisplays, let screen else { return }
+        board?.isDisplayDue = true
         let displays = screen.displays
         guard displays != knownDisplays else { return }
         knownDisplays = displays

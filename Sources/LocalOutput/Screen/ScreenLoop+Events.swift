@@ -16,6 +16,7 @@ extension ScreenLoop {
     }
 
     private func take(_ event: SDL_Event, on screen: Screen) {
+        if let board, board.take(event) { return }
         switch SDL_EventType(event.type) {
         case SDL_WINDOWEVENT:
             let news = screen.take(event.window)

@@ -48,6 +48,8 @@ public final class ScreenLoop {
     /// There is no display.
     var isAway = false
     var knownDisplays: [ConnectedDisplay] = []
+    /// Beside the film; nil where none is wanted.
+    let board: BoardWindow?
     private var mainQueue: MainQueue?
 
     /// Does nothing yet; the window system is reached by `run`.
@@ -57,6 +59,9 @@ public final class ScreenLoop {
         control = ScreenControl(options.arrangement)
         cursor = CursorHiding(isNeverShown: options.hidesCursor)
         overlayPainter = OverlayPainter(raising: control.signal)
+        board = options.boardDisplay.map { [control] in
+            BoardWindow($0, converter: converter, raising: control.signal)
+        }
         commands.reserveCapacity(16)
     }
 
@@ -72,6 +77,7 @@ public final class ScreenLoop {
             followDisplays()
             let next = step()
             repaintIfNeeded(before: next)
+            attendBoard(before: next)
             // Last, because whatever talks to the window system may have brought news in, which the sleep would not see.
             let hadNews = serveWindow()
             publish()
@@ -80,6 +86,8 @@ public final class ScreenLoop {
         }
         layer?.arrival.echo(to: nil)
         overlayPainter.stop()
+        board?.stop()
+        screen?.connection?.isLost == true ? board?.abandon() : board?.close()
         presenter = nil
         screen = nil
         control.report.finish()

@@ -28,6 +28,13 @@ public struct ScreenOptions: Sendable {
         }
     }
 
+    /// Where a board is shown, beside the film.
+    package enum BoardDisplay: Sendable, Equatable {
+        /// The first display that is not the film's.
+        case other
+        case chosen(Display)
+    }
+
     public var title = "Talkie"
     /// Size of the window in pixels; nil is the picture's own, scaled down to fit the display.
     public var size: PixelSize?
@@ -45,6 +52,8 @@ public struct ScreenOptions: Sendable {
     public var arrangement = ScreenArrangement()
     /// Nil is the window system's choice.
     public var display: Display?
+    /// Where `ScreenControl.show(board:)` is shown, for as long as that display is there; nil is nowhere. With `followsDisplays`.
+    package var boardDisplay: BoardDisplay?
     public var presentation = Presentation.automatic
     /// How tones are mapped and pictures scaled; the converter is told the same.
     public var drawing = PictureDrawing()

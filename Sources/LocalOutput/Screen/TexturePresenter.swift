@@ -25,13 +25,15 @@ final class TexturePresenter: PicturePresenter {
         var size: PixelSize
     }
 
+    /// - Parameter waitsForFlips: false for a window whose pictures have no instant of their own: nobody waits for it then.
     init(
-        window: OpaquePointer, converter: any PictureConverter, scaler: PictureDrawing.Scaler?
+        window: OpaquePointer, converter: any PictureConverter, scaler: PictureDrawing.Scaler?,
+        waitsForFlips: Bool = true
     ) throws(OutputError) {
         self.window = window
         self.converter = converter
         SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, scaler == .nearest ? "nearest" : "linear")
-        let flags = SDL_RENDERER_ACCELERATED.rawValue | SDL_RENDERER_PRESENTVSYNC.rawValue
+        let flags = SDL_RENDERER_ACCELERATED.rawValue | (waitsForFlips ? SDL_RENDERER_PRESENTVSYNC.rawValue : 0)
         guard let renderer = SDL_CreateRenderer(window, -1, flags) else {
             throw OutputError(.unavailable, "no graphics processor can be used: \(sdlError())")
         }

@@ -74,6 +74,34 @@ struct WaylandTests {
         #expect(try probe.quit() == 0)
     }
 
+    @Test func aBoardFillsTheDisplayBesideTheFilmComesAndGoesWithItAndLeavesAThirdAlone() throws {
+        let compositor = try Compositor()
+        defer { compositor.stop() }
+        let probe = try Probe(in: compositor.environment, "fs=1", "follow=1", "board=other")
+        try probe.tell("board words that are to be read")
+        try probe.tell("picture 640x400")
+        try expect(compositor, red: (5, 5), grey: (634, 394), "the film is there")
+        let empty = DisplayPicture.Color(red: 0x20, green: 0x30, blue: 0x40)
+        func hasBoard(_ output: String) throws -> Bool {
+            let picture = try compositor.picture(output)
+            return picture.color(2, 2) == .black && picture.lit[2] > picture.width / 4
+        }
+        var board = 2
+        for _ in 0..<2 {
+            try compositor.tell("create_output")
+            try eventually("the board is there") { try hasBoard("HEADLESS-\(board)") }
+            try compositor.tell("create_output")
+            try expect(compositor, red: (5, 5), grey: (634, 394), "the film stays")
+            #expect(try compositor.picture("HEADLESS-\(board + 1)").color(2, 2) == empty)
+            try compositor.tell("output HEADLESS-\(board + 1) unplug")
+            try compositor.tell("output HEADLESS-\(board) unplug")
+            try expect(compositor, red: (5, 5), grey: (634, 394), "the film stays where the board went")
+            #expect(try probe.tell("picture 640x400")["visible"] == "true")
+            board += 2
+        }
+        #expect(try probe.quit() == 0)
+    }
+
     @Test func aCompositorThatEndsDoesNotEndTheFilm() throws {
         let first = try Compositor()
         let probe = try Probe(in: first.environment, "fs=1", "follow=1")

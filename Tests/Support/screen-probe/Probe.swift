@@ -23,6 +23,7 @@ func runProbe() {
         case "mode": options.mode = mode(parts[1])
         case "nocursor": options.hidesCursor = parts[1] == "1"
         case "awake": options.staysAwake = parts[1] == "1"
+        case "board": options.boardDisplay = parts[1] == "other" ? .other : .chosen(ScreenOptions.Display(parts[1]))
         case "follow": options.followsDisplays = parts[1] == "1"
         case "rotate", "overscan", "safe": arrange(&options.arrangement, parts)
         default: fail("no such argument: \(argument)")
@@ -75,6 +76,9 @@ final class Script: Sendable {
                 var arrangement = ScreenArrangement()
                 for word in words.dropFirst() { arrange(&arrangement, word.split(separator: "=").map(String.init)) }
                 control.arrangement = arrangement
+            case "board":
+                let lines = words.dropFirst().map { ScreenBoard.Line("Label", $0) }
+                control.show(board: ScreenBoard(title: "Board", lines: lines))
             case "mode": control.setMode(mode(words[1]), filmRate: words.count > 2 ? Double(words[2]) : nil)
             case "power": control.setPower(words[1] == "1")
             case "panel":

@@ -27,6 +27,7 @@ import Testing
             loop = false
             order = "shuffled"
             screen = 1
+            operator_screen = "other"
             speakers = ["Hall", "Foyer"]
             fallbacks = "Office"
             volume = 62.5
@@ -50,6 +51,7 @@ import Testing
                 "/srv/kiosk/films", "/media/welcome.mp4", "https://example.org/list.m3u8",
             ])
         #expect(!kiosk.loops && kiosk.programme.order == .shuffled && kiosk.screen == .number(1))
+        #expect(kiosk.operatorScreen == .other)
         #expect(kiosk.programme.speakers == ["Hall", "Foyer"] && kiosk.programme.fallbacks == ["Office"])
         #expect(kiosk.programme.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetFrame(3))
         #expect(kiosk.mode == .fixed(width: 1920, height: 1080, rate: 50))
@@ -109,6 +111,15 @@ import Testing
                 ])
     }
 
+    @Test func theOperatorHasAScreenThatShowsNoFilms() throws {
+        #expect(
+            mistakes("playlist = \"a.mp4\"\nscreen = 1\noperator_screen = 1") == [
+                "line 3: operator_screen: that is where the films are shown; name another one, or \"other\""
+            ])
+        let told = try read("playlist = \"a.mp4\"\nscreen = 1\noperator_screen = \"HDMI-2\"")
+        #expect(told.operatorScreen == .chosen(.named("HDMI-2")))
+    }
+
     @Test func everyMistakeIsToldAtOnceWithItsLine() {
         let told = mistakes(
             """
@@ -121,6 +132,7 @@ import Testing
             quiet_hours = ["22-7"]
             overscan = { policy = "zoom", percent = 90, side = 1 }
             screen = true
+            operator_screen = -1
 
             [day_parts.noon]
             from = 25
@@ -139,9 +151,10 @@ import Testing
                 "line 8: policy: one of \"none\", \"scale\", \"inset-bounds\" and \"inset-frame\" is wanted",
                 "line 8: there is no key 'side'",
                 "line 9: screen: a screen is a number from 0, or a name; talkie doctor lists them",
-                "line 11: a part of the day needs from and to, as from = 09:00:00",
-                "line 12: from: a time is wanted, as 09:30:00 or \"09:30\", not a number",
-                "line 13: days: one of \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\" and \"sun\" is wanted",
+                "line 10: operator_screen: a screen is a number from 0, or a name; talkie doctor lists them",
+                "line 12: a part of the day needs from and to, as from = 09:00:00",
+                "line 13: from: a time is wanted, as 09:30:00 or \"09:30\", not a number",
+                "line 14: days: one of \"mon\", \"tue\", \"wed\", \"thu\", \"fri\", \"sat\" and \"sun\" is wanted",
             ])
     }
 

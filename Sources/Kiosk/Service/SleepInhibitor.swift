@@ -1,0 +1,180 @@
+internal import CSystemd
+internal import Glibc
+internal import MediaCore
+internal import Synchronization
+
+/// Keeps the computer from sleeping while a kiosk runs, and hears when it slept nevertheless. One thread, "kiosk awake"; all else from any.
+///
+/// logind is asked for a lock against sleep and idleness; who may not have the one against sleep takes the other. Where that is not to be had the
+/// desktop's portal is asked. A message bus that ends is looked for again, and so is one that is not there yet.
+final class SleepInhibitor: Sendable {
+    enum News: Sendable, Equatable {
+        /// Who keeps the computer awake, and from what.
+        case kept(Keeper)
+        /// Nobody does; why.
+        case refused(String)
+        case fallsAsleep
+        case woke
+    }
+
+    enum Keeper: Sendable, Equatable {
+        /// logind: sleep and idleness, or idleness alone.
+        case system(what: String)
+        case portal
+    }
+
+    private enum Measure {
+        /// A bus that answers later is not answering.
+        static let patience = Duration.seconds(5)
+        /// From one look for a bus to the next.
+        static let pauses: [Duration] = [.seconds(1), .seconds(5), .seconds(30), .seconds(60)]
+    }
+
+    /// Where the message buses are; nil is where they usually are.
+    struct Buses: Sendable {
+        var system: String?
+        var session: String?
+    }
+
+    private let tell: @Sendable (News) -> Void
+    private let why: String
+    private let buses: Buses
+    private let wake: PollableSignal
+    private let stopping = Atomic<Bool>(false)
+    private let thread = Lock<WorkerThread?>(nil)
+
+    /// - Parameters:
+    ///   - why: shown to whoever asks the system what keeps it awake.
+    ///   - tell: called on the inhibitor's thread; must return at once.
+    init(
+        why: String, buses: Buses = Buses(), tell: @escaping @Sendable (News) -> Void
+    ) throws(ExhaustionError) {
+        (self.why, self.buses, self.tell) = (why, buses, tell)
+        wake = try PollableSignal()
+    }
+
+    func start() throws(ExhaustionError) {
+        let worker = try WorkerThread.start(name: "kiosk awake", priority: .background) { [self] in run() }
+        thread.withLock { $0 = worker }
+    }
+
+    /// Lets the computer sleep. Waits for the thread, which may wait for an answer.
+    func stop() {
+        stopping.store(true, ordering: .releasing)
+        wake.raise()
+        thread.withLock { $0 }?.join()
+    }
+
+    private var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+    private func run() {
+        var round = 0
+        var last: News?
+        while !isStopping {
+            let news = keep { news in
+                // Who has a lock again is as it was in the beginning.
+                round = 0
+                if news != last { tell(news) }
+                last = news
+            }
+            if isStopping { return }
+            if let news, news != last {
+                tell(news)
+                last = news
+            }
+            let pause = Measure.pauses[min(round, Measure.pauses.count - 1)]
+            round += 1
+            _ = wake.wait(until: .now.advanced(by: pause))
+        }
+    }
+
+    /// Holds a lock until the bus ends or the inhibitor is stopped; why there was none, otherwise.
+    private func keep(_ report: (News) -> Void) -> News? {
+        let refusal: String
+        do throws(Refusal) {
+            return try keepBySystem(report)
+        } catch {
+            refusal = error.reason
+        }
+        do throws(Refusal) {
+            return try keepByPortal(report)
+        } catch {
+            return .refused(refusal)
+        }
+    }
+
+    private func keepBySystem(_ report: (News) -> Void) throws(Refusal) -> News? {
+        let bus = try Bus(csystemd_system_bus, at: buses.system)
+        var kept: (lock: Int32, what: String)?
+        var error: Int32 = 0
+        // The right to the first is a matter of polkit, and the second is everybody's.
+        for what in ["sleep:idle", "idle"] where kept == nil {
+            let lock = csystemd_inhibit(bus.connection, what, "Talkie", why)
+            if lock >= 0 { kept = (lock, what) } else { error = lock }
+        }
+        guard let kept else { throw Refusal(errno: -error) }
+        defer { close(kept.lock) }
+        let hearing = Hearing(tell)
+        // `serve` alone calls it, and the connection ends before `hearing` does.
+        _ = csystemd_watch_sleep(
+            bus.connection,
+            { context, begins in
+                guard let context else { return }
+                Unmanaged<Hearing>.fromOpaque(context).takeUnretainedValue().tell(begins != 0 ? .fallsAsleep : .woke)
+            }, Unmanaged.passUnretained(hearing).toOpaque())
+        report(.kept(.system(what: kept.what)))
+        withExtendedLifetime(hearing) {
+            serve(bus)
+            bus.end()
+        }
+        return nil
+    }
+
+    private func keepByPortal(_ report: (News) -> Void) throws(Refusal) -> News? {
+        let bus = try Bus(csystemd_session_bus, at: buses.session)
+        let outcome = csystemd_inhibit_by_portal(bus.connection, why)
+        guard outcome >= 0 else { throw Refusal(errno: -outcome) }
+        report(.kept(.portal))
+        serve(bus)
+        return nil
+    }
+
+    /// Until the connection is lost or the inhibitor is stopped.
+    private func serve(_ bus: Bus) {
+        while csystemd_bus_serve(bus.connection) >= 0, !isStopping {
+            _ = wake.wait(until: nil, orReadable: csystemd_bus_descriptor(bus.connection))
+        }
+    }
+
+    private struct Refusal: Error {
+        let reason: String
+        init(errno number: Int32) { reason = SystemCause.text(number) }
+    }
+
+    private final class Hearing {
+        let tell: (News) -> Void
+        init(_ tell: @escaping (News) -> Void) { self.tell = tell }
+    }
+
+    private final class Bus {
+        private(set) var connection: OpaquePointer?
+
+        init(_ which: csystemd_which, at address: String?) throws(Refusal) {
+            var error: Int32 = 0
+            let (number, patience) = (Int32(which.rawValue), UInt64(Measure.patience.wholeNanoseconds / 1000))
+            if let address {
+                connection = address.withCString { csystemd_bus_open(number, $0, patience, &error) }
+            } else {
+                connection = csystemd_bus_open(number, nil, patience, &error)
+            }
+            if connection == nil { throw Refusal(errno: -error) }
+        }
+
+        deinit { end() }
+
+        func end() {
+            if let connection { csystemd_bus_close(connection) }
+            connection = nil
+        }
+    }
+}

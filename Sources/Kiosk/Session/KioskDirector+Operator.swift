@@ -1,0 +1,25 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+
+// The display beside the film's, for whoever runs the show.
+extension KioskDirector {
+    /// Once a beat; costs nothing where there is no such display.
+    func tellOperator() {
+        guard configuration.operatorScreen != nil, let screen = stage.screen else { return }
+        var told = OperatorBoard(health: stage.health.withLock { $0 })
+        told.status = statusLine
+        told.hasSound = configuration.hasSound
+        if isPlaying { told.duration = stage.player.state.duration }
+        told.next = nextName
+        screen.show(board: told.board)
+    }
+
+    private var nextName: String? {
+        guard let queue, hasFilms else { return nil }
+        if wall == nil, let item = toCome.items.first {
+            return queue.item(at: item.address).map(Self.name) ?? PrintableText.withoutCredentials(item.address)
+        }
+        return queue.next.map { Self.name(of: $0.current) }
+    }
+}

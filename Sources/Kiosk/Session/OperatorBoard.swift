@@ -1,0 +1,73 @@
+internal import LocalOutput
+internal import MediaCore
+internal import SyncRendering
+
+/// What whoever runs the show reads on a display of their own: what plays and what follows, how much is left, whether lips and voices are
+/// together, who is heard. A value.
+struct OperatorBoard: Sendable, Equatable {
+    /// What the kiosk does, in a line.
+    var status = ""
+    var health: KioskHealth
+    /// How long the film is that plays; nil where it does not say.
+    var duration: MediaTime?
+    /// What follows; nil where nothing is known to.
+    var next: String?
+    /// Rooms have sound at all.
+    var hasSound = true
+
+    /// Further than this sound and picture are not together: a listener sees it (ITU-R BT.1359-1, section 1: detectable from 45 ms ahead to
+    /// 125 ms behind); this is the smaller one.
+    private static let farthest = Duration.milliseconds(45)
+
+    var board: ScreenBoard {
+        var lines: [ScreenBoard.Line] = []
+        if let fault = health.fault { lines.append(ScreenBoard.Line("Fault", fault, isTrouble: true)) }
+        if let item = health.item, health.shown == .playing {
+            let position = item.position ?? .zero
+            var words = Decimals.clock(seconds: max(0, position.seconds))
+            if let duration {
+                words += " of \(Decimals.clock(seconds: duration.seconds))"
+                lines.append(ScreenBoard.Line("Played", words))
+                let left = max(0, (duration - position).seconds.rounded(.up))
+                lines.append(ScreenBoard.Line("Left", Decimals.clock(seconds: left)))
+            } else {
+                lines.append(ScreenBoard.Line("Played", words))
+            }
+        }
+        lines.append(ScreenBoard.Line("Next", next ?? "nothing"))
+        if hasSound { lines += sound }
+        lines.append(ScreenBoard.Line("Pictures", "\(health.pictures) shown, \(health.dropped) dropped"))
+        if let refusal = health.configuration.refusal {
+            lines.append(ScreenBoard.Line("Configuration", refusal, isTrouble: true))
+        }
+        return ScreenBoard(title: status, lines: lines)
+    }
+
+    private var sound: [ScreenBoard.Line] {
+        let lost = health.outputs.filter { !$0.isConnected }.map(\.name)
+        let heard = health.outputs.filter(\.isConnected).map(\.name)
+        var lines = [
+            ScreenBoard.Line(
+                "Rooms", heard.isEmpty ? "no sound" : heard.joined(separator: ", "), isTrouble: heard.isEmpty)
+        ]
+        if !lost.isEmpty {
+            lines.append(ScreenBoard.Line("Lost", lost.joined(separator: ", "), isTrouble: true))
+        }
+        if let offset = health.offset {
+            let side = offset < .zero ? "early" : "late"
+            lines.append(
+                ScreenBoard.Line(
+                    "Lip sync", "sound \(Self.milliseconds(offset)) ms \(side)",
+                    isTrouble: offset > Self.farthest || offset < .zero - Self.farthest))
+        }
+        if health.outputs.count > 1, let skew = health.skew {
+            lines.append(
+                ScreenBoard.Line("Between rooms", "\(Self.milliseconds(skew)) ms", isTrouble: skew > Self.farthest))
+        }
+        return lines
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        Decimals.text(abs(duration.inMilliseconds), 1)
+    }
+}

@@ -1,0 +1,56 @@
+internal import MediaCore
+internal import Text
+
+/// Draws a board: labels in one column, what they say beside them, as large as the display has room for.
+struct BoardDrawing {
+    let painter: TextPainter
+
+    /// Units, of which a line of text is one high.
+    private enum Measure {
+        static let title = 1.4
+        static let titleGap = 0.8
+        static let row = 1.5
+        static let margin = 1.0
+        static let gap = 0.8
+        /// A display is at least so many units wide: a name of a film has room then.
+        static let width = 32.0
+        static let height = 14.0
+    }
+
+    private enum Paint {
+        static let title = TextScript.Colour(grey: 255)
+        static let label = TextScript.Colour(grey: 150)
+        static let words = TextScript.Colour(grey: 235)
+        static let trouble = TextScript.Colour(red: 255, green: 176, blue: 64)
+    }
+
+    /// Nil when there is nothing to see: no words, or no room.
+    func overlay(_ board: ScreenBoard, in area: PixelSize) -> OverlayImage? {
+        let wanted = 2 * Measure.margin + Measure.title + Measure.titleGap + Double(board.lines.count) * Measure.row
+        let unit = min(Double(area.width) / Measure.width, Double(area.height) / max(wanted, Measure.height))
+        guard unit >= 4 else { return nil }
+        func width(_ text: String) -> Double { painter.width(of: text, size: unit) }
+        func shortened(_ text: String, _ room: Double) -> String {
+            LineBreaking(room: room, longest: 200, width: width).shortened(text)
+        }
+        var script = TextScript()
+        let (left, right) = (Measure.margin * unit, Double(area.width) - Measure.margin * unit)
+        var top = Measure.margin * unit
+        script.write(
+            shortened(board.title, (right - left) / Measure.title), at: TextScript.Point(left, top),
+            size: Measure.title * unit, colour: Paint.title)
+        top += (Measure.title + Measure.titleGap) * unit
+        let widest = board.lines.map { width($0.label) }.max() ?? 0
+        let column = left + min(widest + Measure.gap * unit, (right - left) / 2)
+        for line in board.lines {
+            script.write(
+                shortened(line.label, column - left - Measure.gap * unit / 2), at: TextScript.Point(left, top),
+                size: unit, colour: Paint.label)
+            script.write(
+                shortened(line.text, right - column), at: TextScript.Point(column, top), size: unit,
+                colour: line.isTrouble ? Paint.trouble : Paint.words)
+            top += Measure.row * unit
+        }
+        return painter.draw(script, in: area)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import TalkieTestKit
+import Testing
+
+/// A message bus of its own, and services on it that python3-dbusmock plays.
+final class MessageBus {
+    private static let daemon = "/usr/bin/dbus-daemon"
+    // Debian's, which knows Debian's modules.
+    private static let python = "/usr/bin/python3"
+    private static let mocks = "/usr/lib/python3/dist-packages/dbusmock"
+
+    static let isWanted =
+        [daemon, python, mocks].allSatisfy { FileManager.default.fileExists(atPath: $0) }
+        || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    let address: String
+    private let folder: String
+    private var running: [ChildProcess] = []
+
+    init() throws {
+        for path in [Self.daemon, Self.python, Self.mocks] {
+            try #require(FileManager.default.fileExists(atPath: path), "\(path) is missing; see Tools/packages.txt")
+        }
+        folder = NSTemporaryDirectory() + "talkie-bus-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        address = "unix:path=\(folder)/bus"
+        try """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <listen>\(address)</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow user="*"/><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/>
+          </policy>
+        </busconfig>
+        """.write(toFile: folder + "/bus.conf", atomically: true, encoding: .utf8)
+        try begin()
+    }
+
+    deinit {
+        end()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func begin() throws {
+        running.append(try ChildProcess(Self.daemon, ["--config-file=\(folder)/bus.conf", "--nofork"]))
+        try #require(eventually { FileManager.default.fileExists(atPath: folder + "/bus") })
+    }
+
+    func end() {
+        for process in running.reversed() { process.end() }
+        running = []
+        try? FileManager.default.removeItem(atPath: folder + "/bus")
+    }
+
+    func serveLogind() throws {
+        try mock(["--template", "logind"])
+        try #require(eventually { try !locks().isEmpty })
+    }
+
+    func servePortal() throws {
+        let portal = ["org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop"]
+        try mock(["-l", folder + "/log"] + portal + ["org.freedesktop.portal.Inhibit"])
+        try #require(
+            eventually {
+                try call(
+                    portal, "org.freedesktop.DBus.Mock.AddMethod", "'org.freedesktop.portal.Inhibit'", "'Inhibit'",
+                    "'sua{sv}'", "'o'", "'ret = dbus.ObjectPath(\"/request\")'")
+                return true
+            })
+    }
+
+    private func mock(_ arguments: [String]) throws {
+        running.append(
+            try ChildProcess(
+                "/usr/bin/env",
+                [
+                    "DBUS_SYSTEM_BUS_ADDRESS=\(address)", "DBUS_SESSION_BUS_ADDRESS=\(address)", Self.python, "-m",
+                    "dbusmock",
+                ]
+                    + arguments))
+    }
+
+    private static let logind = ["org.freedesktop.login1", "/org/freedesktop/login1"]
+
+    /// What holds the computer awake, as logind lists it.
+    func locks() throws -> String { try call(Self.logind, "org.freedesktop.login1.Manager.ListInhibitors") }
+
+    func say(sleeps: Bool) throws {
+        try call(
+            Self.logind, "org.freedesktop.DBus.Mock.EmitSignal", "'org.freedesktop.login1.Manager'",
+            "'PrepareForSleep'", "'b'", "[<\(sleeps)>]")
+    }
+
+    /// What was asked of a service.
+    func log() throws -> String { try String(contentsOfFile: folder + "/log", encoding: .utf8) }
+
+    /// Calls a method, its arguments in GVariant's text; the answer in the same.
+    @discardableResult
+    private func call(_ place: [String], _ method: String, _ arguments: String...) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/gdbus")
+        process.arguments =
+            [
+                "call", "--address", address, "--dest", place[0], "--object-path", place[1], "--method", method,
+                "--timeout", "5",
+            ]
+            + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw CallFailed(method: method) }
+        return text
+    }
+
+    private struct CallFailed: Error { var method: String }
+
+    /// Tries again for ten seconds, also what fails.
+    func eventually(_ isSo: () throws -> Bool) -> Bool {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+        while (try? isSo()) != true {
+            guard ContinuousClock.now < deadline else { return false }
+            usleep(20_000)
+        }
+        return true
+    }
+}

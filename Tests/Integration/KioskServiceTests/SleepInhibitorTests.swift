@@ -1,0 +1,102 @@
+import Foundation
+import MediaCore
+import TalkieTestKit
+import Testing
+
+@testable import Kiosk
+
+/// Who keeps a kiosk's computer awake, on a real message bus with python3-dbusmock in logind's and the desktop's place.
+@Suite(
+    .serialized, .enabled(if: MessageBus.isWanted, "no dbus-daemon or python3-dbusmock here"), .timeLimit(.minutes(1)))
+struct SleepInhibitorTests {
+    private final class Told: Sendable {
+        let news = Lock<[SleepInhibitor.News]>([])
+        let signal = Signal()
+
+        func take(_ item: SleepInhibitor.News) {
+            news.withLock { $0.append(item) }
+            signal.raise()
+        }
+
+        func has(_ wanted: [SleepInhibitor.News]) -> Bool {
+            let deadline = HostInstant.now.advanced(by: .seconds(20))
+            while news.withLock({ $0 }) != wanted {
+                guard HostInstant.now < deadline else { return false }
+                signal.wait(until: deadline)
+                signal.clear()
+            }
+            return true
+        }
+    }
+
+    private func inhibitor(
+        _ told: Told, system: MessageBus?, session: MessageBus? = nil
+    ) throws -> SleepInhibitor {
+        let nowhere = "unix:path=/nonexistent"
+        return try SleepInhibitor(
+            why: "Films are shown",
+            buses: SleepInhibitor.Buses(system: system?.address ?? nowhere, session: session?.address ?? nowhere),
+            tell: told.take)
+    }
+
+    @Test func logindHoldsALockForAsLongAsTheKioskRuns() throws {
+        let bus = try MessageBus()
+        try bus.serveLogind()
+        let told = Told()
+        let inhibitor = try inhibitor(told, system: bus)
+        try inhibitor.start()
+        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
+        #expect(try bus.locks().contains("sleep:idle"))
+        #expect(try bus.locks().contains("Films are shown"))
+        inhibitor.stop()
+        #expect(bus.eventually { try bus.locks().contains("Films are shown") == false })
+    }
+
+    @Test func thatTheComputerSleptIsHeard() throws {
+        let bus = try MessageBus()
+        try bus.serveLogind()
+        let told = Told()
+        let inhibitor = try inhibitor(told, system: bus)
+        try inhibitor.start()
+        defer { inhibitor.stop() }
+        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
+        try bus.say(sleeps: true)
+        try bus.say(sleeps: false)
+        #expect(told.has([.kept(.system(what: "sleep:idle")), .fallsAsleep, .woke]))
+    }
+
+    @Test func whereThereIsNoLogindTheDesktopIsAsked() throws {
+        let desktop = try MessageBus()
+        try desktop.servePortal()
+        let told = Told()
+        let inhibitor = try inhibitor(told, system: nil, session: desktop)
+        try inhibitor.start()
+        defer { inhibitor.stop() }
+        #expect(told.has([.kept(.portal)]))
+        // Suspending and idling.
+        #expect(try desktop.log().contains("Inhibit \"\" 12 {'reason': 'Films are shown'}"))
+    }
+
+    @Test func whereNobodyKeepsItAwakeThatIsSaidOnce() throws {
+        let told = Told()
+        let inhibitor = try inhibitor(told, system: nil)
+        try inhibitor.start()
+        #expect(told.has([.refused(SystemCause.text(ENOENT))]))
+        inhibitor.stop()
+        #expect(told.news.withLock { $0.count } == 1)
+    }
+
+    @Test func aBusThatEndsAndReturnsHoldsTheLockAgain() throws {
+        let bus = try MessageBus()
+        try bus.serveLogind()
+        let told = Told()
+        let inhibitor = try inhibitor(told, system: bus)
+        try inhibitor.start()
+        defer { inhibitor.stop() }
+        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
+        bus.end()
+        try bus.begin()
+        try bus.serveLogind()
+        #expect(bus.eventually { try bus.locks().contains("Films are shown") })
+    }
+}

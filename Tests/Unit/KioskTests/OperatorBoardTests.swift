@@ -1,0 +1,66 @@
+import LocalOutput
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+/// What whoever runs the show reads.
+struct OperatorBoardTests {
+    private func playing() -> OperatorBoard {
+        var health = KioskHealth(
+            at: HostInstant(nanoseconds: 0), shown: .playing, uptime: .zero,
+            configuration: KioskHealth.Configuration(loaded: WallTime(seconds: 0)))
+        health.item = KioskHealth.Item(
+            "Sunrise", index: 1, began: WallTime(seconds: 0), position: MediaTime(value: 83_400, timescale: 1000))
+        health.outputs = [KioskHealth.Output("Hall"), KioskHealth.Output("Foyer")]
+        (health.offset, health.skew) = (.microseconds(-400), .microseconds(1250))
+        (health.pictures, health.dropped) = (2000, 3)
+        var told = OperatorBoard(health: health)
+        (told.status, told.next) = ("Plays 'Sunrise' (1 of 2)", "Noon")
+        told.duration = MediaTime(value: 300, timescale: 1)
+        return told
+    }
+
+    @Test func whatPlaysWhatFollowsHowMuchIsLeftAndWhoIsHeardAreRead() {
+        let board = playing().board
+        #expect(board.title == "Plays 'Sunrise' (1 of 2)")
+        #expect(
+            board.lines == [
+                .init("Played", "01:23 of 05:00"), .init("Left", "03:37"), .init("Next", "Noon"),
+                .init("Rooms", "Hall, Foyer"), .init("Lip sync", "sound 0.4 ms early"),
+                .init("Between rooms", "1.3 ms"), .init("Pictures", "2000 shown, 3 dropped"),
+            ])
+    }
+
+    @Test func whatWantsAttentionStandsOut() {
+        var told = playing()
+        told.health.fault = "no picture since 5 s"
+        told.health.outputs[1].isConnected = false
+        told.health.offset = .milliseconds(60)
+        told.health.configuration.refusal = "wall.toml line 1: playlist"
+        #expect(
+            told.board.lines.filter(\.isTrouble) == [
+                .init("Fault", "no picture since 5 s", isTrouble: true), .init("Lost", "Foyer", isTrouble: true),
+                .init("Lip sync", "sound 60.0 ms late", isTrouble: true),
+                .init("Configuration", "wall.toml line 1: playlist", isTrouble: true),
+            ])
+        #expect(told.board.lines.contains(.init("Rooms", "Hall")))
+    }
+
+    @Test func aFilmOfUnknownLengthAndAKioskWithoutSoundSayLess() {
+        var told = playing()
+        (told.duration, told.next, told.hasSound) = (nil, nil, false)
+        #expect(
+            told.board.lines == [
+                .init("Played", "01:23"), .init("Next", "nothing"), .init("Pictures", "2000 shown, 3 dropped"),
+            ])
+    }
+
+    @Test func aKioskThatIsOffSaysSoAndNoPlace() {
+        var told = playing()
+        told.health.shown = .off("quiet hours")
+        told.status = "Quiet hours: screen and sound are off"
+        #expect(told.board.title == "Quiet hours: screen and sound are off")
+        #expect(!told.board.lines.contains { $0.label == "Left" })
+    }
+}
