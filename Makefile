@@ -58,7 +58,7 @@ test: setup lab-root test-tools
 	$(call within,1500) Tools/build --build-tests $(FLAGS)
 	$(EXAMPLE)
 	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)'
-	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --skip '$(UNIT)|$(LAB)'
+	$(call within,1500) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --skip '$(UNIT)|$(LAB)'
 	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)'
 
 # Where the lab's root cannot be built, the tests say why; under CI that is a failure.
