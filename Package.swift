@@ -215,7 +215,7 @@ let package = Package(
         .target(name: "PythonPackages", path: "Tests/Support/PythonPackages", swiftSettings: settings),
         tests(
             "KioskServiceTests", in: "Integration",
-            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore"],
+            ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
             "ScreenTests", in: "Integration", ["screen-probe", "ServiceSupervisor", "MediaCore"], exclude: ["Charts"]),

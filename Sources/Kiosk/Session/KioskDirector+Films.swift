@@ -31,7 +31,11 @@ extension KioskDirector {
         guard queue != nil else { return begin(with: found.items) }
         say(.info, "the list has \(Self.films(found.items.count)) now", KioskNote(.schedule))
         queue?.replace(with: found.items, order: order)
-        guard isPlaying else { return openSoon() }
+        guard isPlaying else {
+            // What is new may stand before what could not be played.
+            if case .nothing? = slate { queue?.startOver() }
+            return openSoon()
+        }
         if let queue { toCome.renew(behind: queue) }
         announce()
     }

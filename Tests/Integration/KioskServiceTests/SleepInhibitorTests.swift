@@ -74,7 +74,7 @@ struct SleepInhibitorTests {
         defer { inhibitor.stop() }
         #expect(told.has([.kept(.portal)]))
         // Suspending and idling.
-        #expect(try desktop.log().contains("Inhibit \"\" 12 {'reason': 'Films are shown'}"))
+        #expect(try desktop.log().contains("Inhibit \"\" 12 {\"reason\": \"Films are shown\"}"))
     }
 
     @Test func whereNobodyKeepsItAwakeThatIsSaidOnce() throws {

@@ -10,7 +10,9 @@ import Text
         ConnectedDisplay(index: index, name: name, size: PixelSize(width: 640, height: 400), refreshRate: 60)
     }
 
-    private let (hall, desk, spare) = (display(0, "Hall"), display(1, "Desk"), display(2, "Spare"))
+    private let hall = display(0, "Hall")
+    private let desk = display(1, "Desk")
+    private let spare = display(2, "Spare")
 
     @Test func theFirstDisplayThatIsNotTheFilmsIsTaken() {
         func other(_ film: ConnectedDisplay?, _ displays: [ConnectedDisplay]) -> ConnectedDisplay? {

@@ -86,8 +86,9 @@ final class BoardWindow {
             return note("the operator's window does not open: \(error.message)")
         }
         self.window = window
-        if isManaged { SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue) }
         SDL_ShowWindow(window)
+        // Not before: a Wayland window would stay empty.
+        if isManaged { SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue) }
         if !isManaged { SDL_SetWindowPosition(window, place.x, place.y) }
         needsPaint = true
     }
