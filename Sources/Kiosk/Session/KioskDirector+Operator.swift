@@ -8,7 +8,7 @@ extension KioskDirector {
     func tellOperator() {
         guard configuration.operatorScreen != nil, let screen = stage.screen else { return }
         var told = OperatorBoard(health: stage.health.withLock { $0 })
-        told.status = statusLine
+        told.status = statusLine(naming: Self.shortName)
         told.hasSound = configuration.hasSound
         if isPlaying { told.duration = stage.player.state.duration }
         told.next = nextName
@@ -18,8 +18,15 @@ extension KioskDirector {
     private var nextName: String? {
         guard let queue, hasFilms else { return nil }
         if wall == nil, let item = toCome.items.first {
-            return queue.item(at: item.address).map(Self.name) ?? PrintableText.withoutCredentials(item.address)
+            return queue.item(at: item.address).map(Self.shortName)
         }
-        return queue.next.map { Self.name(of: $0.current) }
+        return queue.next.map { Self.shortName($0.current) }
+    }
+
+    /// Without the folder that all of them lie in.
+    private static func shortName(_ item: PlayQueue.Item) -> String {
+        let name = name(of: item)
+        guard item.title == nil, let last = name.split(separator: "/").last else { return name }
+        return String(last)
     }
 }

@@ -275,7 +275,9 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     /// What it does, in a line for people.
-    var statusLine: String {
+    var statusLine: String { statusLine(naming: Self.name) }
+
+    func statusLine(naming name: (PlayQueue.Item) -> String) -> String {
         if shown.isQuiet { return "Quiet hours: screen and sound are off" }
         if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }
         switch slate {
@@ -283,6 +285,6 @@ final class KioskDirector: @unchecked Sendable {
         default: break
         }
         guard let queue, isPlaying else { return "Looks for films" }
-        return "Plays '\(Self.name(of: queue.current))' (\(queue.number) of \(queue.count))"
+        return "Plays '\(name(queue.current))' (\(queue.number) of \(queue.count))"
     }
 }

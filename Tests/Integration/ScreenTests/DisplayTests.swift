@@ -66,6 +66,24 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
+    @Test func aBoardFillsTheSecondDisplayForAsLongAsItIsThere() throws {
+        let display = try SwitchingDisplay()
+        try display.randr("--addmode", "DUMMY1", "640x480")
+        let probe = try Probe(on: display.name, "fs=1", "follow=1", "board=other")
+        try probe.tell("board words")
+        try probe.tell("picture 320x180")
+        for _ in 0..<2 {
+            try display.randr("--output", "DUMMY1", "--mode", "640x480", "--right-of", "DUMMY0")
+            // This driver knows that a display is connected once somebody looks.
+            try display.randr()
+            try eventually("the board is there") { try display.windows["Talkie: operator"] == "640x480+800+0" }
+            try display.randr("--output", "DUMMY1", "--off")
+            try eventually("the board is gone") { try display.windows["Talkie: operator"] == nil }
+            try eventually("the film is there") { try display.windows["Talkie"] == "800x600+0+0" }
+        }
+        #expect(try probe.quit() == 0)
+    }
+
     @Test func aWindowIsThereAgainWhenItsDisplayIs() throws {
         let display = try SwitchingDisplay()
         let probe = try Probe(on: display.name, "fs=1", "follow=1", "nocursor=1", "awake=1")

@@ -54,9 +54,24 @@ final class SwitchingDisplay {
         }
     }
 
-    @discardableResult func randr(_ arguments: String...) throws -> String {
+    @discardableResult func randr(_ arguments: String...) throws -> String { try run("xrandr", arguments) }
+
+    /// Where windows lie, by their titles: `640x480+800+0`.
+    var windows: [String: String] {
+        get throws {
+            let rows = try run("xwininfo", ["-root", "-tree"]).split(separator: "\n")
+            return rows.reduce(into: [:]) { windows, row in
+                // `0x200008 "Talkie": ("program" "class")  800x600+0+0  +0+0`
+                let parts = row.split(separator: "\"", omittingEmptySubsequences: false)
+                let words = parts.last?.split(separator: " ") ?? []
+                if parts.count >= 3, words.count == 3 { windows[String(parts[1])] = String(words[1]) }
+            }
+        }
+    }
+
+    private func run(_ command: String, _ arguments: [String]) throws -> String {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(VirtualDisplay.find("xrandr")))
+        process.executableURL = URL(fileURLWithPath: try #require(VirtualDisplay.find(command)))
         process.arguments = arguments
         process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin"]
         let output = Pipe()
@@ -64,7 +79,7 @@ final class SwitchingDisplay {
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "xrandr \(arguments)")
+        #expect(process.terminationStatus == 0, "\(command) \(arguments)")
         return text
     }
 

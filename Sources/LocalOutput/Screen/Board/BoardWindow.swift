@@ -23,8 +23,8 @@ final class BoardWindow {
     /// Why there is no window, once.
     private var trouble: (sentence: String?, isKnown: Bool) = (nil, false)
 
-    /// Painting takes a few milliseconds; so much time must be left before the film's next picture.
-    private static let room = Duration.milliseconds(6)
+    /// How long painting took last; a processor that draws in a graphics processor's place takes tens of milliseconds.
+    private var cost = Duration.milliseconds(4)
     /// A film whose pictures leave no such room is interrupted after so long.
     private static let patience = Duration.seconds(2)
 
@@ -141,12 +141,14 @@ final class BoardWindow {
         if let drawn = painter.take() { (images, needsPaint) = (drawn.images, true) }
         guard needsPaint, let presenter else { return }
         let now = HostInstant.now
-        if let next, next - now < Self.room, now - (waitsSince ?? now) < Self.patience {
+        // So much time must be left before the film's next picture.
+        if let next, next - now < cost + cost / 2, now - (waitsSince ?? now) < Self.patience {
             waitsSince = waitsSince ?? now
             return
         }
         (needsPaint, waitsSince) = (false, nil)
         keepingContext { if presenter.prepare(nil, overlays: images) { _ = presenter.present() } }
+        cost = HostInstant.now - now
     }
 
     /// Whether it concerns this window; it has been dealt with then. Keys are for the program, wherever they come in.
