@@ -219,10 +219,7 @@ let package = Package(
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
             "ScreenTests", in: "Integration", ["screen-probe", "ServiceSupervisor", "MediaCore"], exclude: ["Charts"]),
-        .executableTarget(
-            name: "wall-probe", dependencies: ["Kiosk", "Talkie", "Playback", "SyncRendering", "MediaCore"],
-            path: "Tests/Support/wall-probe", swiftSettings: settings),
-        tests("KioskPeerTests", in: "Integration", ["wall-probe", "Kiosk", "MediaCore", "TalkieTestKit"]),
+        tests("KioskPeerTests", in: "Integration", ["Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
             ["RouteTestSupport", "AirPlay", "LocalOutput", "SyncRendering", "MediaCore", "TalkieTestKit"]),

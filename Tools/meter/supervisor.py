@@ -44,16 +44,19 @@ class Supervisor:
     def _hear(self):
         while not self.is_ending:
             try:
-                self.told.append((time.monotonic(), self.ear.recv(4096).decode(errors="replace")))
+                text = self.ear.recv(4096).decode(errors="replace")
             except TimeoutError:
-                pass
+                continue
+            self.told.append((time.monotonic(), text))
 
     def _watch(self):
-        while not self.is_ending:
+        # PR_SET_PDEATHSIG means the thread that starts it: this one lasts for as long as the program.
+        while True:
             status = self.process.poll()
-            if status is not None and not self.is_ending:
+            if status is not None:
+                if self.is_ending:
+                    return
                 self.ends.append(status)
-                # PR_SET_PDEATHSIG means the thread that starts it, and this one lasts.
                 time.sleep(self.pause)
                 self._start()
             time.sleep(0.02)

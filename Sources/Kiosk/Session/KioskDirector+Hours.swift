@@ -69,7 +69,7 @@ extension KioskDirector {
             let note = KioskNote(.reload)
             loaded.refusals += 1
             loaded.refusal = ConfigMistake.told(error.mistakes).first
-            stage.log.say(.error, "the configuration stays as it was, because the new one is not good:", note)
+            stage.log.say(.error, "the configuration stays as it was, because the new one is not good", note)
             for sentence in ConfigMistake.told(error.mistakes) { stage.log.say(.error, sentence, note) }
             return
         }

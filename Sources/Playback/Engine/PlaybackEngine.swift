@@ -320,7 +320,7 @@ package final class PlaybackEngine {
         if current?.videoTrack == nil || (isWanted && !hasBegun) {
             fail(failure)
         } else {
-            news(.message("\(failure.message) The picture plays on without sound."))
+            news(.message(PrintableText.sentence(failure.message) + " The picture plays on without sound."))
         }
     }
 }

@@ -14,18 +14,18 @@ enum WallScreens {
     }()
 }
 
-/// Two kiosks on two computers whose clocks part, looked at from outside.
+/// Two kiosks, the program itself, on two computers whose clocks part, looked at from outside.
 @Suite(.enabled(if: WallScreens.obstacle == nil || getenv("CI") != nil, "\(WallScreens.obstacle ?? "")"))
 struct WallTests {
     /// A minute of pictures; the best of three counts, as with whatever is measured from outside.
     @Test func twoScreensOfAWallShowOneFrame() throws {
         let top = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let probe = CommandLine.arguments[0].split(separator: "/").dropLast().joined(separator: "/")
+        let tests = CommandLine.arguments[0].split(separator: "/").dropLast().joined(separator: "/")
         var isInStep = false
         for _ in 0..<3 where !isInStep {
             let run = try ChildProcess(
                 "\(top)/Tools/experiments/wall",
-                ["--minutes", "1", "--check", "--probe", Self.probe(near: "/\(probe)", top)],
+                ["--minutes", "1", "--check", "--talkie", Self.program(near: "/\(tests)", top)],
                 keepsOutput: true)
             print(run.readAll())
             isInStep = run.wait()
@@ -34,12 +34,12 @@ struct WallTests {
     }
 
     /// The program lies beside the tests.
-    private static func probe(near folder: String, _ top: String) -> String {
+    private static func program(near folder: String, _ top: String) -> String {
         var folder = folder
         while folder.count > 1 {
-            if access("\(folder)/wall-probe", X_OK) == 0 { return "\(folder)/wall-probe" }
+            if access("\(folder)/talkie", X_OK) == 0 { return "\(folder)/talkie" }
             folder = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
         }
-        return "\(top)/.build/debug/wall-probe"
+        return "\(top)/.build/debug/talkie"
     }
 }
