@@ -56,6 +56,19 @@ extension PlaybackEngine {
         start(unwanted, keeping: kept.serial, until: joint)
     }
 
+    /// A film that was cut short while it plays is over where its data are: what was laid out behind the end that it had comes at once.
+    func endWhatBrokeOff() {
+        guard cut == nil, jump == nil else { return }
+        let entries = list.entries
+        // Sound that is still being read says how long it goes on.
+        guard let index = entries.firstIndex(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }) else { return }
+        let entry = entries[index]
+        guard shared.update({ $0.settleBrokenOff(entry.serial) }) else { return }
+        let place = list.entries[index].filmEnd?.clock ?? ""
+        news(.message("“\(entry.title)” breaks off at \(place), before its end."))
+        if entries.count > index + 1, entries[index + 1].offset != nil { takeBack(index + 1) }
+    }
+
     /// A part of a film is not to be played now, but the film is.
     private func isStillWanted(_ entry: PlaybackList.Entry) -> Bool { entry.isPart && list.contains(entry.item.id) }
 

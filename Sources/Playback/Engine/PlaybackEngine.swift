@@ -222,6 +222,7 @@ package final class PlaybackEngine {
         dropLost()
         repeatSection()
         passJoints()
+        endWhatBrokeOff()
         reconcile()
         if jump != nil { continueJump() }
         continueSteps()

@@ -140,6 +140,12 @@ final class SharedPlaybackList: Sendable {
         onChange()
     }
 
+    /// Where the pictures of an entry ended as they were read to their end, in film time.
+    func noteRead(picturesUntil time: MediaTime, of serial: Int) {
+        state.withLock { $0.list.noteRead(picturesUntil: time, of: serial) }
+        onChange()
+    }
+
     /// What a walker finds behind an entry.
     func successor(of serial: Int, _ walker: Walker) -> Successor {
         let (successor, isNew) = state.withLock { state -> (Successor, Bool) in

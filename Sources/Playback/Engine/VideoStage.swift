@@ -120,7 +120,11 @@ final class VideoStage: TrackStage {
             case .picture(let picture): return hand(picture, of: entry, from: present.decoder)
             case .moved: return .moved
             case .ended:
-                if present.isOnePicture, !present.hasGiven { leaveOut(of: entry) }
+                if present.isOnePicture {
+                    if !present.hasGiven { leaveOut(of: entry) }
+                } else if let lastEnd {
+                    list.noteRead(picturesUntil: lastEnd - (entry.offset ?? .zero), of: entry.serial)
+                }
                 return reachEnd(of: entry)
             }
         } catch {

@@ -34,6 +34,8 @@ extension PlaybackList {
         package var offset: MediaTime?
         var soundEnd = TrackEnd.unknown
         var pictureEnd = TrackEnd.unknown
+        /// Its pictures ended there, in film time, long before the end that was settled: the file was cut short meanwhile.
+        var brokenOff: MediaTime?
         /// The list changed when it could not be taken back any more: it is perceived all the same, to `cutEnd` if that is known.
         var isCut = false
         var cutEnd: MediaTime?

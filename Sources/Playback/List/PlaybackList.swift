@@ -224,6 +224,30 @@ package struct PlaybackList: Sendable {
         for later in entries.indices.dropFirst(index + 1) { place(later) }
     }
 
+    /// How much earlier than it was to end a film has broken off. Less is the last picture's own length, or a table that rounds.
+    static let brokenOffLead = MediaTime(value: 1, timescale: 1)
+
+    /// Where the pictures of an entry ended as they were read to their end, in film time.
+    mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
+        guard let index = entries.firstIndex(where: { $0.serial == serial }), entries[index].setEnd == nil,
+            let known = entries[index].pictureEnd.time, time + Self.brokenOffLead < known
+        else { return }
+        entries[index].brokenOff = time
+    }
+
+    /// An entry that broke off ends where it did.
+    ///
+    /// - Returns: whether that is earlier than it was to end.
+    mutating func settleBrokenOff(_ serial: Int) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.serial == serial }), let time = entries[index].brokenOff
+        else { return false }
+        entries[index].brokenOff = nil
+        let before = entries[index].filmEnd
+        entries[index].pictureEnd = .at(time)
+        guard let before, let now = entries[index].filmEnd else { return false }
+        return now + Self.brokenOffLead < before
+    }
+
     package mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         body(&entries[index])

@@ -5,8 +5,8 @@ import MediaCore
 
 /// Items whose pictures, too, say which item and which picture they are. The address is
 /// "item/frames/rate/pictures[/word…]": frames of sound or "none", pictures a second as "24000:1001", and as words "stated"
-/// (the container says how long the pictures last), "once" (the input cannot be opened twice) and "late" (its pictures begin
-/// a second after its sound). "item/frames/cover" has the picture of a record, "item/none/picture" one picture that stays for two
+/// (the container says how long the pictures last), "once" (the input cannot be opened twice), "late" (its pictures begin
+/// a second after its sound) and "torn20" (the file was cut behind so many pictures). "item/frames/cover" has the picture of a record, "item/none/picture" one picture that stays for two
 /// seconds; "broken" behind that has no picture that can be decoded.
 final class NumberedFilm: MediaSource {
     let summary: MediaSummary
@@ -14,6 +14,8 @@ final class NumberedFilm: MediaSource {
     let frame: MediaTime
     let count: Int64
     let first: MediaTime
+    /// Pictures that can be read.
+    let present: Int64
     private let sound: NumberedSound?
 
     static let audioID = 0
@@ -33,6 +35,7 @@ final class NumberedFilm: MediaSource {
         let parts = words[2].split(separator: ":").compactMap { Int32($0) }
         frame = isCover ? MediaTime(value: 1, timescale: 25) : MediaTime(value: Int64(parts[1]), timescale: parts[0])
         count = isCover ? 1 : Int64(words[3]) ?? 0
+        present = words.first { $0.hasPrefix("torn") }.flatMap { Int64($0.dropFirst(4)) } ?? count
         first = words.contains("late") ? MediaTime(value: 1, timescale: 1) : .zero
         let format = VideoFormat(
             parameters: CodecParameters(
@@ -66,7 +69,7 @@ final class NumberedPictures: SampleSource, @unchecked Sendable {
     init(_ film: NumberedFilm, _ track: Track) { (self.film, self.track) = (film, track) }
 
     func read() -> SampleBuffer? {
-        guard next < film.count, let format = track.videoFormat else { return nil }
+        guard next < film.present, let format = track.videoFormat else { return nil }
         defer { next += 1 }
         let time = film.first + film.frame * next
         let batch = PacketBatch(reservingBytes: 256, packets: 1)

@@ -22,6 +22,12 @@ import Testing
 
     private func said(_ queue: VirtualQueue) -> [String] { queue.stretches.map(\.description) }
 
+    private func hasSaid(_ queue: VirtualQueue, _ part: String) -> Bool {
+        queue.news.withLock { news in
+            news.contains { if case .message(let text) = $0 { text.contains(part) } else { false } }
+        }
+    }
+
     /// The queue is at a moment of its timeline.
     private func run(_ queue: VirtualQueue, to seconds: Double) {
         for _ in 0..<20_000 where queue.synchronizer.currentTime().seconds < seconds {
@@ -90,6 +96,30 @@ import Testing
         queue.core.play()
         run(queue, to: 1.7)
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
+    }
+
+    /// With sound on a card that wants little ahead, and much; with what follows, and the same film again.
+    @Test(arguments: [300, 60_000])
+    func aFilmThatBreaksOffIsFollowedWhereItsDataEnd(depth: Int) throws {
+        let queue = VirtualQueue()
+        queue.card.desiredDepth = .milliseconds(depth)
+        queue.core.apply(.append(items(["1/16000/25:1/250/stated/torn50", "2/16000/25:1/50"])))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49"])
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        let last = try #require(queue.shown.last { $0.item == 1 })
+        // A picture later, or a start's length.
+        #expect((second.target - last.target).inSeconds < 0.5)
+        #expect(hasSaid(queue, "breaks off at"))
+    }
+
+    @Test func aFilmWhoseSoundGoesOnBehindItsPicturesIsHeardToItsEnd() {
+        let queue = queue(items(["1/64000/25:1/200/stated/torn50", "2/16000/25:1/50"]))
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...49", "2:0...49"])
+        #expect(queue.stretches.first?.frames == 0..<64_000)
+        #expect(!hasSaid(queue, "breaks off at"))
     }
 
     @Test func picturesAreReadNearThePlayheadThoughTheSoundIsMinutesAhead() {
