@@ -103,10 +103,10 @@ import Testing
     func aFilmThatBreaksOffIsFollowedWhereItsDataEnd(depth: Int) throws {
         let queue = VirtualQueue()
         queue.card.desiredDepth = .milliseconds(depth)
-        queue.core.apply(.append(items(["1/16000/25:1/250/stated/torn50", "2/16000/25:1/50"])))
+        queue.core.apply(.append(items(["1/8000/25:1/75/stated/torn25", "2/16000/25:1/50"])))
         queue.core.play()
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(queue.pictureRuns == ["1:0...49", "2:0...49"])
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
         let second = try #require(queue.shown.first { $0.item == 2 })
         let last = try #require(queue.shown.last { $0.item == 1 })
         // A picture later, or a start's length.
@@ -115,10 +115,10 @@ import Testing
     }
 
     @Test func aFilmWhoseSoundGoesOnBehindItsPicturesIsHeardToItsEnd() {
-        let queue = queue(items(["1/64000/25:1/200/stated/torn50", "2/16000/25:1/50"]))
+        let queue = queue(items(["1/24000/25:1/75/stated/torn25", "2/16000/25:1/50"]))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
-        #expect(queue.pictureRuns == ["1:0...49", "2:0...49"])
-        #expect(queue.stretches.first?.frames == 0..<64_000)
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
+        #expect(queue.stretches.first?.frames == 0..<24_000)
         #expect(!hasSaid(queue, "breaks off at"))
     }
 
