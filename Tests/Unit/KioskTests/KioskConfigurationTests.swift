@@ -160,6 +160,7 @@ import Testing
 
     @Test(arguments: [
         "playlist = [", "a = 1\na = 2", "[day_parts.a]\n[day_parts.a]", "from = 25:00:00", "\u{0}", "= 3",
+        "[:x]", "[[.a]]", "a = { :b = 1 }", "a.:b = 1",
     ]) func whatIsNoTOMLIsToldWithItsLine(_ text: String) throws {
         let told = mistakes(text)
         #expect(told.count == 1)
