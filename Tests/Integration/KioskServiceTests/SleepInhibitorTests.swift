@@ -39,13 +39,19 @@ struct SleepInhibitorTests {
             tell: told.take)
     }
 
-    @Test func logindHoldsALockForAsLongAsTheKioskRuns() throws {
-        let bus = try MessageBus()
+    /// One that holds logind's lock.
+    private func kept(by bus: MessageBus) throws -> (Told, SleepInhibitor) {
         try bus.serveLogind()
         let told = Told()
         let inhibitor = try inhibitor(told, system: bus)
         try inhibitor.start()
         #expect(told.has([.kept(.system(what: "sleep:idle"))]))
+        return (told, inhibitor)
+    }
+
+    @Test func logindHoldsALockForAsLongAsTheKioskRuns() throws {
+        let bus = try MessageBus()
+        let (_, inhibitor) = try kept(by: bus)
         #expect(try bus.locks().contains("sleep:idle"))
         #expect(try bus.locks().contains("Films are shown"))
         inhibitor.stop()
@@ -54,12 +60,8 @@ struct SleepInhibitorTests {
 
     @Test func thatTheComputerSleptIsHeard() throws {
         let bus = try MessageBus()
-        try bus.serveLogind()
-        let told = Told()
-        let inhibitor = try inhibitor(told, system: bus)
-        try inhibitor.start()
+        let (told, inhibitor) = try kept(by: bus)
         defer { inhibitor.stop() }
-        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
         try bus.say(sleeps: true)
         try bus.say(sleeps: false)
         #expect(told.has([.kept(.system(what: "sleep:idle")), .fallsAsleep, .woke]))
@@ -88,12 +90,8 @@ struct SleepInhibitorTests {
 
     @Test func aBusThatEndsAndReturnsHoldsTheLockAgain() throws {
         let bus = try MessageBus()
-        try bus.serveLogind()
-        let told = Told()
-        let inhibitor = try inhibitor(told, system: bus)
-        try inhibitor.start()
+        let (_, inhibitor) = try kept(by: bus)
         defer { inhibitor.stop() }
-        #expect(told.has([.kept(.system(what: "sleep:idle"))]))
         bus.end()
         try bus.begin()
         try bus.serveLogind()

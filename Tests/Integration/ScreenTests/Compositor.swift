@@ -1,4 +1,5 @@
 import Foundation
+import MediaCore
 import Testing
 
 /// A Wayland compositor without hardware, drawn by this processor: sway, one for all tests.
@@ -11,6 +12,9 @@ final class Compositor: @unchecked Sendable {
     let name = "wayland-1"
     private let process = Process()
     private let control: String
+    /// One that all tests share is let go by nobody: it ends with their process.
+    private static let running = Lock<[pid_t]>([])
+    private static let endsAll: Void = { atexit { Compositor.running.withLock { $0 }.forEach { kill($0, SIGKILL) } } }()
 
     init() throws {
         let missing = ["sway", "swaymsg", "grim", "setpriv"].filter { VirtualDisplay.find($0) == nil }
@@ -46,6 +50,8 @@ final class Compositor: @unchecked Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
+        _ = Self.endsAll
+        Self.running.withLock { [process] in $0.append(process.processIdentifier) }
         try eventually("the compositor answers") {
             FileManager.default.fileExists(atPath: folder.appendingPathComponent(name).path) && (try? outputs()) != nil
         }
@@ -55,6 +61,7 @@ final class Compositor: @unchecked Sendable {
 
     func stop() {
         guard process.isRunning else { return }
+        Self.running.withLock { [process] in $0.removeAll { $0 == process.processIdentifier } }
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
