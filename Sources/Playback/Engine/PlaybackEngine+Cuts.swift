@@ -13,9 +13,9 @@ struct ListCut {
     let kept: Int
     var time: MediaTime
     /// What is not wanted is perceived all the same, and ends early.
-    var isLate: Bool { kept == unwanted.serial && !endsSection }
-    /// The entry is wanted, and to end with a section: what was read of it beyond that is not.
-    var endsSection = false
+    var isLate: Bool { kept == unwanted.serial && !shortens }
+    /// The entry is wanted, and to end earlier than its tracks do: what was read of it beyond that is not.
+    var shortens = false
     var attempts = 0
     /// Sound of what is not wanted has been handed to the renderer.
     let hasSound: Bool
@@ -59,14 +59,31 @@ extension PlaybackEngine {
     /// A film that was cut short while it plays is over where its data are: what was laid out behind the end that it had comes at once.
     func endWhatBrokeOff() {
         guard cut == nil, jump == nil else { return }
-        let entries = list.entries
         // Sound that is still being read says how long it goes on.
-        guard let index = entries.firstIndex(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }) else { return }
-        let entry = entries[index]
-        guard shared.update({ $0.settleBrokenOff(entry.serial) }) else { return }
-        let place = list.entries[index].filmEnd?.clock ?? ""
-        news(.message("“\(entry.title)” breaks off at \(place), before its end."))
-        if entries.count > index + 1, entries[index + 1].offset != nil { takeBack(index + 1) }
+        guard let entry = list.entries.first(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }),
+            let end = shared.update({ $0.settleBrokenOff(entry.serial) })
+        else { return }
+        news(.message("“\(entry.title)” breaks off at \(end.clock), before its end."))
+        let list = list
+        guard let index = list.entries.firstIndex(where: { $0.serial == entry.serial }) else { return }
+        if let last = list.entries[index].filmEnd, last > end, endTorn(list.entries[index], at: end, last) { return }
+        if list.entries.count > index + 1, list.entries[index + 1].offset != nil { takeBack(index + 1) }
+    }
+
+    /// Sound that was read ahead of a cut file is not heard where there are no pictures to it.
+    ///
+    /// - Returns: whether it is to end before its own end.
+    private func endTorn(_ entry: PlaybackList.Entry, at end: MediaTime, _ last: MediaTime) -> Bool {
+        guard let offset = entry.offset else { return false }
+        var time = end + offset
+        if state.phase == .playing {
+            let lead = max(Self.leastLead, (renderer?.partialFlushLead ?? .zero) + Self.lateMargin)
+            time = max(time, synchronizer.currentTime().advanced(by: lead * speed))
+        }
+        guard time < last + offset else { return false }
+        shared.update { list in list.change(entry.serial) { $0.tornEnd = time - offset } }
+        start(entry, keeping: entry.serial, until: time, shortens: true)
+        return true
     }
 
     /// A part of a film is not to be played now, but the film is.
@@ -86,7 +103,7 @@ extension PlaybackEngine {
         let lead = state.phase == .playing ? Self.leastLead * speed : .zero
         guard (end + offset - synchronizer.currentTime()).duration > lead else { return false }
         shared.update { list in list.change(entry.serial) { $0.sectionEnd = end } }
-        start(entry, keeping: entry.serial, until: end + offset, endsSection: true)
+        start(entry, keeping: entry.serial, until: end + offset, shortens: true)
         return true
     }
 
@@ -124,11 +141,11 @@ extension PlaybackEngine {
 
     private func start(
         _ unwanted: PlaybackList.Entry, keeping kept: Int, until time: MediaTime, after before: ListCut? = nil,
-        endsSection: Bool = false
+        shortens: Bool = false
     ) {
         cuts += 1
         let cut = ListCut(
-            number: cuts, unwanted: unwanted, kept: kept, time: time, endsSection: endsSection,
+            number: cuts, unwanted: unwanted, kept: kept, time: time, shortens: shortens,
             attempts: before.map { $0.attempts + 1 } ?? 0,
             hasSound: before?.hasSound ?? (audio != nil && shared.hasEntered(unwanted.serial, .sound)))
         self.cut = cut
@@ -163,8 +180,8 @@ extension PlaybackEngine {
         guard let cut, cut.number == number else { return }
         switch result {
         case .flushed: stopPictures()
-        case .refused where cut.endsSection:
-            // What lies beyond the section's end is handed over for good: there it goes back with a jump.
+        case .refused where cut.shortens:
+            // What lies beyond that end is handed over for good: a section goes back there with a jump, and what follows begins by itself.
             ahead.closed = cut.kept
             stopPictures()
         case .refused(let lead?)
@@ -177,7 +194,7 @@ extension PlaybackEngine {
 
     /// The route cannot take anything back: everything begins anew where the film is, or with the item that takes its place.
     private func interrupt(_ cut: ListCut) {
-        if current?.serial == cut.unwanted.serial, !cut.endsSection, !isStillWanted(cut.unwanted) {
+        if current?.serial == cut.unwanted.serial, !cut.shortens, !isStillWanted(cut.unwanted) {
             (self.cut, outcome) = (nil, .interrupted)
             return replaceCurrent()
         }
@@ -205,8 +222,8 @@ extension PlaybackEngine {
     private func finishCut() {
         if let cut {
             // Of what is wanted to its end nobody reads anything anew.
-            let first = cut.endsSection ? cut.unwanted.serial + 1 : cut.unwanted.serial
-            rereadSounds(thatEntered: first, handedBeyond: cut.endsSection ? cut.time : nil)
+            let first = cut.shortens ? cut.unwanted.serial + 1 : cut.unwanted.serial
+            rereadSounds(thatEntered: first, handedBeyond: cut.shortens ? cut.time : nil)
             rereadSubtitles(thatEntered: first)
         }
         cut = nil

@@ -36,6 +36,8 @@ extension PlaybackList {
         var pictureEnd = TrackEnd.unknown
         /// Its pictures ended there, in film time, long before the end that was settled: the file was cut short meanwhile.
         var brokenOff: MediaTime?
+        /// Sound that goes on a little behind the pictures of a film that was cut short is not heard beyond this, in film time.
+        var tornEnd: MediaTime?
         /// The list changed when it could not be taken back any more: it is perceived all the same, to `cutEnd` if that is known.
         var isCut = false
         var cutEnd: MediaTime?
@@ -82,7 +84,7 @@ extension PlaybackList {
         /// Nothing of it is perceived from here on, in film time, as far as that was asked for.
         package var limit: MediaTime? { setEnd ?? end }
         /// Where it was made to end, wherever its tracks do.
-        var setEnd: MediaTime? { cutEnd ?? sectionEnd }
+        var setEnd: MediaTime? { cutEnd ?? sectionEnd ?? tornEnd }
 
         /// Where it ends in film time, once both tracks' ends are known.
         var filmEnd: MediaTime? {
@@ -113,7 +115,7 @@ extension PlaybackList {
 
         /// Begins anew somewhere, and is no part any more.
         mutating func becomeWhole() {
-            (start, sectionEnd) = (itemStart, nil)
+            (start, sectionEnd, brokenOff, tornEnd) = (itemStart, nil, nil, nil)
             (turn.from, turn.until) = (nil, nil)
         }
 

@@ -226,6 +226,8 @@ package struct PlaybackList: Sendable {
 
     /// How much earlier than it was to end a film has broken off. Less is the last picture's own length, or a table that rounds.
     static let brokenOffLead = MediaTime(value: 1, timescale: 1)
+    /// Sound that was read ahead of a cut file goes on no longer behind its pictures; longer sound is the film's own.
+    static let longestTornTail = MediaTime(value: 3, timescale: 1)
 
     /// Where the pictures of an entry ended as they were read to their end, in film time.
     mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
@@ -235,17 +237,18 @@ package struct PlaybackList: Sendable {
         entries[index].brokenOff = time
     }
 
-    /// An entry that broke off ends where it did.
+    /// An entry that broke off ends where it did, or with its sound where that goes on for long.
     ///
-    /// - Returns: whether that is earlier than it was to end.
-    mutating func settleBrokenOff(_ serial: Int) -> Bool {
-        guard let index = entries.firstIndex(where: { $0.serial == serial }), let time = entries[index].brokenOff
-        else { return false }
+    /// - Returns: where it breaks off, in film time; nil where it ends no earlier than it was to.
+    mutating func settleBrokenOff(_ serial: Int) -> MediaTime? {
+        guard let index = entries.firstIndex(where: { $0.serial == serial }), let time = entries[index].brokenOff,
+            let before = entries[index].filmEnd
+        else { return nil }
         entries[index].brokenOff = nil
-        let before = entries[index].filmEnd
         entries[index].pictureEnd = .at(time)
-        guard let before, let now = entries[index].filmEnd else { return false }
-        return now + Self.brokenOffLead < before
+        guard var now = entries[index].filmEnd else { return nil }
+        if now <= time + Self.longestTornTail { now = min(now, time) }
+        return now + Self.brokenOffLead < before ? now : nil
     }
 
     package mutating func change(_ serial: Int, _ body: (inout Entry) -> Void) {

@@ -115,11 +115,30 @@ import Testing
     }
 
     @Test func aFilmWhoseSoundGoesOnBehindItsPicturesIsHeardToItsEnd() {
-        let queue = queue(items(["1/24000/25:1/75/stated/torn25", "2/16000/25:1/50"]))
+        let queue = queue(items(["1/48000/25:1/150/stated/torn25", "2/16000/25:1/50"]))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
-        #expect(queue.stretches.first?.frames == 0..<24_000)
+        #expect(queue.stretches.first?.frames == 0..<48_000)
         #expect(!hasSaid(queue, "breaks off at"))
+    }
+
+    /// Read just so far when the pictures end, and long before.
+    @Test(arguments: [2_000, 60_000])
+    func soundThatWasReadAheadOfACutFileEndsWithItsPictures(depth: Int) throws {
+        let queue = VirtualQueue()
+        queue.card.desiredDepth = .milliseconds(depth)
+        queue.core.apply(.append(items(["1/20000/25:1/150/stated/torn25", "2/16000/25:1/50"])))
+        queue.core.play()
+        #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
+        #expect(queue.pictureRuns == ["1:0...24", "2:0...49"])
+        let second = try #require(queue.shown.first { $0.item == 2 })
+        let last = try #require(queue.shown.last { $0.item == 1 })
+        #expect((second.target - last.target).inSeconds < 0.5)
+        #expect(hasSaid(queue, "breaks off at"))
+        // What is heard of it ends there, too, and the next film is heard whole.
+        #expect(queue.stretches.map(\.sound) == [1, 2])
+        #expect(try #require(queue.stretches.first?.frames).count < 12_000)
+        #expect(queue.stretches.last?.frames == 0..<16_000)
     }
 
     @Test func picturesAreReadNearThePlayheadThoughTheSoundIsMinutesAhead() {
