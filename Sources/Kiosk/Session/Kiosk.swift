@@ -65,7 +65,7 @@ package final class Kiosk: Sendable {
         let loop = screenLoop()
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
         loop.control.onInput { mailbox.post(.screen($0)) }
-        let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.remark(.warning, $0)) }
+        let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
         let timeline = try configuration.timeline.map { (timeline) throws(TalkieError) in
             try TimelineFile(creating: timeline.file, rotation: timeline.rotation)
         }

@@ -2,11 +2,19 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import SyncRendering
+internal import Telemetry
 
 // Whether pictures and sound get where they should, and what is done where they do not.
 extension KioskDirector {
     func watchOver(at now: HostInstant) {
         liveness.note(lookAtItself(), at: now)
+        if let count = leftOut.note(
+            total: stage.distributor.statistics.droppedFrames, isExpected: liveness.verdict == .alive, at: now)
+        {
+            stage.log.say(
+                .warning, "\(count) pictures came too late and were left out; the picture is in step again",
+                KioskNote(.fault))
+        }
         guard case .stalled(let cause, let since) = liveness.verdict, let stage = ladder.next(for: cause, at: now)
         else {
             return

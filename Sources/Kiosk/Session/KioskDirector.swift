@@ -71,6 +71,7 @@ final class KioskDirector: @unchecked Sendable {
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
+    var leftOut = LeftOutPictures()
     let began = HostInstant.now
     var loaded: KioskHealth.Configuration
     var repairs: [RepairLadder.Stage: Int] = [:]
@@ -83,6 +84,7 @@ final class KioskDirector: @unchecked Sendable {
     /// Somebody afar wants it to stand.
     var isHeld = false
     private var told = ToldSentences()
+    private var placesFailure: String?
     private var lastKept: HostInstant?
     private var lastBeat: HostInstant?
     private var watchdog: Watchdog?
@@ -183,6 +185,13 @@ final class KioskDirector: @unchecked Sendable {
         case .sleep(let news): take(news)
         case .request(.end(let status)): end(.asked(status: status))
         case .request(.reload): reload()
+        case .places(let failure?):
+            placesFailure = failure
+            say(.warning, failure, KioskNote(.fault))
+        case .places(nil):
+            // The next time it is news again.
+            if let placesFailure { told.forget(placesFailure) }
+            say(.info, "where the kiosk is can be kept again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
         }
     }

@@ -15,6 +15,8 @@ enum KioskEvent: Sendable {
     case measured(WallSteps.Measured)
     case fleet(FleetCommand, FleetLink.Reply)
     case sleep(SleepInhibitor.News)
+    /// Why it cannot be kept where the kiosk is; nil once it can again.
+    case places(String?)
     /// For a person to read.
     case remark(LogLevel, String)
 }

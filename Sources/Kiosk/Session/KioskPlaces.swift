@@ -30,14 +30,14 @@ final class KioskPlaces: Sendable {
     private let wake = Signal()
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
-    private let complain: @Sendable (String) -> Void
+    private let report: @Sendable (String?) -> Void
 
     /// - Parameters:
     ///   - configuration: the file that the kiosk runs by; each has a place of its own.
-    ///   - complain: told once when the disk keeps nothing; on the thread.
-    init(_ folder: StateFolder, configuration: String, complain: @escaping @Sendable (String) -> Void) {
+    ///   - report: told once when the disk keeps nothing, and nil once it does again; on the thread.
+    init(_ folder: StateFolder, configuration: String, report: @escaping @Sendable (String?) -> Void) {
         self.folder = folder
-        self.complain = complain
+        self.report = report
         let name = configuration.split(separator: "/").last.map(String.init) ?? ""
         let plain = name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
         file = "kiosk-" + String(plain)
@@ -85,7 +85,7 @@ final class KioskPlaces: Sendable {
     }
 
     private func run() {
-        var hasComplained = false
+        var isFailing = false
         while true {
             let isLast = stopping.load(ordering: .acquiring)
             let (kept, isNew) = waiting.withLock { waiting in
@@ -93,9 +93,13 @@ final class KioskPlaces: Sendable {
                 return waiting
             }
             if isNew {
-                do throws(StateError) { try write(kept) } catch {
-                    if !hasComplained { complain("where the kiosk is cannot be kept: \(error.message)") }
-                    hasComplained = true
+                do throws(StateError) {
+                    try write(kept)
+                    if isFailing { report(nil) }
+                    isFailing = false
+                } catch {
+                    if !isFailing { report("where the kiosk is cannot be kept: \(error.message)") }
+                    isFailing = true
                 }
             }
             if isLast { return }

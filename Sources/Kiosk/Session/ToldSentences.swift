@@ -15,4 +15,7 @@ struct ToldSentences {
         told[sentence] = now
         return true
     }
+
+    /// What was wrong is mended: should it come back, that is news.
+    mutating func forget(_ sentence: String) { told[sentence] = nil }
 }

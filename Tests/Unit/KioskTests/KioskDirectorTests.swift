@@ -139,7 +139,7 @@ import Testing
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")
-        let kept = KioskPlaces(places, configuration: "wall.toml", complain: { _ in })
+        let kept = KioskPlaces(places, configuration: "wall.toml", report: { _ in })
         try kept.start()
         kept.keep(
             KioskPlaces.Kept(
@@ -155,6 +155,39 @@ import Testing
         _ = rig.end()
         #expect(rig.hasSaid("it goes on where it was"))
         #expect(rig.director.kept.starts == 5)
+    }
+
+    @Test func aDiskThatKeepsNothingIsToldOnceAndSoIsThatItKeepsAgain() throws {
+        let rig = KioskRig(films: [])
+        let folder = rig.folder + "/kept"
+        // A file in the folder's place: whoever is root may write anywhere else.
+        try Data().write(to: URL(fileURLWithPath: folder))
+        let told = Lock<[String?]>([])
+        let places = KioskPlaces(StateFolder(path: folder), configuration: "wall.toml") { news in
+            told.withLock { $0.append(news) }
+        }
+        try places.start()
+        for starts in 1...2 {
+            places.keep(KioskPlaces.Kept(starts: starts))
+            #expect(rig.wait { told.withLock { $0.count } == 1 })
+        }
+        try FileManager.default.removeItem(atPath: folder)
+        places.keep(KioskPlaces.Kept(starts: 3))
+        places.stop()
+        let all = told.withLock { $0 }
+        #expect(all.count == 2)
+        #expect(all.first.flatMap { $0 }?.hasPrefix("where the kiosk is cannot be kept: ") == true)
+        #expect(all.last.flatMap { $0 } == nil)
+        #expect(places.read().kept.starts == 3)
+    }
+
+    @Test func aSentenceIsNewsOnceAnHourUnlessItWasMended() {
+        var told = ToldSentences()
+        let start = HostInstant(nanoseconds: 1_000_000_000)
+        var answers = [0, 3599, 3600].map { told.isNews("a", at: start.advanced(by: .seconds($0))) }
+        told.forget("a")
+        answers.append(told.isNews("a", at: start.advanced(by: .seconds(3601))))
+        #expect(answers == [true, false, true, true])
     }
 
     @Test func itsHealthSaysWhatIsShownAndWhereItIsOffOnPurpose() {

@@ -78,7 +78,7 @@ final class KioskRig: Sendable {
             stage: KioskDirector.Stage(
                 player: player, screen: nil, distributor: distributor, registry: OutputRegistry([toys]),
                 places: KioskPlaces(
-                    places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", complain: { _ in }),
+                    places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
                 reload: { [next] () throws(KioskConfigurationError) in
                     switch next.withLock({ $0 }) {
                     case .success(let fresh): return fresh

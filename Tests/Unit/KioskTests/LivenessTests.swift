@@ -92,4 +92,29 @@ import Testing
         var ladder = RepairLadder()
         #expect(ladder.next(for: .engine, at: start) == .exit)
     }
+
+    /// What is told second by second, of so many pictures left out by then.
+    private func told(_ totals: [Int], isExpected: Bool = true) -> [Int?] {
+        var leftOut = LeftOutPictures()
+        return totals.enumerated().map { second, total in
+            leftOut.note(total: total, isExpected: isExpected, at: start.advanced(by: .seconds(second)))
+        }
+    }
+
+    @Test func picturesThatWereLeftOutAreToldOnceTheyComeInTimeAgain() {
+        #expect(told([0, 0, 18, 18, 18]) == [nil, nil, nil, 18, nil])
+        #expect(told([0, 18, 30, 30]) == [nil, nil, nil, 30])
+    }
+
+    @Test func aPictureNowAndThenIsNoFaultAndNorIsWhatNobodyIsToSee() {
+        #expect(told([0, 1, 5, 6, 6]).allSatisfy { $0 == nil })
+        #expect(told([0, 18, 18], isExpected: false).allSatisfy { $0 == nil })
+    }
+
+    @Test func aComputerThatIsTooSlowSaysSoOnceAMinuteAndLeavesNothingOut() {
+        let totals = (0..<150).map { $0 / 2 * 10 }
+        let answers = told(totals).compactMap { $0 }
+        #expect(answers.count == 3)
+        #expect(answers.reduce(0, +) >= 600)
+    }
 }
