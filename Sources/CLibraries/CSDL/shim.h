@@ -19,6 +19,15 @@ static inline void *csdl_x11_display(SDL_Window *window) {
   return NULL;
 }
 
+/* The number of a window on its X11 display; 0 on other window systems. */
+static inline unsigned long csdl_x11_window(SDL_Window *window) {
+#if defined(SDL_VIDEO_DRIVER_X11)
+  SDL_SysWMinfo info;
+  if (csdl_window_info(window, &info) && info.subsystem == SDL_SYSWM_X11) return info.info.x11.window;
+#endif
+  return 0;
+}
+
 /* The Wayland display of a window; NULL on other window systems. */
 static inline void *csdl_wayland_display(SDL_Window *window) {
 #if defined(SDL_VIDEO_DRIVER_WAYLAND)

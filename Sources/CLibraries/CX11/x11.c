@@ -142,6 +142,14 @@ void cx11_power_on(void *raw, int was_enabled) {
   if (XFlush_) XFlush_(display);
 }
 
+void cx11_unmap(void *display, unsigned long window) {
+  CX11_FUNCTION(cx11_base, int, XUnmapWindow, Display *, Window);
+  CX11_FUNCTION(cx11_base, int, XSync, Display *, Bool);
+  if (!XUnmapWindow_ || !XSync_) return;
+  XUnmapWindow_(display, window);
+  XSync_(display, False);
+}
+
 #else
 
 int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, int *rate) {
@@ -161,5 +169,6 @@ int cx11_power_off(void *display, int *was_enabled) {
   return 0;
 }
 void cx11_power_on(void *display, int was_enabled) { (void)display, (void)was_enabled; }
+void cx11_unmap(void *display, unsigned long window) { (void)display, (void)window; }
 
 #endif

@@ -46,6 +46,18 @@ final class DisplayConnection {
         }
     }
 
+    /// Takes a window off an X server's screen before it is destroyed. SDL would wait for the server's word on that, and for ever where the
+    /// server ends meanwhile, as it does when both are told to end.
+    ///
+    /// - Returns: false where the server is gone.
+    func takeDown(_ window: OpaquePointer) -> Bool {
+        guard !isLost, let display = csdl_x11_display(window) else { return !isLost }
+        cx11_unmap(display, csdl_x11_window(window))
+        // With the word in hand SDL does not wait.
+        if !isLost { SDL_PumpEvents() }
+        return !isLost
+    }
+
     /// Takes the window system for lost when its compositor does not answer any more.
     func noteLossOfCompositor() {
         guard let compositor, let error = Self.call(compositor, "wl_display_get_error", in: "libwayland-client.so.0")

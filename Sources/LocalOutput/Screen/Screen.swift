@@ -120,7 +120,7 @@ public final class Screen: VideoOutput {
     deinit {
         if connection?.isLost == true, driver == "x11" { return }
         closeWindow()
-        leave()
+        if canBeRemade { leave() }
     }
 
     func leave() {
@@ -128,12 +128,13 @@ public final class Screen: VideoOutput {
         isReached = false
     }
 
-    /// Gives the window up, and the display its own mode back.
+    /// Gives the window up, and the display its own mode back. Where an X server ends meanwhile the window is left as it is.
     func closeWindow() {
         guard let window else { return }
         // For the next one.
         options.isFullScreen = isFullScreen
         power.switchOn(window)
+        if connection?.takeDown(window) == false, driver == "x11" { return _ = isConnectionLost() }
         presenter = nil
         SDL_DestroyWindow(window)
         (self.window, connection, windowBefore, hasOwnMode) = (nil, nil, nil, false)

@@ -31,7 +31,7 @@ extension ScreenLoop {
     func remakeWindow() {
         guard options.followsDisplays, let screen, screen.canBeRemade else { return }
         // It leaves the window system, which takes all windows along.
-        screen.connection?.isLost == true ? board?.abandon() : board?.close()
+        board?.close(screen.connection)
         guard screen.remake() else {
             if !isAway {
                 isAway = true

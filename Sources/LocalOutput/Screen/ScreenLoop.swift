@@ -87,7 +87,7 @@ public final class ScreenLoop {
         layer?.arrival.echo(to: nil)
         overlayPainter.stop()
         board?.stop()
-        screen?.connection?.isLost == true ? board?.abandon() : board?.close()
+        board?.close(screen?.connection)
         presenter = nil
         screen = nil
         control.report.finish()

@@ -64,6 +64,16 @@ final class Probe {
         return process.terminationStatus
     }
 
+    /// The same where it may hang, which is nil.
+    func quit(atMost limit: Duration) throws -> Int32? {
+        send("quit")
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        while process.isRunning, ContinuousClock.now < deadline { usleep(5000) }
+        guard process.isRunning else { return process.terminationStatus }
+        kill(process.processIdentifier, SIGKILL)
+        return nil
+    }
+
     func forgetInputs() { inputs.removeAll() }
 
     /// Waits for something that people do to the window.

@@ -11,13 +11,16 @@ final class RecordingServer: @unchecked Sendable {
     private let listener: Int32
     private let path: String
     private let server: String
+    private let lastRequest: UInt8?
     private let lock = NSLock()
     private var noted: [String] = []
 
     /// Any number that no extension of the server has.
     private static let dpms: UInt8 = 200
 
-    init(before display: VirtualDisplay) throws {
+    /// - Parameter endingAt: the number of a core request that ends the connection, as if the server had ended.
+    init(before display: VirtualDisplay, endingAt: UInt8? = nil) throws {
+        lastRequest = endingAt
         let number = 400 + Int(getpid()) % 500 + Int.random(in: 0..<100) * 500
         name = ":\(number)"
         path = "/tmp/.X11-unix/X\(number)"
@@ -133,6 +136,7 @@ final class RecordingServer: @unchecked Sendable {
                 return
             }
             request += body
+            if request[0] == lastRequest { return }
             connection.write(connection.server, taken(request, connection))
         }
     }

@@ -122,6 +122,17 @@ struct WindowTests {
         #expect(try probe.quit() == 0)
     }
 
+    /// As when a session ends, and everything in it is told to end at once.
+    @Test func aDisplayThatGoesAwayWhileTheWindowClosesKeepsNobodyFromEnding() throws {
+        let display = try VirtualDisplay("640x360")
+        // UnmapWindow.
+        let server = try RecordingServer(before: display, endingAt: 10)
+        defer { server.stop() }
+        let probe = try Probe(on: server.name, "size=640x360")
+        try probe.tell("picture 640x360")
+        #expect(try probe.quit(atMost: .seconds(10)) == 0)
+    }
+
     @Test func withoutADisplayPicturesPassAndAPersonHearsWhatToDo() throws {
         let probe = try Probe(on: nil)
         try probe.waitForInput("--no-video")

@@ -20,3 +20,9 @@ int cx11_change_event(void *display);
 int cx11_power_off(void *display, int *was_enabled);
 /* Switches them on again, and leaves the server's timers as they were. */
 void cx11_power_on(void *display, int was_enabled);
+
+/* Takes a window off the screen, and returns once the server has done so, or is gone. */
+void cx11_unmap(void *display, unsigned long window);
+
+/* Takes a window off the screen, and returns once the server has done so, or is gone. */
+void cx11_unmap(void *display, unsigned long window);

@@ -103,8 +103,9 @@ final class BoardWindow {
         SDL_GL_SetSwapInterval(interval)
     }
 
-    /// Gives the window up. Before the window system is left, and never behind its loss.
-    func close() {
+    /// Gives the window up, before the window system is left. Where that is gone nothing of it is touched.
+    func close(_ connection: DisplayConnection? = nil) {
+        if let window, connection?.takeDown(window) == false { return abandon() }
         keepingContext {
             presenter = nil
             if let window { SDL_DestroyWindow(window) }

@@ -42,6 +42,7 @@ extension Screen {
         checkThread()
         guard canBeRemade else { return false }
         closeWindow()
+        guard canBeRemade else { return false }
         leave()
         do throws(OutputError) {
             try reach()
