@@ -66,6 +66,7 @@ let package = Package(
         .target(name: "CPlacebo", path: "Sources/CLibraries/CPlacebo"),
         // X11's extensions are opened at run time, by a window that wants them.
         .target(name: "CX11", path: "Sources/CLibraries/CX11"),
+        .target(name: "CWayland", path: "Sources/CLibraries/CWayland"),
         .target(name: "CShim", path: "Sources/CLibraries/CShim"),
         .target(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
@@ -91,7 +92,7 @@ let package = Package(
         module("Text", ["MediaCore", "CASS"]),
         module(
             "LocalOutput",
-            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CPlacebo", "CALSA", "CPulse", "CShim"]),
+            ["Text", "SyncRendering", "MediaCore", "CSDL", "CX11", "CWayland", "CPlacebo", "CALSA", "CPulse", "CShim"]),
         module("AirPlayWire", ["MediaCore", "CSodium", "CBigNumber"]),
         module("PTP", ["Sockets", "MediaCore", "CSockets"]),
         module("AirPlay", ["AirPlayWire", "PTP", "Discovery", "Sockets", "SyncRendering", "Storage", "MediaCore"]),

@@ -66,6 +66,11 @@ struct DisplayRefusal {
         guard isAnswered(path) else {
             return DisplayRefusal(reason: "\(name), and no compositor runs there", remedy: anotherDisplay)
         }
+        if WindowSystem.cannotBear("wayland") {
+            return DisplayRefusal(
+                reason: "\(name), and the compositor there knows no keyboard or pointer, without which SDL before 2.30 ends",
+                remedy: "connect one")
+        }
         return DisplayRefusal(reason: "\(name), and the compositor there refuses it", remedy: anotherDisplay)
     }
 

@@ -1,4 +1,5 @@
 internal import CSDL
+internal import CWayland
 internal import Glibc
 
 /// Which window systems are worth asking for a window.
@@ -16,8 +17,23 @@ enum WindowSystem {
         return drivers.joined(separator: ",")
     }
 
+    /// Whether SDL would end the program at a compositor that has no seat, as weston has none on a computer without keyboard and pointer.
+    static func cannotBear(_ driver: Substring) -> Bool {
+        driver == "wayland" && !bearsMissingSeat && cwayland_has_seat() == 0
+    }
+
+    /// SDL does since 2.30 (its issue 8898).
+    private static let bearsMissingSeat: Bool = {
+        var version = SDL_version()
+        SDL_GetVersion(&version)
+        return (version.major, version.minor) >= (2, 30)
+    }()
+
     /// False when none of them answers; `SDL_GetError` says why.
-    static func start(_ drivers: String) -> Bool {
+    static func start(_ reachable: String) -> Bool {
+        let drivers = reachable.split(separator: ",").filter { !cannotBear($0) }.joined(separator: ",")
+        // With none SDL would try all that it knows.
+        if drivers.isEmpty { return false }
         // Xlib puts a window's title into the process's encoding first, and what that cannot hold is left out: without
         // a locale, all but Latin-1. Only what characters are is taken on; numbers and words stay as they were.
         if setlocale(LC_CTYPE, "C.UTF-8") == nil { setlocale(LC_CTYPE, "") }
