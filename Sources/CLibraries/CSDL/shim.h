@@ -37,6 +37,15 @@ static inline void *csdl_wayland_display(SDL_Window *window) {
   return NULL;
 }
 
+/* Whether a Wayland window has no place among the compositor's windows; 0 on other window systems. */
+static inline int csdl_wayland_is_placeless(SDL_Window *window) {
+#if defined(SDL_VIDEO_DRIVER_WAYLAND)
+  SDL_SysWMinfo info;
+  if (csdl_window_info(window, &info) && info.subsystem == SDL_SYSWM_WAYLAND) return info.info.wl.xdg_toplevel == NULL;
+#endif
+  return 0;
+}
+
 /* The type of an X11 event; 0 for those of other window systems. */
 static inline int csdl_x11_event_type(const SDL_SysWMmsg *message) {
 #if defined(SDL_VIDEO_DRIVER_X11)

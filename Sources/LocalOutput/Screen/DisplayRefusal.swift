@@ -68,7 +68,8 @@ struct DisplayRefusal {
         }
         if WindowSystem.cannotBear("wayland") {
             return DisplayRefusal(
-                reason: "\(name), and the compositor there knows no keyboard or pointer, without which SDL before 2.30 ends",
+                reason:
+                    "\(name), and the compositor there knows no keyboard or pointer, without which SDL before 2.30 ends",
                 remedy: "connect one")
         }
         return DisplayRefusal(reason: "\(name), and the compositor there refuses it", remedy: anotherDisplay)

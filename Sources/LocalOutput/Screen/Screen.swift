@@ -196,7 +196,7 @@ public final class Screen: VideoOutput {
         connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
         isSizeChosen = options.size != nil
         if options.isFullScreen { setFullScreen(true) }
-        SDL_ShowWindow(window)
+        WindowSystem.show(window)
         if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
         if options.followsDisplays, connection?.changeEvent != nil {
             SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_ENABLE)

@@ -41,6 +41,15 @@ enum WindowSystem {
         return SDL_InitSubSystem(UInt32(SDL_INIT_VIDEO)) == 0
     }
 
+    /// Brings a window to the screen. Where a Wayland compositor leaves frames to its clients and libdecor is there, SDL 2.26 takes the window
+    /// back while it shows it, to frame it, and forgets to show it again.
+    static func show(_ window: OpaquePointer) {
+        SDL_ShowWindow(window)
+        guard csdl_wayland_is_placeless(window) != 0 else { return }
+        SDL_HideWindow(window)
+        SDL_ShowWindow(window)
+    }
+
     private static func isSet(_ name: String) -> Bool {
         guard let value = getenv(name) else { return false }
         return value[0] != 0

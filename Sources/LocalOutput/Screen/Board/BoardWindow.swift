@@ -86,7 +86,7 @@ final class BoardWindow {
             return note("the operator's window does not open: \(error.message)")
         }
         self.window = window
-        SDL_ShowWindow(window)
+        WindowSystem.show(window)
         // Not before: a Wayland window would stay empty.
         if isManaged { SDL_SetWindowFullscreen(window, SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue) }
         if !isManaged { SDL_SetWindowPosition(window, place.x, place.y) }
