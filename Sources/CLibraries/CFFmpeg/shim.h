@@ -53,6 +53,50 @@ static inline void cff_log_silence(void) { av_log_set_level(AV_LOG_QUIET); }
 /* A compound literal macro. */
 static inline AVRational cff_microseconds(void) { return AV_TIME_BASE_Q; }
 
+/* What a container says beside a stream's parameters; FFmpeg 6.1 moved it, 8 took the old way. */
+static inline const uint8_t *cff_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)
+  const AVPacketSideData *found =
+      av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data, type);
+  if (found) *size = found->size;
+  return found ? found->data : NULL;
+#else
+  return av_stream_get_side_data(stream, type, size);
+#endif
+}
+
+/* What a picture says of itself; FFmpeg 6 and 6.1 moved it, 8 took the old places. */
+static inline int64_t cff_frame_duration(const AVFrame *frame) {
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
+  return frame->duration;
+#else
+  return frame->pkt_duration;
+#endif
+}
+
+static inline int cff_frame_is_key(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_KEY
+  return (frame->flags & AV_FRAME_FLAG_KEY) != 0;
+#else
+  return frame->key_frame;
+#endif
+}
+
+static inline int cff_frame_is_interlaced(const AVFrame *frame) {
+#ifdef AV_FRAME_FLAG_INTERLACED
+  return (frame->flags & AV_FRAME_FLAG_INTERLACED) != 0;
+#else
+  return frame->interlaced_frame;
+#endif
+}
+
+/* Opaque until FFmpeg 7, a structure since; constants of another type. */
+typedef __typeof__(sws_alloc_context()) cff_scaler;
+static const int cff_scale_nearest = SWS_POINT;
+static const int cff_scale_bilinear = SWS_BILINEAR;
+static const int cff_scale_bicubic = SWS_BICUBIC;
+static const int cff_scale_lanczos = SWS_LANCZOS;
+
 /* memfd_create(2), which glibc declares for _GNU_SOURCE only; 1 is MFD_CLOEXEC. */
 static inline int cff_memory_file(void) { return (int)syscall(SYS_memfd_create, "authorities", 1); }
 

@@ -316,9 +316,10 @@ public final class VideoDecoder: PictureDecoder {
         var times = self.times ?? PictureTimes(timescale: 90_000, frameRate: format.frameRate)
         let stamp = frame.best_effort_timestamp
         let place = times.place(
-            stamp == cff_nopts_value ? nil : stamp, length: frame.pkt_duration, extraFields: frame.repeat_pict)
+            stamp == cff_nopts_value ? nil : stamp, length: cff_frame_duration(picture.frame),
+            extraFields: frame.repeat_pict)
         self.times = times
-        var flags: SampleBuffer.Flags = frame.key_frame != 0 ? .sync : []
+        var flags: SampleBuffer.Flags = cff_frame_is_key(picture.frame) != 0 ? .sync : []
         if isDiscontinuous { flags.insert(.discontinuity) }
         isDiscontinuous = false
         return SampleBuffer(

@@ -45,7 +45,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
     var libavFormat: AVPixelFormat { AVPixelFormat(frame.pointee.format) }
 
     /// It says that it is made of two fields, taken one after the other.
-    var isInterlaced: Bool { frame.pointee.interlaced_frame != 0 }
+    var isInterlaced: Bool { cff_frame_is_interlaced(frame) != 0 }
 
     public var peakLuminance: Double? { codedPeak ?? format?.peakLuminance }
 

@@ -60,7 +60,7 @@ final class Deinterlacer {
             }
         }
         frame.pointee.pts = number + Int64(inside.count)
-        inside.append(Inside(buffer: buffer, hasTwo: takesAll || frame.pointee.interlaced_frame != 0))
+        inside.append(Inside(buffer: buffer, hasTwo: takesAll || cff_frame_is_interlaced(frame) != 0))
         if graph?.push(frame, keeps: true) != true {
             inside.removeLast()
             finish(format, to: &ready)

@@ -12,24 +12,24 @@ final class ScalerPass {
         var targetSize: PixelSize
         var matrix: YCbCrMatrix
         var isFullRange: Bool
-        /// What makes pictures larger or smaller, one of `SWS_…`.
-        var filter = SWS_BILINEAR
+        /// What makes pictures larger or smaller, one of `cff_scale_…`.
+        var filter = cff_scale_bilinear
     }
 
     /// libswscale's filter by mpv's name of one; its own spline is another than mpv's.
     static func filter(_ scaler: PictureDrawing.Scaler?) -> Int32 {
         switch scaler {
-        case .nearest: SWS_POINT
-        case .bicubic: SWS_BICUBIC
-        case .lanczos: SWS_LANCZOS
-        default: SWS_BILINEAR
+        case .nearest: cff_scale_nearest
+        case .bicubic: cff_scale_bicubic
+        case .lanczos: cff_scale_lanczos
+        default: cff_scale_bilinear
         }
     }
 
     /// Where a plane begins and how far its rows lie apart; the tuple lies in memory as libswscale wants it.
     typealias Planes<Pointer> = (bases: (Pointer?, Pointer?, Pointer?, Pointer?), strides: (Int32, Int32, Int32, Int32))
 
-    private var context: OpaquePointer?
+    private var context: cff_scaler?
     private var setup: Setup?
     private let threads: Int
 
@@ -52,7 +52,7 @@ final class ScalerPass {
         set("dstw", wanted.targetSize.width)
         set("dsth", wanted.targetSize.height)
         set("dst_format", Int(wanted.target.rawValue))
-        set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? SWS_POINT : wanted.filter))
+        set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? cff_scale_nearest : wanted.filter))
         set("threads", threads)
         let toRGB = wanted.target == AV_PIX_FMT_BGRA
         // Red, green and blue are what they are, whatever matrix and range a file states beside them. libswscale takes

@@ -72,13 +72,13 @@ enum FormatReading {
     /// The brightest white that was measured (CTA-861.3, MaxCLL), else the brightest that the film could have had.
     private static func peakLuminance(of stream: UnsafeMutablePointer<AVStream>) -> Double? {
         var size = 0
-        if let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size),
+        if let bytes = cff_stream_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size),
             size >= MemoryLayout<AVContentLightMetadata>.size
         {
             let most = UnsafeRawPointer(bytes).load(as: AVContentLightMetadata.self).MaxCLL
             if most > 0 { return Double(most) }
         }
-        guard let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size),
+        guard let bytes = cff_stream_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size),
             size >= MemoryLayout<AVMasteringDisplayMetadata>.size
         else { return nil }
         let display = UnsafeRawPointer(bytes).load(as: AVMasteringDisplayMetadata.self)
@@ -89,7 +89,7 @@ enum FormatReading {
     /// The display matrix (ISO 14496-12, 8.3.2) as a clockwise turn; anything but quarter turns is rounded to one.
     private static func rotation(of stream: UnsafeMutablePointer<AVStream>) -> Int {
         var size = 0
-        guard let bytes = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 else {
+        guard let bytes = cff_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size), size >= 36 else {
             return 0
         }
         let turn = bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_get($0) }
