@@ -1,0 +1,32 @@
+"""Tools/lanes: which lane runs a test."""
+import importlib.machinery
+import importlib.util
+import unittest
+from pathlib import Path
+
+loader = importlib.machinery.SourceFileLoader("lanes", str(Path(__file__).resolve().parent / "lanes"))
+lanes = importlib.util.module_from_spec(importlib.util.spec_from_loader("lanes", loader))
+loader.exec_module(lanes)
+
+
+class Lanes(unittest.TestCase):
+    def test_what_measures_runs_alone(self):
+        for test in ("SoundCardTests.SoundCardTests/soundIsHeard(sink:rate:)", "FilmTests.JointTests/aLoopIsHeard()", "KioskPeerTests.WallTests/oneFrame()"):
+            self.assertEqual(lanes.lane_of(test), "measuring")
+
+    def test_each_other_test_is_in_one_lane(self):
+        self.assertEqual(lanes.lane_of("ScreenTests.PictureOnScreenTests/a()"), "screen")
+        self.assertEqual(lanes.lane_of("ScreenTests.WindowTests/a()"), "window")
+        self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/OwnClockTests/a()"), "clocks")
+        self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/LostSpeakerTests/a()"), "devices")
+        self.assertEqual(lanes.lane_of("FilmTests.TerminalTests/a()"), "films")
+
+    def test_a_test_of_an_unknown_target_is_in_none(self):
+        self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))
+
+    def test_names_are_matched_exactly(self):
+        self.assertEqual(lanes.command_of("tests", ["A.B/c(d:)"])[-1], "^A\\.B/c\\(d:\\)(/|$)")
+
+
+if __name__ == "__main__":
+    unittest.main()
