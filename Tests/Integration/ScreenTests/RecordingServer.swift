@@ -21,23 +21,27 @@ final class RecordingServer: @unchecked Sendable {
     /// - Parameter endingAt: the number of a core request that ends the connection, as if the server had ended.
     init(before display: VirtualDisplay, endingAt: UInt8? = nil) throws {
         lastRequest = endingAt
-        let number = 400 + Int(getpid()) % 500 + Int.random(in: 0..<100) * 500
-        name = ":\(number)"
-        path = "/tmp/.X11-unix/X\(number)"
         server = "/tmp/.X11-unix/X" + display.name.dropFirst()
         listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        let code = Self.with(path) { bind(listener, $0, $1) }
-        try #require(code == 0 && listen(listener, 8) == 0, "no socket at \(path)")
-        Thread.detachNewThread { [self] in
-            while case let client = accept(listener, nil, nil), client >= 0 { serve(client) }
+        // The kernel refuses a name that another socket has: the first free one is taken.
+        let socket = listener
+        let free = (400..<65_000).first { Self.with("/tmp/.X11-unix/X\($0)") { bind(socket, $0, $1) } == 0 }
+        let number = try #require(free)
+        name = ":\(number)"
+        path = "/tmp/.X11-unix/X\(number)"
+        try #require(listen(listener, 8) == 0, "no socket at \(path)")
+        // Weak: the thread must not keep the server, whose end is what ends the thread.
+        Thread.detachNewThread { [listener, weak self] in
+            while case let client = accept(listener, nil, nil), client >= 0 { self?.serve(client) }
+            close(listener)
         }
     }
 
     deinit { stop() }
 
+    /// Ends the listener; its thread closes the descriptor.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         unlink(path)
     }
 
