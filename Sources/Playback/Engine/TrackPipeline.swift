@@ -52,7 +52,8 @@ final class TrackPipeline: @unchecked Sendable {
     private let stage: any TrackStage
     private let commands = Lock(Command())
     private let state = Lock(Status())
-    private let signal = Signal()
+    /// What the thread waits for between two iterations.
+    let signal = Signal()
     private let onNews: @Sendable () -> Void
     private let run: Prefetcher.Run
     private let thread = Lock<WorkerThread?>(nil)

@@ -55,6 +55,16 @@ public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
     /// The film moment perceived at a host instant.
     public func mediaTime(at instant: HostInstant) -> MediaTime { segment(at: instant).mediaTime(at: instant) }
 
+    /// Returns the host instant at which a film moment is perceived, seen from `now`: on the segment in force, or, where
+    /// that does not reach it before a scheduled one begins, on the scheduled one. A moment before the anchor of a scheduled
+    /// segment that has not begun is due at that anchor. Nil where neither segment reaches it.
+    public func hostInstant(of time: MediaTime, at now: HostInstant) -> HostInstant? {
+        let running = segment(at: now)
+        guard let scheduled, scheduled.hostAnchor > now else { return running.hostInstant(of: time) }
+        if let instant = running.hostInstant(of: time), instant < scheduled.hostAnchor { return instant }
+        return scheduled.hostInstant(of: time).map { max($0, scheduled.hostAnchor) }
+    }
+
     /// The stretch that ends up in force: what outputs prepare for.
     public var upcoming: TimebaseSegment { scheduled ?? current }
 }

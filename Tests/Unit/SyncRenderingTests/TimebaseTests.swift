@@ -52,6 +52,29 @@ import Testing
         #expect(instant.map { abs((segment.mediaTime(at: $0) - moment).nanoseconds) <= 1 } == true)
     }
 
+    @Test func aMomentIsPerceivedOnTheSegmentThatReachesIt() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let start = clock.now.advanced(by: .seconds(2))
+        func instant(_ seconds: Int64) -> Duration? {
+            synchronizer.timebase.snapshot.hostInstant(of: MediaTime(value: seconds, timescale: 1), at: clock.now)
+                .map { $0 - start }
+        }
+        #expect(instant(5) == nil)
+        synchronizer.setRate(2, time: MediaTime(value: 1, timescale: 1), atHostTime: start)
+        #expect(instant(5) == .seconds(2))
+        // What lies before a scheduled start is due when that begins.
+        #expect(instant(0) == .zero)
+        clock.advance(by: .seconds(3))
+        #expect(instant(5) == .seconds(2) && instant(0) == .milliseconds(-500))
+        // A change of speed at film moment 7, a stop at 9.
+        synchronizer.setRate(1, atHostTime: start.advanced(by: .seconds(3)))
+        #expect(instant(5) == .seconds(2) && instant(9) == .seconds(5))
+        clock.advance(by: .seconds(3))
+        synchronizer.setRate(0, atHostTime: start.advanced(by: .seconds(5)))
+        #expect(instant(8) == .seconds(4))
+        #expect(instant(10) == nil)
+    }
+
     @Test func readersNeverSeeHalfAnAnchor() async {
         let timebase = Timebase(clock: clock)
         await withTaskGroup(of: Bool.self) { group in

@@ -30,7 +30,10 @@ extension VirtualPlayer {
             moved = false
             _ = core.turn()
             for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
-                while case .again = pipeline.turn() { moved = true }
+                // A thread that rests goes on when its signal was raised, and not before.
+                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                    while case .again = pipeline.turn() { moved = true }
+                }
             }
             let before = core.renderer?.progress.acceptedUntil
             feeder?.settle()

@@ -27,7 +27,7 @@ final class VirtualProgramme: VirtualPlayer {
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
     private let presenter: FramePresenter
-    private let drawers: [SubtitleDrawer]
+    private let drawers: [SteppedDrawer]
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
     /// Errands that wait because the test holds them back.
@@ -88,7 +88,7 @@ final class VirtualProgramme: VirtualPlayer {
             news: { news in told.withLock { $0.append(news) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        drawers = core.allSubtitles.map { $0.renderer.makeDrawer() }
+        drawers = core.allSubtitles.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
         screen.canvas = SubtitleCanvas(
             area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
             storage: PixelSize(width: 64, height: 64))
@@ -136,7 +136,7 @@ final class VirtualProgramme: VirtualPlayer {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
             settle()
-            for drawer in drawers { _ = drawer.turn() }
+            for drawer in drawers { drawer.step() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count
             if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
