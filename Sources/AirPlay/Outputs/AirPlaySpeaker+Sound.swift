@@ -44,11 +44,8 @@ extension AirPlaySpeaker {
             reachesPreroll = before < needed && line.frames >= needed
             // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
             if let context = state.context {
-                let now = host.now
-                let segment = context.timebase.snapshot.segment(at: now)
-                let heard = segment.mediaTime(at: now).advanced(by: .seconds(-1))
-                let speed = segment.speed > 0 ? segment.speed : 1
-                state.store?.setFloor(line.bound(of: heard, rate: speed))
+                let heard = context.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1))
+                state.store?.setFloor(line.bound(of: heard, rate: state.speed))
             }
             state.line = line
             state.isFinished = false
