@@ -219,7 +219,11 @@ let package = Package(
             ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
-            "ScreenTests", in: "Integration", ["screen-probe", "ServiceSupervisor", "MediaCore"], exclude: ["Charts"]),
+            "ScreenTests", in: "Integration",
+            [
+                "screen-probe", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker", "Sockets", "MediaCore",
+                "TalkieTestKit",
+            ], exclude: ["Charts"]),
         tests("KioskPeerTests", in: "Integration", ["Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",

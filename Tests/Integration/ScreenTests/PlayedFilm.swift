@@ -14,12 +14,18 @@ final class PlayedFilm {
         try self.init(film, options, on: VirtualDisplay(size), home: home)
     }
 
-    /// - Parameter home: the program's; one that there is not keeps nothing.
-    init(_ film: String, _ options: [String], on display: VirtualDisplay, home: String) throws {
+    /// - Parameters:
+    ///   - home: the program's; one that there is not keeps nothing.
+    ///   - environment: further variables.
+    init(
+        _ film: String, _ options: [String], on display: VirtualDisplay, home: String,
+        environment: [String: String] = [:]
+    ) throws {
         self.display = display
         player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
         player.arguments = ["play", "--really-quiet", "--fs"] + options + [film]
         player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": home]
+            .merging(environment) { $1 }
         player.standardInput = FileHandle.nullDevice
         try player.run()
     }
