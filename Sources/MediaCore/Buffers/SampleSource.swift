@@ -52,6 +52,13 @@ public protocol MediaSource: AnyObject, Sendable {
     ///
     /// Sources of different tracks are independent of each other unless `summary.sharesReader` says otherwise.
     func source(for track: Track) throws(MediaError) -> any SampleSource
+
+    /// The host name of the server whose connection broke off and is being reopened; nil otherwise. Any thread.
+    var lostServer: String? { get }
+}
+
+extension MediaSource {
+    public var lostServer: String? { nil }
 }
 
 /// What is known about a film before its samples are read.

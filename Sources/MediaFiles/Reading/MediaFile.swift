@@ -179,6 +179,8 @@ public final class MediaFile: MediaSource {
         return reader
     }
 
+    public var lostServer: String? { asker.lostServer }
+
     /// Stops opening and reading on every reader of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 

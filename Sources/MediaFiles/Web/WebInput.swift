@@ -168,6 +168,7 @@ final class WebInput: @unchecked Sendable {
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
         (connection, place, body) = (fresh, start, WebBody(answer))
+        fresh.setMaxSilence(isSeekable ? asker.maxSilence : nil)
     }
 
     private func reach() throws(WebFailure) {
@@ -252,6 +253,9 @@ final class WebInput: @unchecked Sendable {
     private func tryAgain(after code: Int32, _ body: () throws(WebFailure) -> Int32) -> Int32 {
         var (code, isTold) = (code, false)
         let began = HostInstant.now
+        let host = address.host
+        asker.noteLost(host)
+        defer { asker.noteFound(host) }
         for delay in asker.delays {
             connection = nil
             guard Self.mayPass(code) else { return code }

@@ -29,6 +29,7 @@ final class AudioStage: TrackStage {
     private var next: SampleBuffer?
     private var mover = SoundMover()
     private var failuresInARow = 0
+    let intake: TrackIntake?
 
     private static let mostFailures = 100
 
@@ -36,8 +37,9 @@ final class AudioStage: TrackStage {
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
-        source: any SampleSource
+        source: any SampleSource, intake: TrackIntake? = nil
     ) {
+        self.intake = intake
         choose = { $0.audioTrack }
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.source = StageSource(source)
@@ -50,8 +52,10 @@ final class AudioStage: TrackStage {
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(),
-        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack }, behind entry: PlaybackList.Entry
+        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
+        behind entry: PlaybackList.Entry, intake: TrackIntake? = nil
     ) {
+        self.intake = intake
         self.choose = choose
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.entry = entry
@@ -118,7 +122,8 @@ final class AudioStage: TrackStage {
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
         if isAtEnd { return goOn(behind: entry) }
-        let hasRoom = renderer.isReadyForMoreMediaData
+        // In this order: a renderer that was full asks for more only after it was asked.
+        let hasRoom = renderer.isReadyForMoreMediaData || intake?.wantsMore ?? false
         if let buffer = next {
             guard hasRoom else { return .full }
             next = nil
@@ -126,8 +131,14 @@ final class AudioStage: TrackStage {
         }
         guard let reader = source.reader else { return reachEnd(of: entry) }
         do {
-            guard let buffer = try reader.read() else { return reachEnd(of: entry) }
+            intake?.beginReading()
+            let read = Result { () throws(MediaError) in try reader.read() }
+            intake?.endReading()
+            guard let buffer = try read.get() else { return reachEnd(of: entry) }
             failuresInARow = 0
+            if let start = buffer.presentationTime {
+                intake?.note(readUntil: start + buffer.soundLength + (entry.offset ?? .zero))
+            }
             if hasRoom { return hand(buffer, of: entry) }
             next = buffer
             return .full
@@ -135,7 +146,10 @@ final class AudioStage: TrackStage {
             // One bad packet is skipped; a source that only fails is over.
             failuresInARow += 1
             if error.code == .damagedPacket, failuresInARow < Self.mostFailures { return .moved }
-            if error.code != .cancelled { return reachEnd(of: entry) }
+            if error.code != .cancelled {
+                intake?.note(error, of: entry.serial)
+                return reachEnd(of: entry)
+            }
             renderer.finish()
             throw error
         }
@@ -214,6 +228,8 @@ final class AudioStage: TrackStage {
         // Opened before it counts as begun: whoever waits for the joint waits for this.
         var wanted = choose(next)
         if let track = wanted {
+            intake?.beginReading()
+            defer { intake?.endReading() }
             do throws(MediaError) {
                 let reader = try next.media.source(for: track)
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }

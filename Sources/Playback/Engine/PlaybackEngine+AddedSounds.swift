@@ -76,7 +76,7 @@ extension PlaybackEngine {
             list: shared, walker: sound.walker, renderer: sound.renderer,
             shaper: SoundShaper(options, codecs: parts.codecs), replayGain: options.replayGain,
             choose: { AddedSound.track(choice, of: $0) },
-            behind: entry)
+            behind: entry, intake: TrackIntake(clock: parts.clock))
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
         sound.pipeline = pipeline
         startPipeline(pipeline, "audio reader")

@@ -134,6 +134,7 @@ extension PlaybackEngine {
     /// Nothing is on the line any more.
     func closeFilm() {
         synchronizer.setRate(0, time: .zero)
+        abandonHold()
         jump = nil
         progress.arm(false)
         audio?.stop()
@@ -192,6 +193,7 @@ extension PlaybackEngine {
 
     /// The next film takes the place of the one that was perceived.
     func advanceList(to next: PlaybackList.Entry) {
+        if let entry = current { reportLossOfServer(of: entry) }
         shared.update { $0.advance() }
         describeCurrent()
     }

@@ -63,6 +63,7 @@ extension PlaybackEngine {
     private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
         let setting = VideoStage.Setting(
             list: shared, layer: layer, timebase: synchronizer.timebase, events: events, progress: progress,
+            intake: TrackIntake(clock: parts.clock),
             open: { [parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
             tell: { [mailbox] sentence in mailbox.post { $0.news(.message(sentence)) } })
         let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
@@ -101,7 +102,8 @@ extension PlaybackEngine {
         if let before {
             pipeline = TrackPipeline(
                 stage: AudioStage(
-                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before),
+                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before,
+                    intake: TrackIntake(clock: parts.clock)),
                 onNews: wake)
         } else {
             do throws(MediaError) {
@@ -109,7 +111,7 @@ extension PlaybackEngine {
                 pipeline = TrackPipeline(
                     stage: AudioStage(
                         list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, entry: entry,
-                        source: source),
+                        source: source, intake: TrackIntake(clock: parts.clock)),
                     onNews: wake)
             } catch {
                 shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }

@@ -86,6 +86,10 @@ extension PlaybackEngine {
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
             synchronizer.setRate(Float(held))
         case .paused: setSpeedOfSounds(held)
+        case .buffering where jump?.collects == true:
+            setSpeedOfSounds(held)
+            // A second lasts longer, or less long, than before.
+            setReserve(from: jump?.target)
         case .buffering:
             setSpeedOfSounds(held)
             begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)

@@ -67,6 +67,9 @@ package final class PlaybackEngine {
     /// A part that is played again and again, and the film moment at the last look.
     var repeated: (section: MediaTimeRange, from: MediaTime)?
     var isVolumeChosen: Bool
+    var buffering = BufferingPolicy()
+    /// Host time until a track may run dry, as of the last iteration.
+    var untilDry: Duration?
     private let watch: TimelineWatch
 
     init(
@@ -154,7 +157,7 @@ package final class PlaybackEngine {
         advance()
         let sound = renderer?.progress
         board.note(
-            loadedUntil: sound?.enqueuedUntil, handedUntil: sound?.acceptedUntil,
+            loadedUntil: sound?.enqueuedUntil ?? video?.intake?.report.readUntil, handedUntil: sound?.acceptedUntil,
             soundIsRead: audio?.status.hasEnded ?? true || shared.isWaiting(.sound),
             picturesAreRead: video?.status.hasEnded ?? true || shared.isWaiting(.picture))
         if state.phase == .playing { board.tick() }
@@ -177,7 +180,7 @@ package final class PlaybackEngine {
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
             shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
-        return min(longest, max(.milliseconds(2), remaining))
+        return min(min(longest, max(.milliseconds(2), remaining)), lookAfterSupply)
     }
 
     /// - Parameter fail: what a refusal of this sound leads to, on the player's thread.
@@ -227,6 +230,7 @@ package final class PlaybackEngine {
         if jump != nil { continueJump() }
         continueSteps()
         noteHold()
+        holdIfStarved()
         tellSubtitleTrouble()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
@@ -274,8 +278,11 @@ package final class PlaybackEngine {
         }
         guard let entry = list.entries.first, var turn = list.successor(of: entry) else {
             synchronizer.setRate(0, atHostTime: parts.clock.now)
-            return list.mayComeBack ? waitForReturn() : enter(.ended)
+            if list.mayComeBack { return waitForReturn() }
+            if let failure = list.entries.first.flatMap(lossOfServer) { return fail(failure) }
+            return enter(.ended)
         }
+        reportLossOfServer(of: entry)
         // Nothing joined in time.
         if turn.aside != nil || entry.turn.aside != nil { return begin(with: turn) }
         if let place = turn.from { return begin(at: place, exact: true) }
@@ -302,7 +309,7 @@ package final class PlaybackEngine {
     /// Also where it is the same once more.
     func tellPhase(_ phase: PlayerState.Phase) {
         state.phase = phase
-        if phase != .buffering { state.reason = nil }
+        if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         news(.phase(phase))
     }
 

@@ -63,7 +63,7 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
     public var offset: Duration?
-    /// How far sound has been read, on the player's timeline.
+    /// How far sound has been read, on the player's timeline; in a film without sound, the picture.
     public var loadedUntil: MediaTime?
     /// How far the output holds it; of several the one that holds least.
     public var handedUntil: MediaTime?
@@ -74,8 +74,10 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var picturesAreRead = true
     public var droppedFrames = 0
     public var underruns = 0
-    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s".
+    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting for the network: 34 %".
     public var reason: String?
+    /// While film time is held because the source delivers too slowly: the share of the reserve that has been read, 0…1. Nil otherwise.
+    public internal(set) var bufferingProgress: Double?
     public var failure: TalkieError?
 
     public init() {}

@@ -73,7 +73,8 @@ extension ScreenBar {
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
         self.init(
-            isPlaying: state.phase == .playing || state.phase == .buffering, place: share(state.position),
+            isPlaying: state.phase == .playing || state.phase == .buffering,
+            isWaiting: state.bufferingProgress != nil, place: share(state.position),
             loaded: reach(state.loadedUntil), handed: reach(state.handedUntil),
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)

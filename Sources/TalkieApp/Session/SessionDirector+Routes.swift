@@ -174,6 +174,7 @@ extension SessionDirector {
             }
             return output.name
         }
-        stage.screen?.show(mark: names.isEmpty ? nil : "No sound: " + names.joined(separator: ", "))
+        outputMark = names.isEmpty ? nil : "No sound: " + names.joined(separator: ", ")
+        refreshMark()
     }
 }

@@ -74,6 +74,9 @@ final class SessionDirector: @unchecked Sendable {
     var notedRoutes: Set<Int> = []
     /// What the record knows of calibrations, by the output's number.
     var notedCorrections: [Int: Duration] = [:]
+    /// What stays over the picture: which outputs are silent; and the last one shown, with why the film waits in its place.
+    var outputMark: String?
+    private var shownMark: String?
     /// Outputs that fell silent by themselves.
     var lostOutputs: [OutputID] = []
     /// Other evenings were asked, and the likely place was offered.
@@ -143,6 +146,7 @@ final class SessionDirector: @unchecked Sendable {
             refreshRoutePicker()
             refreshChoice()
             refreshBar()
+            refreshMark()
             showStatus()
         }
         keepHabit()
@@ -156,7 +160,10 @@ final class SessionDirector: @unchecked Sendable {
         if desk?.isOpen == true || choice != nil || bar.isShown(at: .now) {
             return .now.advanced(by: Self.statusInterval)
         }
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
+        let phase = stage.player.state.phase
+        // How much has been collected is shown on the picture, too.
+        if phase == .buffering { return .now.advanced(by: Self.statusInterval) }
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, phase == .playing else {
             return offerDue ?? .now.advanced(by: .seconds(3600))
         }
         return .now.advanced(by: Self.statusInterval)
@@ -366,6 +373,15 @@ final class SessionDirector: @unchecked Sendable {
     func tell(_ text: String) {
         show(text)
         say(.warning, text)
+    }
+
+    /// Shows over the picture why the film waits for its source, and otherwise which outputs are silent.
+    func refreshMark() {
+        let state = stage.player.state
+        let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        guard mark != shownMark else { return }
+        shownMark = mark
+        stage.screen?.show(mark: mark)
     }
 
     /// The position is shown where the jump that was asked for leads.

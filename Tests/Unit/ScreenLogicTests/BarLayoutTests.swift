@@ -78,6 +78,8 @@ import Testing
         later.place = 0.6
         var paused = full
         paused.isPlaying = false
+        var waiting = full
+        waiting.isWaiting = true
         var aimed = full
         aimed.aim = ScreenBar.Aim(place: 0.999, words: "01:00:00  The end of the long journey home")
         var quiet = full
@@ -86,6 +88,7 @@ import Testing
         #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
         #expect(try image(later).pixels != first.pixels)
         #expect(try image(paused).pixels != first.pixels)
+        #expect(try image(waiting).pixels != first.pixels)
         #expect(try image(quiet).pixels != first.pixels)
         #expect(try image(aimed).rect.height > first.rect.height)
         #expect(try image(full).pixels == first.pixels)

@@ -17,7 +17,7 @@ final class VirtualProgramme: VirtualPlayer {
         var presented: HostInstant
     }
 
-    let clock = ManualClock()
+    let clock: ManualClock
     let events: EventLog
     let synchronizer: RenderSynchronizer
     let layer = DisplayLayer(depth: 8)
@@ -30,6 +30,8 @@ final class VirtualProgramme: VirtualPlayer {
     private let drawers: [SubtitleDrawer]
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
+    /// Set for films whose sources block.
+    var runners: PipelineRunners?
     /// Errands that wait because the test holds them back.
     private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
     private let told = Lock<[PlayerNews]>([])
@@ -43,8 +45,10 @@ final class VirtualProgramme: VirtualPlayer {
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
         depth: Duration = .seconds(1), hasSound: Bool = true, speaker: (any AudioOutput)? = nil,
-        lists: [String: [String]] = [:], remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
+        lists: [String: [String]] = [:], clock: ManualClock = ManualClock(),
+        remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
+        self.clock = clock
         let events = EventLog(clock: clock)
         self.events = events
         synchronizer = RenderSynchronizer(clock: clock, events: events)

@@ -1,8 +1,8 @@
 import LocalOutput
 import MediaCore
-import Playback
 import Testing
 
+@testable import Playback
 @testable import TalkieApp
 
 @Suite struct BarTests {
@@ -42,6 +42,17 @@ import Testing
         #expect(most.buttons[.subtitles]?.first == "Subtitles: deu, signs")
         #expect(most.buttons[.chapters] == ["2/2 Wind", "2/2"])
         #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
+    }
+
+    @Test func itShowsThatAFilmWaitsForItsSource() {
+        var state = PlayerState()
+        (state.phase, state.bufferingProgress) = (.buffering, 0.34)
+        state.reason = "Waiting for the network: 34 %"
+        let bar = ScreenBar(state, hasPrevious: false, hasNext: false)
+        #expect(bar.isWaiting && bar.isPlaying)
+        #expect(StatusText.line(state, columns: 80).hasPrefix("(Waiting for the network: 34 %)"))
+        (state.phase, state.bufferingProgress) = (.playing, nil)
+        #expect(!ScreenBar(state, hasPrevious: false, hasNext: false).isWaiting)
     }
 
     @Test func aTenthOfASecondOfATwoHourFilmLooksTheSame() {
