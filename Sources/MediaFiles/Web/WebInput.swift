@@ -150,7 +150,10 @@ final class WebInput: @unchecked Sendable {
             }
             searched = bytes.count
             guard bytes.count < WebAnswer.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
-            bytes += try piece(from: connection)
+            do throws(WebFailure) { bytes += try piece(from: connection) } catch {
+                // A server that closes before it has answered is not at the end of its file.
+                throw error.code == cff_error_eof ? WebFailure(code: cff_error_from_errno(ECONNRESET)) : error
+            }
         }
     }
 

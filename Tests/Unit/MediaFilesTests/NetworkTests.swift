@@ -1,6 +1,6 @@
 import Glibc
 import MediaCore
-import MediaFiles
+@testable import MediaFiles
 import TalkieTestKit
 import Testing
 

@@ -92,6 +92,14 @@ import Testing
         #expect(servers.asked[2].head.contains("If-Range: \"x\"\r\n"))
     }
 
+    @Test func aServerThatClosesBeforeItAnswersIsAskedAgain() throws {
+        let servers = Servers([
+            part("01234", from: 0, of: 12), "", "HTTP/1.1 206 Par", part("56789ab", from: 5, of: 12),
+        ])
+        #expect(all(try input(servers)) == ("0123456789ab", nil))
+        #expect(servers.asked.count == 4)
+    }
+
     @Test func aServerThatStaysAwayIsGivenUp() throws {
         let servers = Servers(
             [part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 503 Busy\r\n\r\n", count: 50))
