@@ -24,7 +24,7 @@ struct SlowServerOnScreenTests {
         server.standardOutput = output
         try server.run()
         defer {
-            server.terminate()
+            kill(server.processIdentifier, SIGKILL)
             server.waitUntilExit()
         }
         let words = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
