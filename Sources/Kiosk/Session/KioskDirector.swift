@@ -222,7 +222,7 @@ final class KioskDirector: @unchecked Sendable {
             guard let status = stage.screen?.status, status.isVisible else { return }
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
-        case .key, .panel, .besidePanel, .bar, .pointer, .dropped: break
+        case .key, .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped: break
         }
     }
 

@@ -52,7 +52,7 @@ final class SoundKeeper {
         impatientFrom = now.advanced(by: patience)
         // What the group was made with is not heard before it is chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
-            for member in group.members { player.setGain(0, of: member) }
+            for member in group.members { player.setMuted(true, of: member) }
         }
     }
 
@@ -166,7 +166,7 @@ final class SoundKeeper {
         guard let choice = tiers.choice, choice != asked else { return }
         let members = choice.members.flatMap { outputs[$0] ?? [] }
         guard !members.isEmpty else { return }
-        for name in choice.heard { for output in outputs[name] ?? [] { player.setGain(1, of: output) } }
+        for name in choice.heard { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         asked = choice
         player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }
     }

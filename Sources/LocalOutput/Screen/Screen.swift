@@ -56,6 +56,8 @@ public final class Screen: VideoOutput {
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
     var isSizeChosen = false
+    /// The window has been fitted into its display together with its frame.
+    var isFrameFitted = false
     var mode: DisplayMode
     /// Pictures a second of what is shown; nil where there are none.
     var filmRate: Double?
@@ -195,6 +197,7 @@ public final class Screen: VideoOutput {
         (self.window, self.presenter) = (window, presenter)
         connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
         isSizeChosen = options.size != nil
+        WindowIcon.set(on: window)
         if options.isFullScreen { setFullScreen(true) }
         WindowSystem.show(window)
         if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }

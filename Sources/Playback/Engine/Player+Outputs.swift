@@ -62,11 +62,36 @@ extension Player {
         }
     }
 
-    /// Loudness of one output beside the others, 0…1, in proportion to what `setVolume` sets for all. Kept for an
-    /// output that does not play now.
-    public func setGain(_ gain: Float, of output: any AudioOutput) { outputs?.setGain(gain, of: output) }
+    // MARK: Volumes
 
-    public func gain(of output: any AudioOutput) -> Float { outputs?.gain(of: output) ?? 1 }
+    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without sound.
+    public var volume: Double { outputs?.volume ?? 100 }
+
+    /// Sets every output to one volume, 0…130, also those that join later.
+    public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
+
+    /// Moves all outputs by the same number of decibels, so that the loudest has this volume, 0…130.
+    public func setMasterVolume(_ volume: Double) { changeVolumes { $0.setMasterVolume(volume) } }
+
+    /// Moves all outputs by the same number of decibels: those of so many steps of the master volume.
+    public func changeVolume(by steps: Double) { changeVolumes { $0.changeVolume(by: steps) } }
+
+    /// The volume of one output, 0…130. An output whose volume was never set has the level that its owner left.
+    public func volume(of output: any AudioOutput) -> Double { outputs?.volume(of: output) ?? 100 }
+
+    /// Sets the volume of one output, 0…130; kept for an output that does not play now.
+    public func setVolume(_ volume: Double, of output: any AudioOutput) {
+        changeVolumes { $0.setVolume(volume, of: output) }
+    }
+
+    /// Silences one output without a change of its volume; kept for an output that does not play now.
+    package func setMuted(_ isMuted: Bool, of output: any AudioOutput) { outputs?.setMuted(isMuted, of: output) }
+
+    private func changeVolumes(_ change: (OutputGroup) -> Void) {
+        guard let outputs else { return }
+        change(outputs)
+        mailbox.post { [volume = outputs.volume] in $0.setVolume(volume) }
+    }
 }
 
 /// AVFoundation's name for a player of several items; here every player is one.
@@ -81,6 +106,7 @@ extension PlayerState {
     /// What the outputs say of themselves.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
         audioRoute = outputs.name
+        volume = outputs.volume
         // The start is decided, and lies as far ahead as the slowest output wants.
         if phase == .playing, !isRunning { reason = outputs.wait?.description }
         routeChange =
@@ -99,6 +125,7 @@ extension Player.Parts {
         guard options.playsAudio, let output = audioOutput else { return nil }
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
         audioOutput = group
+        if let volume = options.volume { group.setVolume(volume) }
         return group
     }
 }

@@ -166,8 +166,6 @@ public final class Player: Sendable {
 
     /// Film seconds per second, held to `PlayerOptions.speedRange`; the pitch stays.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
-    /// 0…130 on the perceptual curve; see `VolumeCurve`.
-    public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }
     /// Brings loud and quiet nearer to each other.
     public func setNightMode(_ isOn: Bool) { mailbox.post { $0.setNightMode(isOn) } }
     /// Decibels by which a film's centre channel, which speaks, is lifted above the others; held to 0…12.

@@ -39,6 +39,7 @@ public struct PlayerState: Sendable, Equatable {
     /// Of the film that is perceived, in order.
     public var chapters: [Chapter] = []
     public var speed: Double = 1
+    /// The master volume, 0…130: that of the loudest output.
     public var volume: Double = 100
     public var isMuted = false
     public var audioDelay: Duration = .zero

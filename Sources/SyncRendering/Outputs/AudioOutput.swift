@@ -127,7 +127,7 @@ public protocol AudioOutput: AnyObject, Sendable {
     func restoreGain()
 
     /// The loudness its owner left, as a volume of 0…100 (`VolumeCurve`); nil when it has none of its own, or it is
-    /// not known yet. Any thread.
+    /// not known yet. Any thread; reads a field.
     var ownVolume: Double? { get }
 
     /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.

@@ -8,13 +8,14 @@ extension SessionDirector {
     /// Shows the bar as the film is now, or takes it away.
     func refreshBar() {
         guard let screen = stage.screen else { return }
-        guard bar.isShown(at: .now) else { return screen.show(bar: nil) }
+        // A list is anchored to it.
+        guard isListOpen || bar.isShown(at: .now) else { return screen.show(bar: nil) }
         let state = stage.player.state
         var shown = ScreenBar(
             state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
-                percent: Int((settings.volume ?? ownVolume).rounded()), isMuted: settings.isMuted)
+                percent: Int(stage.player.volume.rounded()), isMuted: settings.isMuted)
             if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }

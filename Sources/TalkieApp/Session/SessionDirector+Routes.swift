@@ -15,7 +15,7 @@ extension SessionDirector {
     func toggleRoutePicker() {
         guard let desk else { return show("This film plays without sound") }
         if desk.isOpen { return closePanel() }
-        choice = nil
+        (choice, page) = (nil, nil)
         desk.openPicker()
         showPanel()
     }

@@ -68,6 +68,10 @@ final class SessionDirector: @unchecked Sendable {
     var bar = BarVisibility()
     /// The list of tracks, chapters or speeds that is open over the film.
     var choice: ChoiceList?
+    /// Statistics or keys, where no list is open.
+    var page: InfoPage?
+    /// When the page of statistics is updated next.
+    var statisticsDue = HostInstant.now
     /// Nil without sound.
     let desk: RouteController?
     /// Outputs that the record knows by name.
@@ -153,7 +157,7 @@ final class SessionDirector: @unchecked Sendable {
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
         if let nextAttempt { return nextAttempt }
-        if desk?.isOpen == true || choice != nil || bar.isShown(at: .now) {
+        if isListOpen || page != nil || bar.isShown(at: .now) {
             return .now.advanced(by: Self.statusInterval)
         }
         guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
@@ -234,8 +238,9 @@ final class SessionDirector: @unchecked Sendable {
             tell(failure)
             if isToCome { announceFilms() }
         case .seeking:
+            guard showsNextJump else { return }
             bar.wasUsed(at: .now)
-            if showsNextJump { show(StatusText.place(stage.player.state)) }
+            show(StatusText.place(stage.player.state))
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }
@@ -294,7 +299,9 @@ final class SessionDirector: @unchecked Sendable {
         case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
         case .besidePanel: closePanel()
         case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
+        case .wheel(let part, let turned): turnWheel(over: part, turned)
         case .pointer(let part): bar.pointerMoved(at: .now, over: part)
+        case .pointerLeft: bar.pointerLeft(at: .now)
         case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
@@ -371,13 +378,19 @@ final class SessionDirector: @unchecked Sendable {
     /// The position is shown where the jump that was asked for leads.
     func showJump() { showsNextJump = true }
 
-    private func showStatus() {
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
+    /// The player's state with what is measured where sound and pictures leave the program.
+    var measuredState: PlayerState {
         var state = stage.player.state
         let statistics = stage.distributor.statistics
         state.offset = statistics.offset
         state.droppedFrames = statistics.droppedFrames
         state.underruns = statistics.underruns
+        return state
+    }
+
+    private func showStatus() {
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
+        let state = measuredState
         let line = desk?.picker.map { $0.line } ?? StatusText.line(state, columns: stage.terminal.columns)
         stage.terminal.show(status: line)
     }

@@ -12,6 +12,13 @@ public struct ScreenBar: Sendable, Hashable {
         case button(Button)
         /// The bar's ground.
         case nothing
+
+        var isVolume: Bool {
+            switch self {
+            case .mute, .volume: true
+            default: false
+            }
+        }
     }
 
     /// What opens a list or changes something; each is shown with the words that say how it stands.

@@ -103,7 +103,7 @@ import Testing
         programme.run(for: .milliseconds(200))
         #expect(programme.screen.shown.last?.lines == [4])
         let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
-        #expect(messages == ["Subtitles 2 of 2, deu", "Subtitles: none", "Subtitles 2 of 2, deu"])
+        #expect(messages == ["Subtitles 2 of 2, German", "Subtitles: none", "Subtitles 2 of 2, German"])
         // The sound has not noticed.
         #expect(programme.tape.blanks == 0)
     }
