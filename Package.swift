@@ -153,7 +153,8 @@ let package = Package(
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
-            "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+            "MediaFilesTests", in: "Unit",
+            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),

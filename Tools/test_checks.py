@@ -131,5 +131,43 @@ class WhatWasLeftOut(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, ""))
 
 
+class NumbersThatNobodyBounded(unittest.TestCase):
+    def lint(self, code, allowed="", module="MediaFiles/Reading"):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "Tools"))
+            os.makedirs(os.path.join(folder, "Sources", module))
+            with open(os.path.join(folder, "Tools/unbounded.allowed"), "w") as file:
+                file.write(allowed)
+            with open(os.path.join(folder, "Sources", module, "X.swift"), "w") as file:
+                file.write("import MediaCore\n" + code + "\n")
+            return subprocess.run([os.path.join(HERE, "unbounded"), folder], capture_output=True, text=True)
+
+    def test_conversions_that_trap_are_found_with_their_line(self):
+        for code in ("let a = Int(b.rounded(.up))", "let a = Int64(\n    Double(b) * length)", "let a = Int(min(1e6, b))",
+                     "let a = UInt32(b * 0.5)", "let a = MediaTime(seconds: b)", "let a = MediaTime(value: packet.pointee.pts, timescale: 1)",
+                     "if end - entry.pointee.pos > limit { b() }", "let a = packet.pointee.dts &+ epoch"):
+            result = self.lint(code)
+            self.assertEqual(result.returncode, 1, code)
+            self.assertIn("Sources/MediaFiles/Reading/X.swift:2: error:", result.stderr)
+
+    def test_bounded_ones_others_comments_and_other_modules_pass(self):
+        for code in ("let a = Int(clamping: b.rounded(), in: 0...9)", "let a = Int64(bounded: b * 0.5, in: 0...9)", "let a = Int(b)",
+                     "let a = Int(\n    clamping: b.rounded(.up), in: 0...9)", "// Int(b.rounded())", 'let a = "Int(1.5)"',
+                     "let a = MediaTime(boundedSeconds: b)", "if packet.pointee.pts != cff_nopts_value { b() }",
+                     "let a = MediaTime(value: 3, timescale: 1)", "let a = entry.pointee.pos.boundedBytes"):
+            self.assertEqual(self.lint(code).returncode, 0, code)
+        self.assertEqual(self.lint("let a = Int(b.rounded())", module="TalkieApp/Session").returncode, 0)
+
+    def test_a_reviewed_line_passes_and_its_name_goes_with_it(self):
+        entry = "# Why.\nSources/MediaFiles/Reading/X.swift: let a = Int(b.rounded())\n"
+        self.assertEqual(self.lint("    let a = Int(b.rounded())", entry).returncode, 0)
+        result = self.lint("let a = 1", entry)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no such line any more", result.stderr)
+
+    def test_the_project_itself_passes(self):
+        self.assertEqual(subprocess.run([os.path.join(HERE, "unbounded")], capture_output=True, text=True).stderr, "")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -163,7 +163,7 @@ final class AudioDecoder {
         }
         // A contradiction: the packets are not of one length, or the stamps are not rounded but wrong.
         guard least <= most + 1e-6, batch.packets.count > index else { return nil }
-        return MediaTime(seconds: (least + most) / 2)
+        return MediaTime(boundedSeconds: (least + most) / 2)
     }
 
     private func feedNextPacket() throws(MediaError) -> Bool {
@@ -275,13 +275,16 @@ final class AudioDecoder {
     private func trimmed() -> Output? {
         let total = Int(frame.pointee.nb_samples)
         let rate = frame.pointee.sample_rate
-        guard total > 0, rate > 0, AudioLayouts.isSensible(frame.pointee.ch_layout) else { return nil }
+        guard total > 0, InputLimit.sampleRates.contains(rate), AudioLayouts.isSensible(frame.pointee.ch_layout) else {
+            return nil
+        }
         // Trims are stated at the container's rate, which HE-AAC's decoded rate may be twice of.
         func scaled(_ frames: Int) -> Int {
             Int(rate) == format.sampleRate ? frames : frames * Int(rate) / format.sampleRate
         }
         var start: MediaTime?
-        if frame.pointee.pts != cff_nopts_value { start = MediaTime(value: frame.pointee.pts, timescale: timescale) }
+        // A decoder may count on from a stamp near the limit.
+        if let pts = frame.pointee.pts.boundedTicks { start = MediaTime(value: pts, timescale: timescale) }
         let skipped = min(scaled(toSkip), total)
         if toSkip > 0 {
             toSkip = skipped < total ? 0 : max(0, toSkip - skipped * format.sampleRate / Int(rate))

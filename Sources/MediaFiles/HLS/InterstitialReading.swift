@@ -60,7 +60,7 @@ enum InterstitialReading {
     private static func length(_ text: String?) -> MediaTime? {
         guard let text, let seconds = DecimalNumber.parse(String(text.prefix(32))), (0...86_400).contains(seconds)
         else { return nil }
-        return MediaTime(seconds: seconds)
+        return MediaTime(boundedSeconds: seconds)
     }
 
     private static func address(_ text: String, _ base: WebAddress?) -> String? {

@@ -117,7 +117,7 @@ public final class MediaFile: MediaSource {
                 context, tracks: tracks, origin: origin, jumps: jumps, options: options,
                 reopening: canReopen
                     ? Self.reopening(
-                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps)
+                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps, duration)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -131,6 +131,7 @@ public final class MediaFile: MediaSource {
     /// Begins reading a track from the start of the film. The first reader takes over the input that was opened; each
     /// further one opens the film again, which may block.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
+        jumps.select(Int32(clamping: track.id))
         if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
         if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
@@ -186,7 +187,7 @@ public final class MediaFile: MediaSource {
     private static func reopening(
         _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
         _ tracks: [Track],
-        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps
+        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps, _ duration: MediaTime?
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
@@ -203,6 +204,11 @@ public final class MediaFile: MediaSource {
             }
             if context.stampsMayJump {
                 context.follower = JumpFollower(jumps, streams: streams, origin: origin, hasPositions: true)
+            } else if let reach = context.reachAcrossGaps {
+                context.findGaps(
+                    GapFollower(
+                        jumps, streams: streams, origin: origin, duration: duration, maxGap: options.maxGap,
+                        reach: reach))
             }
             return (context, streams)
         }
@@ -212,7 +218,7 @@ public final class MediaFile: MediaSource {
     ///
     /// - Parameter track: the one that is read, where the others' packets would have to be fetched for nothing else.
     private func follow(_ context: DemuxContext, only track: Track? = nil) {
-        guard context.stampsMayJump else { return }
+        guard context.stampsMayJump else { return findGaps(context) }
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
         let all = tracks.compactMap { stream(for: $0, in: context) }
         if !summary.sharesReader {
@@ -221,6 +227,17 @@ public final class MediaFile: MediaSource {
         }
         context.follower = JumpFollower(
             jumps, streams: all, of: context.film, origin: origin, hasPositions: !context.managesOwnInputs)
+    }
+
+    private func findGaps(_ context: DemuxContext) {
+        guard let reach = context.reachAcrossGaps else { return }
+        let streams = summary.tracks.filter { !$0.isCoverArt }.compactMap { stream(for: $0, in: context) }
+        let numbers = Set(streams.map { $0.pointee.index })
+        if reach == .packets, !summary.sharesReader { context.keepOnly { numbers.contains($0) } }
+        context.findGaps(
+            GapFollower(
+                jumps, streams: streams, origin: origin, duration: summary.duration, maxGap: options.maxGap,
+                reach: reach))
     }
 
     /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).

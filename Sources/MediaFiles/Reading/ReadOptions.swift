@@ -10,6 +10,9 @@ public struct ReadOptions: Sendable {
     public var audioBatch: Duration = .milliseconds(250)
     /// Bytes that a shared reader holds for a track that is read more slowly than the others.
     public var windowBytes: Int = 48 << 20
+    /// The longest pause in the timestamps of a film; at least a second. A longer one across all tracks that are read is a
+    /// discontinuity: the film continues without the pause.
+    public var maxGap: Duration = .seconds(30)
     /// Sent to web servers.
     public var userAgent = "Talkie"
     /// The page that servers are told a film was found on.

@@ -159,7 +159,7 @@ final class SharedDemuxer: @unchecked Sendable {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {
                     if state.lanes[lane].isActive {
-                        state.lanes[lane].add(packet, shift: context.shift)
+                        state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
                     } else {
                         state.lanes[lane].notice(packet, shift: context.shift)
                     }

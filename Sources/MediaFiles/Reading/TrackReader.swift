@@ -29,7 +29,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
         // Where stamps may jump, the other tracks are looked at to tell a jump from a hole.
-        if context.follower == nil { context.keepOnly { $0 == index } }
+        if context.follower == nil, context.gaps?.reach != .packets { context.keepOnly { $0 == index } }
     }
 
     /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
@@ -57,7 +57,9 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
                 packager.close()
                 return packager.takeReady()
             }
-            if packet.pointee.stream_index == stream { packager.add(packet, shift: context.shift) }
+            if packet.pointee.stream_index == stream {
+                packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+            }
         }
     }
 
@@ -81,7 +83,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         guard av_index_search_timestamp(stream, raw, 0) >= 0 else { return nil }
         let index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
         guard index >= 0, let entry = avformat_index_get_entry(stream, index) else { return nil }
-        return packager.clock.filmTime(entry.pointee.timestamp &+ epoch)
+        return packager.clock.filmTime(entry.pointee.timestamp.boundedTicks.map { $0 &+ epoch } ?? cff_nopts_value)
     }
 
     public func cancel() { cancellation.cancel() }

@@ -260,7 +260,7 @@ final class VideoStage: TrackStage {
         guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime,
             picture.duration > .zero, time > lastEnd
         else { return }
-        let count = Int(((time - lastEnd).seconds / picture.duration.seconds).rounded())
+        let count = Int(clamping: (time - lastEnd).seconds / picture.duration.seconds, in: 0...1 << 40)
         if count > 0 { setting.events.note(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

@@ -52,6 +52,24 @@ import Testing
         #expect(instant.map { abs((segment.mediaTime(at: $0) - moment).nanoseconds) <= 1 } == true)
     }
 
+    @Test(arguments: [.max, .min + 1, 1 << 62, -(1 << 62), 6_000_000_000_000_000] as [Int64])
+    func noMediaTimeTraps(_ value: Int64) {
+        for rate in [0.25, 0.5, 1, 4] {
+            for timescale: Int32 in [1, 1000, 1_000_000_000] {
+                let time = MediaTime(value: value, timescale: timescale)
+                for anchor in [MediaTime.zero, time, -time] {
+                    let segment = TimebaseSegment(mediaAnchor: anchor, hostAnchor: clock.now, rate: rate)
+                    let instant = segment.hostInstant(of: time)
+                    #expect(
+                        instant.map {
+                            anchor < time ? $0 >= clock.now : anchor > time ? $0 <= clock.now : $0 == clock.now
+                        } == true)
+                    _ = segment.mediaTime(at: HostInstant(nanoseconds: value))
+                }
+            }
+        }
+    }
+
     @Test func readersNeverSeeHalfAnAnchor() async {
         let timebase = Timebase(clock: clock)
         await withTaskGroup(of: Bool.self) { group in
