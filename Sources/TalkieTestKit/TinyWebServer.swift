@@ -144,6 +144,8 @@ package final class TinyWebServer: @unchecked Sendable {
             send(client, Array(body.prefix(body.count / 2)))
             waitForHangUp(client)
         case "faulty" where turn == 1: send(client, Array(body.prefix(body.count / 2)))
+        // Whatever is asked for: nothing comes from the middle on.
+        case "short": send(client, Array(body.prefix(max(0, bytes.count / 2 - start))))
         case "drop": send(client, Array(body.prefix(body.count / 2)))
         default: send(client, Array(body))
         }

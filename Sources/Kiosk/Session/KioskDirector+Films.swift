@@ -97,8 +97,12 @@ extension KioskDirector {
             let isToCome = toCome.failed(item, behind: queue)
             tellBroken(item.address, failure)
             if isToCome { announce() }
+        case .incomplete(let item, let failure):
+            if opensUnderWay == 0 { say(.warning, failure.error.message, KioskNote(.broken, item: item.address)) }
         case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
-        case .looped, .seeking, .sought: break
+        case .outputProblem(let problem):
+            if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
+        case .looped, .seeking, .sought, .outputRecovered: break
         }
     }
 

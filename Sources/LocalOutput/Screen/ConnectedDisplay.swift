@@ -30,7 +30,8 @@ public struct ConnectedDisplay: Sendable, Hashable {
     {
         guard let first = displays.first else {
             throw OutputError(
-                .unavailable, "no display is connected; connect one, or play with --no-video to hear the sound alone")
+                .unavailable, "no display is connected",
+                remedy: Remedy(.playWithoutPictures, advice: "connect one, or play the sound alone"))
         }
         switch wish {
         case nil: return first
@@ -51,7 +52,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
             }
         let list = displays.map { "\($0.index) (\($0.name), \($0.size.width)x\($0.size.height))" }
         throw OutputError(
-            .unavailable, "there is no screen \(asked); --screen takes one of \(list.joined(separator: ", "))")
+            .unavailable, "there is no screen \(asked); choose one of \(list.joined(separator: ", "))")
     }
 
     /// What a window may cover without hiding the desktop's bars.
@@ -60,4 +61,9 @@ public struct ConnectedDisplay: Sendable, Hashable {
         guard SDL_GetDisplayUsableBounds(Int32(index), &bounds) == 0, bounds.w > 0, bounds.h > 0 else { return size }
         return PixelSize(width: Int(bounds.w), height: Int(bounds.h))
     }
+}
+
+extension Remedy.Action {
+    /// Play without a window.
+    public static let playWithoutPictures = Remedy.Action(rawValue: "play-without-pictures")
 }

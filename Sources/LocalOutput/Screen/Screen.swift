@@ -105,8 +105,8 @@ public final class Screen: VideoOutput {
             let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
-                    + "or play with --no-video to hear the sound alone")
+                "no display can be reached (\(refusal.reason))",
+                remedy: Remedy(.playWithoutPictures, advice: "\(refusal.remedy), or play the sound alone"))
         }
         isReached = true
         do throws(OutputError) {

@@ -1,5 +1,6 @@
 internal import CFFmpeg
 internal import MediaCore
+internal import SyncRendering
 
 /// Decodes packets of sound and cuts off what encoders added at the ends. Owned and called by one thread.
 final class AudioDecoder {
@@ -18,6 +19,10 @@ final class AudioDecoder {
     /// The frame that the last `Output` speaks of; valid until the next call.
     let frame: UnsafeMutablePointer<AVFrame>
     private(set) var damagedPackets = 0
+    /// The sound of such packets, until it is taken.
+    var undecodable: UndecodableSound?
+    /// The place of the packet being decoded, as far as it is to be heard.
+    private var sending: UndecodableSound?
 
     private var context: UnsafeMutablePointer<AVCodecContext>
     /// Opened ahead of the buffers that need it.
@@ -113,6 +118,7 @@ final class AudioDecoder {
         (index, toSkip, trimEnd) = (0, 0, 0)
         (isDecodeOnly, isFinished, isDrained) = (false, false, false)
         (isChanging, beginsPiece, isLent) = (false, false, false)
+        (undecodable, sending) = (nil, nil)
         isDiscontinuous = true
     }
 
@@ -128,7 +134,7 @@ final class AudioDecoder {
                 if let output = trimmed() { return output }
                 continue
             }
-            if code != cff_error_again, code != cff_error_eof { damagedPackets += 1 }
+            if code != cff_error_again, code != cff_error_eof { noteDamage() }
             if code == cff_error_eof {
                 // Ready for what may come after an end, for instance when a playlist goes on.
                 avcodec_flush_buffers(context)
@@ -241,6 +247,7 @@ final class AudioDecoder {
         packet.pointee.pts = entry.presentationTime?.value ?? cff_nopts_value
         packet.pointee.dts = packet.pointee.pts
         packet.pointee.duration = 0
+        sending = isDecodeOnly ? nil : entry.presentationTime.map { UndecodableSound(start: $0, duration: entry.duration) }
         toSkip += min(entry.trimStart, 1 << 24)
         trimEnd = entry.trimEnd
         let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0
@@ -249,10 +256,16 @@ final class AudioDecoder {
             let bytes = interleaver?.interleaved(bytes) ?? bytes
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
-            if avcodec_send_packet(context, packet) < 0 { damagedPackets += 1 }
+            if avcodec_send_packet(context, packet) < 0 { noteDamage() }
         }
         packet.pointee.data = nil
         packet.pointee.size = 0
+    }
+
+    private func noteDamage() {
+        damagedPackets += 1
+        guard let lost = sending.take() else { return }
+        undecodable = undecodable?.adding(lost) ?? lost
     }
 
     private func lend(_ block: PCMBlock, at start: MediaTime) {

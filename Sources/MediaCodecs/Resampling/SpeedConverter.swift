@@ -32,6 +32,7 @@ final class SpeedConverter: PCMConverter {
     }
 
     var damagedPackets: Int { inner.damagedPackets }
+    func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false

@@ -435,6 +435,31 @@ final class DemuxContext {
         return first.map { $0 < headerEnd } ?? false
     }
 
+    /// Returns why the end that was reached is not the end of the film: the header speaks of bytes that are not there. Nil where
+    /// nothing is known to be missing.
+    func shortfall() -> MediaError? {
+        guard let context, let size = byteCount, !managesOwnInputs else { return nil }
+        var expected = statedEnd
+        if formatName.hasPrefix("mov,") {
+            for stream in streams {
+                let last = avformat_index_get_entries_count(stream) - 1
+                guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }
+                let (end, isTooLarge) = entry.pointee.pos.addingReportingOverflow(Int64(entry.pointee.size))
+                if !isTooLarge { expected = max(expected ?? 0, end) }
+            }
+        }
+        guard let expected, expected > size, context.pointee.pb != nil else { return nil }
+        return ReadingErrors.incomplete(address)
+    }
+
+    /// The byte at which the outermost structure of the container ends, as its header says; nil where it does not.
+    private lazy var statedEnd: Int64? = {
+        guard address.kind == .file, ["matroska", "wav", "avi"].contains(where: { formatName.hasPrefix($0) }) else {
+            return nil
+        }
+        return ContainerLength.read(address.path)
+    }()
+
     /// Where in the input reading is, roughly.
     private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }
 
@@ -443,6 +468,13 @@ final class DemuxContext {
         guard let input = context?.pointee.pb else { return nil }
         let size = avio_size(input)
         return size > 0 ? size : nil
+    }
+
+    /// Whether the duration comes from the header, and neither from stamps that were looked up nor from the bitrate.
+    var statesDuration: Bool {
+        guard let context, duration != nil || statedDuration != nil else { return false }
+        if headerSaysEverything { return true }
+        return context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM && !managesOwnInputs
     }
 
     /// Whether the container's stamps may jump: transport streams that were joined or restarted.

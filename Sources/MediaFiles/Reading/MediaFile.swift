@@ -108,6 +108,7 @@ public final class MediaFile: MediaSource {
             isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
             chapters: ChapterReading.chapters(of: context, origin: origin))
+        summary.isDurationStated = duration != nil && context.statesDuration
         (summary.artist, summary.album) = (tags.artist, tags.album)
         summary.interstitials = context.interstitials(
             of: tracks.first { $0.kind == .video && $0.isDefault } ?? tracks.first)
@@ -132,7 +133,7 @@ public final class MediaFile: MediaSource {
     /// further one opens the film again, which may block.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
         if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
-        if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
+        if let demuxer = shared.withLock({ $0 }) { return try demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {

@@ -85,6 +85,11 @@ enum ReadingErrors {
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 
+    /// The data end before the length that the header states.
+    static func incomplete(_ address: InputAddress) -> MediaError {
+        MediaError(.incomplete, "\"\(address.text)\" is incomplete; copy or download it again")
+    }
+
     /// Why an MP4 whose `moov` box comes after its `mdat` (ISO 14496-12, 8.1.1) cannot be read from front to back.
     static func indexIsLast(_ address: InputAddress) -> MediaError {
         let (what, remedy) =

@@ -53,9 +53,18 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         defer { use.leave() }
         while true {
             if let buffer = packager.takeReady() { return buffer }
-            guard let packet = try context.nextPacket() else {
+            let next: UnsafeMutablePointer<AVPacket>?
+            do throws(MediaError) { next = try context.nextPacket() } catch {
+                // What was read before the failure is given out first; the next call fails again.
                 packager.close()
-                return packager.takeReady()
+                guard error.code != .cancelled, let buffer = packager.takeReady() else { throw error }
+                return buffer
+            }
+            guard let packet = next else {
+                packager.close()
+                if let buffer = packager.takeReady() { return buffer }
+                if let shortfall = context.shortfall() { throw shortfall }
+                return nil
             }
             if packet.pointee.stream_index == stream { packager.add(packet, shift: context.shift) }
         }

@@ -98,7 +98,10 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
                 progress.gave(buffer.presentationTime)
                 return buffer
             }
-            guard let packet = try context.nextPacket() else { return nil }
+            guard let packet = try context.nextPacket() else {
+                if let shortfall = context.shortfall() { throw shortfall }
+                return nil
+            }
             if packet.pointee.stream_index == stream {
                 packager.add(packet, shift: context.shift)
             } else if packet.pointee.stream_index == pace?.index, let moment = paceMoment(packet),

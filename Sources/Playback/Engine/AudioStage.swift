@@ -87,6 +87,7 @@ final class AudioStage: TrackStage {
             if error.code == .cancelled { throw error }
             // A source that cannot jump goes on from where it is, which at the start is right; one that fails is over.
             if error.code != .unsupported {
+                list.note(error, at: moment, walker, of: entry.serial)
                 _ = reachEnd(of: entry)
                 return time
             }
@@ -126,7 +127,10 @@ final class AudioStage: TrackStage {
         }
         guard let reader = source.reader else { return reachEnd(of: entry) }
         do {
-            guard let buffer = try reader.read() else { return reachEnd(of: entry) }
+            guard let buffer = try reader.read() else {
+                if walker == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
+                return reachEnd(of: entry)
+            }
             failuresInARow = 0
             if hasRoom { return hand(buffer, of: entry) }
             next = buffer
@@ -134,8 +138,14 @@ final class AudioStage: TrackStage {
         } catch {
             // One bad packet is skipped; a source that only fails is over.
             failuresInARow += 1
-            if error.code == .damagedPacket, failuresInARow < Self.mostFailures { return .moved }
-            if error.code != .cancelled { return reachEnd(of: entry) }
+            if error.code == .damagedPacket {
+                if failuresInARow == 1 { list.noteDamage(of: entry.serial) }
+                if failuresInARow < Self.mostFailures { return .moved }
+            }
+            if error.code != .cancelled {
+                list.note(error, at: readUntil, walker, of: entry.serial)
+                return reachEnd(of: entry)
+            }
             renderer.finish()
             throw error
         }
@@ -153,7 +163,12 @@ final class AudioStage: TrackStage {
             readUntil = max(readUntil, limit)
             return reachEnd(of: entry)
         }
-        if isHeard { readUntil = max(readUntil, start + buffer.soundLength) }
+        if isHeard {
+            if walker == .sound, !buffer.flags.contains(.discontinuity), start - readUntil > EntryLosses.shortestHole {
+                list.note(hole: readUntil, until: start, of: entry.serial)
+            }
+            readUntil = max(readUntil, start + buffer.soundLength)
+        }
         // The rest of a film behind a section is on the film's own time, and begins inside a packet all the same.
         if isJoint || entry.isPart || offset.value != 0 {
             buffer = mover.moved(
@@ -178,6 +193,7 @@ final class AudioStage: TrackStage {
             return .moved
         } catch {
             // This track cannot be decoded: the film goes on without it.
+            list.note(error, at: readUntil, walker, of: entry.serial)
             return reachEnd(of: entry)
         }
     }

@@ -124,7 +124,7 @@ extension PlaybackEngine {
             let (place, end) = (start.clock, length.clock)
             return TalkieError(
                 .cannotOpen,
-                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier --start.")
+                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier start.")
         }
         let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
         return TalkieError(
@@ -192,6 +192,7 @@ extension PlaybackEngine {
 
     /// The next film takes the place of the one that was perceived.
     func advanceList(to next: PlaybackList.Entry) {
+        if let entry = current { reportRest(of: entry) }
         shared.update { $0.advance() }
         describeCurrent()
     }
@@ -219,6 +220,7 @@ extension PlaybackEngine {
     /// What is known of an item before it is open.
     private func describe(_ item: QueueItem) {
         var state = state
+        state.mediaFailure = nil
         state.title = item.title ?? item.name
         (state.artist, state.album) = (nil, nil)
         state.current = item
@@ -230,6 +232,7 @@ extension PlaybackEngine {
     func describeCurrent() {
         guard let entry = current else { return }
         var state = state
+        if state.current?.id != entry.item.id { state.mediaFailure = nil }
         state.title = entry.title
         (state.artist, state.album) = (entry.film.summary.artist, entry.film.summary.album)
         state.current = entry.item

@@ -58,6 +58,8 @@ package final class PlaybackEngine {
     var exhaustion: MediaError?
     /// The film has played since it was opened.
     var hasBegun = false
+    /// What was reported last of an item that cannot be played whole.
+    var reported: (item: QueueItem.ID, failure: MediaFailure)?
     /// Attempts to open films that have vanished, until one plays; the next is waited for.
     var returning: Retry?
     var isAway = false
@@ -176,7 +178,7 @@ package final class PlaybackEngine {
         let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
-            shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
+            shared.isWaiting(.sound) || shared.isWaiting(.picture) || isUnseen ? .milliseconds(50) : .milliseconds(250)
         return min(longest, max(.milliseconds(2), remaining))
     }
 
@@ -224,12 +226,27 @@ package final class PlaybackEngine {
         passJoints()
         endWhatBrokeOff()
         reconcile()
+        passPicturesUnseen()
+        reportLosses()
+        reportOutputs()
         if jump != nil { continueJump() }
         continueSteps()
         noteHold()
         tellSubtitleTrouble()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
+
+    /// Pictures that no screen takes are dropped so long after their time: an application may take them itself.
+    private static let unseenDelay = MediaTime(value: 1, timescale: 4)
+
+    /// Without a screen the film goes on all the same, and ends.
+    private func passPicturesUnseen() {
+        guard isUnseen else { return }
+        let time = synchronizer.currentTime() - Self.unseenDelay
+        if let next = layer.nextTime, next <= time { _ = layer.take(upTo: time) }
+    }
+
+    private var isUnseen: Bool { video != nil && state.phase == .playing && !layer.hasPresenter }
 
     /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
     /// end asked for.
@@ -266,6 +283,7 @@ package final class PlaybackEngine {
 
     /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
     func reachEnd() {
+        if let entry = current { reportRest(of: entry) }
         let list = list
         if list.entries.count > 1 {
             let next = list.entries[1]

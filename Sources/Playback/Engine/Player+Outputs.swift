@@ -1,30 +1,8 @@
-internal import MediaCodecs
 internal import MediaCore
 internal import Profiles
 public import SyncRendering
 
 extension Player {
-    /// A player with everything real: files and addresses through libavformat, sound to these outputs together.
-    ///
-    /// Give `layer` to a screen to see the picture; without one the sound plays alone. Nothing is opened before the
-    /// first film.
-    ///
-    /// - Parameters:
-    ///   - outputs: sound cards, speakers; empty plays without sound.
-    ///   - options: what every film is told.
-    ///   - news: called on the player's thread; must return at once. `states` says the same as values.
-    public convenience init(
-        outputs: [any AudioOutput], options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
-    ) {
-        let codecs = FilmAudioCodecs()
-        let output: (any AudioOutput)? =
-            outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
-        self.init(
-            parts: .film(audioOutput: output, options: options), options: options,
-            events: EventLog(clock: MonotonicClock()), news: news)
-    }
-
     /// Where the player stands: the present state at once, then each change, and four times a second while it plays.
     ///
     /// Whoever reads slowly misses states, never the last one. Any number of readers; the sequence ends with `shutDown`.
@@ -37,9 +15,8 @@ extension Player {
     /// those that are left out fall silent. The film is neither stopped nor read anew; while it is paused or sought the
     /// change happens at once.
     ///
-    /// What cannot be had is left out; when that is everybody who is new, the old outputs play on and the result says
-    /// why. A player made without sound refuses. Speakers that are to play together must have been made with one
-    /// `PTPDirectory`.
+    /// An output that cannot be had is left out. When none of the new ones can be had, the old outputs play on and the result says
+    /// why. A player made without sound refuses. Network speakers that are to play together must come from one `OutputRegistry`.
     public func setAudioOutputs(_ outputs: [any AudioOutput]) async -> RouteChange {
         await withCheckedContinuation { continuation in
             setAudioOutputs(outputs) { continuation.resume(returning: $0) }
@@ -104,6 +81,31 @@ extension Player.Parts {
 }
 
 extension PlaybackEngine {
+    /// Reports outputs that have fallen silent or refuse the volume, and those that are well again.
+    func reportOutputs() {
+        guard let renderer, renderer.progress.enqueuedUntil != nil || !state.outputProblems.isEmpty else { return }
+        let problems = (parts.audioOutput as? OutputGroup)?.problems ?? Self.problem(of: parts.audioOutput)
+        let before = state.outputProblems
+        guard problems != before else { return }
+        state.outputProblems = problems
+        for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputRecovered(problem))
+        }
+        for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputProblem(problem))
+        }
+    }
+
+    private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
+        guard let output else { return [] }
+        if let loss = output.loss {
+            return [OutputProblem(output: OutputID(0), name: output.name, kind: .silent, error: loss)]
+        }
+        return output.gainFailure.map {
+            [OutputProblem(output: OutputID(0), name: output.name, kind: .gainRefused, error: $0)]
+        } ?? []
+    }
+
     /// An output that had been lost plays again by itself, with the sound that it missed.
     func soundIsBack() { if renderer?.progress.hasFailed == false { soundIsLost = false } }
 
@@ -118,4 +120,9 @@ extension PlaybackEngine {
         case .idle, .opening, .ended, .failed: break
         }
     }
+}
+
+extension OutputProblem {
+    /// Whether it is the same problem, whatever is said about it by now.
+    fileprivate func isSame(as other: OutputProblem) -> Bool { output == other.output && kind == other.kind }
 }

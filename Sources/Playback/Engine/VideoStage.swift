@@ -81,6 +81,7 @@ final class VideoStage: TrackStage {
         } catch {
             if error.code == .cancelled { throw error }
             // A source that fails is over.
+            list.note(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
             _ = reachEnd(of: entry)
             return time
         }
@@ -122,8 +123,8 @@ final class VideoStage: TrackStage {
             case .ended:
                 if present.isOnePicture {
                     if !present.hasGiven { leaveOut(of: entry) }
-                } else if let lastEnd {
-                    list.noteRead(picturesUntil: lastEnd - (entry.offset ?? .zero), of: entry.serial)
+                } else {
+                    noteEnd(of: entry, present)
                 }
                 return reachEnd(of: entry)
             }
@@ -131,6 +132,14 @@ final class VideoStage: TrackStage {
             layer.finish()
             throw error
         }
+    }
+
+    /// The pictures were read to their end, or as far as they can be.
+    private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
+        let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
+        if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
+        if let error = pictures.failure { list.note(error, at: end ?? entry.start, .picture, of: entry.serial) }
+        if let end { list.noteRead(picturesUntil: end, of: entry.serial) }
     }
 
     private func hand(

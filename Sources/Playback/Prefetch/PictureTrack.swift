@@ -22,6 +22,8 @@ package final class PictureTrack: @unchecked Sendable {
     private var found: SampleBuffer?
     private var sourceHasEnded = false
     private var failuresInARow = 0
+    /// Why the source ended before its end, since the last jump.
+    private(set) var failure: MediaError?
     /// The picture that was handed out last, and the latest place of a sync picture that was read, since the last jump.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
@@ -57,7 +59,7 @@ package final class PictureTrack: @unchecked Sendable {
         }
         if aim == .exact, goOn(to: time) { return time }
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
-        (sourceHasEnded, failuresInARow) = (false, 0)
+        (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Pictures that are shown before it and sent behind it need one that is not there.
@@ -167,7 +169,10 @@ package final class PictureTrack: @unchecked Sendable {
             if error.code == .cancelled { throw error }
             failuresInARow += 1
             // What the decoder still holds is shown before the track is given up.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { finish() }
+            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+                failure = error
+                finish()
+            }
         }
         return .moved
     }

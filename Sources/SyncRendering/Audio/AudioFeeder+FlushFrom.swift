@@ -43,7 +43,15 @@ extension AudioFeeder {
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        renderer.state.withLock { $0.isCutting = false }
+        let enqueuedUntil = renderer.state.withLock { state -> MediaTime? in
+            state.isCutting = false
+            return state.enqueuedUntil
+        }
+        var result = result
+        // Nothing was enqueued so far ahead: the sound ends where it did.
+        if case .flushed(let time) = result, let enqueuedUntil, enqueuedUntil < time {
+            result = .flushed(from: enqueuedUntil)
+        }
         request.completion(result)
         if request.feedsAgain { hear(result, of: request) }
         renderer.tell(.progress)

@@ -66,6 +66,9 @@ final class MemberFeed: Sendable {
         return error ?? undecodable.withLock { $0 }
     }
 
+    /// The same, and why the member is silent while it tries to come back.
+    var loss: OutputError? { failure ?? (isOpen ? member.loss : nil) }
+
     /// Takes another part from now on, and is heard in the part of the film that the gate leaves open. The group makes
     /// these calls one at a time.
     func take(_ role: Role, gate: OutputGate) {

@@ -32,12 +32,15 @@ public final class FramePresenter {
     /// The picture on screen, for repainting and screenshots.
     public private(set) var onScreen: SampleBuffer?
 
+    deinit { layer.state.withLock { $0.presenters -= 1 } }
+
     public init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
         self.layer = layer
         self.timebase = timebase
         self.output = output
         self.events = events
         removals = layer.removals
+        layer.state.withLock { $0.presenters += 1 }
     }
 
     /// Does what is due now and says when to come back.

@@ -236,6 +236,11 @@ final class SessionDirector: @unchecked Sendable {
         case .seeking:
             bar.wasUsed(at: .now)
             if showsNextJump { show(StatusText.place(stage.player.state)) }
+        case .incomplete(_, let failure): if opensUnderWay == 0 { tell(failure.error) }
+        case .outputProblem(let problem):
+            // That one has fallen silent comes with its event, and with what is done about it.
+            if problem.kind == .gainRefused { say(.warning, problem.error.message) }
+        case .outputRecovered: break
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }
@@ -307,6 +312,7 @@ final class SessionDirector: @unchecked Sendable {
 
     private func lose(_ error: OutputError) {
         hasLostScreen = true
+        let error = error.saying(\.phrase)
         let failure = TalkieError(
             error.code == .notPermitted ? .notPermitted : .unavailable,
             error.message)

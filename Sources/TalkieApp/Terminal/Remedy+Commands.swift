@@ -18,6 +18,7 @@ extension Remedy {
 
     /// As an error says it; nil for what this program has no words of its own for.
     package var phrase: String? {
+        if action == .playWithoutPictures { return advice + " (--no-video)" }
         guard let command else { return nil }
         return switch action {
         case .pair: ": `\(command)`"

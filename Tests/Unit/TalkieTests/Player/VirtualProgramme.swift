@@ -26,7 +26,7 @@ final class VirtualProgramme: VirtualPlayer {
     let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
-    private let presenter: FramePresenter
+    private let presenter: FramePresenter?
     private let drawers: [SubtitleDrawer]
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
@@ -42,7 +42,7 @@ final class VirtualProgramme: VirtualPlayer {
     ///   - speaker: in the place of the tape.
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
-        depth: Duration = .seconds(1), hasSound: Bool = true, speaker: (any AudioOutput)? = nil,
+        depth: Duration = .seconds(1), hasSound: Bool = true, hasScreen: Bool = true, speaker: (any AudioOutput)? = nil,
         lists: [String: [String]] = [:], remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
         let events = EventLog(clock: clock)
@@ -87,7 +87,9 @@ final class VirtualProgramme: VirtualPlayer {
             },
             news: { news in told.withLock { $0.append(news) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
-        presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
+        presenter =
+            hasScreen
+            ? FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events) : nil
         drawers = core.allSubtitles.map { $0.renderer.makeDrawer() }
         screen.canvas = SubtitleCanvas(
             area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
@@ -139,7 +141,7 @@ final class VirtualProgramme: VirtualPlayer {
             for drawer in drawers { _ = drawer.turn() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count
-            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            if case .at(let instant)? = presenter?.step() { next = min(next, max(instant, clock.now)) }
             drainEvents(isBlack: screen.shown.count == before)
             clock.advance(to: max(next, clock.now.advanced(by: .microseconds(1))))
         }
