@@ -96,6 +96,7 @@ extension AirPlaySpeaker {
             return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
+        // ignored: a request fails with its session, whose loss is reported by its news.
         session.control.post { core in try? core.flush(until: position) }
     }
 }

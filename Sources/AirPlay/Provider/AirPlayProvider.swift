@@ -1,3 +1,4 @@
+internal import Discovery
 public import MediaCore
 internal import PTP
 public import SyncRendering
@@ -35,7 +36,10 @@ public final class AirPlayProvider: OutputProvider {
     // MARK: What there is
 
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
-        guard let browser = try? SpeakerBrowser() else { return report(OutputOffer()) }
+        let browser: SpeakerBrowser
+        do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
+            return report(OutputOffer(note: "Speakers cannot be looked for: \(error.message)."))
+        }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
         browser.wish(for: knowledge.pairings.wishes)
         watch(browser, until: interruption, report)

@@ -98,7 +98,10 @@ extension KioskDirector {
             tellBroken(item.address, failure)
             if isToCome { announce() }
         case .incomplete(let item, let failure):
-            if opensUnderWay == 0 { say(.warning, failure.error.message, KioskNote(.broken, item: item.address)) }
+            // Once for each item: a list is played for months.
+            guard opensUnderWay == 0, queue?.item(at: item.address).map({ toldBroken.insert($0).inserted }) ?? true
+            else { return }
+            say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }

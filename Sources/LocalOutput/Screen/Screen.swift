@@ -249,6 +249,7 @@ public final class Screen: VideoOutput {
         checkThread()
         self.words = words
         if window == nil, failure == nil {
+            // ignored: `open` keeps the failure and reports it.
             try? open(
                 for: PicturePlacement.displaySize(
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))

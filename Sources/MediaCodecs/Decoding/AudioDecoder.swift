@@ -247,7 +247,8 @@ final class AudioDecoder {
         packet.pointee.pts = entry.presentationTime?.value ?? cff_nopts_value
         packet.pointee.dts = packet.pointee.pts
         packet.pointee.duration = 0
-        sending = isDecodeOnly ? nil : entry.presentationTime.map { UndecodableSound(start: $0, duration: entry.duration) }
+        sending =
+            isDecodeOnly ? nil : entry.presentationTime.map { UndecodableSound(start: $0, duration: entry.duration) }
         toSkip += min(entry.trimStart, 1 << 24)
         trimEnd = entry.trimEnd
         let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0

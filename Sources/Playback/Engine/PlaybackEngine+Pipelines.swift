@@ -26,6 +26,7 @@ extension PlaybackEngine {
         }
         // Where they cannot be had they are silent.
         for track in Set(addedSounds.map { $0.choice.track(in: summary) }) where track != sound {
+            // ignored: opening the track fails again when it is wanted, and is reported then.
             try? media.reserve([track])
         }
         var entry = PlaybackList.Entry(

@@ -64,10 +64,12 @@ extension PlaybackList.Entry {
     }
 
     private func lossOfTracks(at moment: MediaTime?) -> MediaFailure? {
-        let failures = losses.failures
+        // Subtitles are read with sound and pictures, which say better where an incomplete file ends.
+        let failures = losses.failures.filter { $0.kind != .subtitle || $0.error.code != .incomplete }
         let isRead = hasEnded(.audio, audioTrack) && hasEnded(.video, videoTrack.flatMap { $0.isCoverArt ? nil : $0 })
         if failures.contains(where: { $0.error.code == .incomplete }) || isShort {
-            let end = ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
+            let end =
+                ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
             guard isRead || moment.map({ $0 >= end }) ?? true else { return nil }
             let whole = film.summary.duration.map { " of \($0.clock)" } ?? ""
             return MediaFailure(

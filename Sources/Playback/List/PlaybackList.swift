@@ -233,7 +233,8 @@ package struct PlaybackList: Sendable {
     mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
         guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
         entries[index].losses.picturesRead = time
-        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time, time + Self.brokenOffLead < known
+        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time,
+            time + Self.brokenOffLead < known
         else { return }
         entries[index].brokenOff = time
     }

@@ -19,7 +19,10 @@ extension AudioRenderer {
 
     /// Returns the sound that could not be decoded since the last call, by the times of its packets; nil where there is none. Any
     /// thread.
-    package func takeUndecodableSound() -> UndecodableSound? { state.withLock { $0.undecodable.take() } }
+    package func takeUndecodableSound() -> UndecodableSound? {
+        let (own, output) = state.withLock { ($0.undecodable.take(), $0.output) }
+        return own ?? (output as? OutputGroup)?.takeUndecodableSound()
+    }
 
     /// Why nothing is to be heard, for those who look at `status`.
     func fail(with error: any Error) { state.withLock { $0.failure = error } }

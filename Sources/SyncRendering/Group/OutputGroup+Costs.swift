@@ -123,6 +123,16 @@ extension OutputGroup {
         return first
     }
 
+    /// Returns the sound that could not be decoded since the last call. Each member decodes the same sound: the first one's counts.
+    func takeUndecodableSound() -> UndecodableSound? {
+        var first: UndecodableSound?
+        for feed in feeds {
+            let lost = feed.renderer.takeUndecodableSound()
+            first = first ?? lost
+        }
+        return first
+    }
+
     /// What is wrong with members that play or are to play; empty while all is well. Any thread.
     public var problems: [OutputProblem] {
         var problems: [OutputProblem] = []
@@ -130,7 +140,8 @@ extension OutputGroup {
             if let loss = feed.loss {
                 problems.append(OutputProblem(output: feed.id, name: feed.member.name, kind: .silent, error: loss))
             } else if let error = feed.member.gainFailure {
-                problems.append(OutputProblem(output: feed.id, name: feed.member.name, kind: .gainRefused, error: error))
+                problems.append(
+                    OutputProblem(output: feed.id, name: feed.member.name, kind: .gainRefused, error: error))
             }
         }
         return problems

@@ -37,7 +37,9 @@ import Testing
             for track in film.summary.tracks {
                 let reader = try film.reader(for: track)
                 let (end, error) = read(reader)
-                #expect(error?.code == (isWhole ? nil : .incomplete), "\(track.kind) of \(share) %: \(String(describing: error))")
+                #expect(
+                    error?.code == (isWhole ? nil : .incomplete),
+                    "\(track.kind) of \(share) %: \(String(describing: error))")
                 let seconds = try #require(end).seconds
                 #expect(isWhole ? seconds > 11.5 : seconds > 2 && seconds < 10)
                 // It is no other outcome when asked again.

@@ -17,12 +17,11 @@ private final class TornFilm: MediaSource {
 
     /// - Parameter failure: nil ends the tracks as if the film were over.
     init(
-        _ number: Int = 1, seconds: Int = 2, after milliseconds: Int64 = 1000, _ failure: MediaError?,
-        of kinds: Set<Track.Kind> = [.audio, .video], isStated: Bool = false
+        _ failure: MediaError?, of kinds: Set<Track.Kind> = [.audio, .video], seconds: Int = 2,
+        after milliseconds: Int64 = 1000, isStated: Bool = false
     ) {
         film = CountedFilm(
-            number, pictures: 25 * seconds, soundFrames: 48_000 * seconds,
-            lines: [[CountedLine(number, at: 0, for: 1)]])
+            1, pictures: 25 * seconds, soundFrames: 48_000 * seconds, lines: [[CountedLine(1, at: 0, for: 1)]])
         (self.failure, self.kinds) = (failure, kinds)
         place = MediaTime(value: milliseconds, timescale: 1000)
         var summary = film.summary
@@ -78,7 +77,7 @@ private final class TornFilm: MediaSource {
         let programme = played(TornFilm(broken))
         let report = try #require(reports(programme).first)
         #expect(reports(programme).count == 1)
-        #expect(report.error.message.contains("breaks off at 0:01: \(broken.message)"))
+        #expect(report.error.message.contains("breaks off at 00:00:01: \(broken.message)"))
         #expect(report.error.exitStatus == 1)
         #expect(abs(report.position.seconds - 1) < 0.05)
         #expect(programme.core.state.mediaFailure == report)
@@ -90,7 +89,7 @@ private final class TornFilm: MediaSource {
     @Test(arguments: [Track.Kind.audio, .video, .subtitle])
     func aTrackThatFailsIsNamedAndTheOthersGoOn(kind: Track.Kind) throws {
         let name = [Track.Kind.audio: "The sound", .video: "The picture", .subtitle: "The subtitle track"][kind]!
-        let programme = played(TornFilm(after: kind == .subtitle ? 0 : 1000, broken, of: [kind]))
+        let programme = played(TornFilm(broken, of: [kind], after: kind == .subtitle ? 0 : 1000))
         let report = try #require(reports(programme).first, "\(programme.news)")
         #expect(reports(programme).count == 1)
         #expect(report.error.message.hasPrefix("\(name) of “"), "\(report.error.message)")
@@ -99,20 +98,22 @@ private final class TornFilm: MediaSource {
 
     @Test func dataThatEndBeforeTheHeaderSaysAreIncomplete() throws {
         let programme = played(TornFilm(MediaError(.incomplete, "\"film\" is incomplete")))
-        #expect(try #require(reports(programme).first).error.message.contains("ends at 0:01 of 0:02"))
+        #expect(try #require(reports(programme).first).error.message.contains("ends at 00:00:01 of 00:00:02"))
     }
 
     @Test func tracksThatEndLongBeforeTheStatedDurationAreIncomplete() throws {
-        let programme = played(TornFilm(seconds: 10, after: 5000, nil, isStated: true))
-        #expect(try #require(reports(programme).first).error.message.contains("ends at 0:05 of 0:10"))
+        let programme = played(TornFilm(nil, seconds: 10, after: 5000, isStated: true))
+        #expect(try #require(reports(programme).first).error.message.contains("ends at 00:00:05 of 00:00:10"))
         #expect(reports(programme).count == 1)
         // A duration that was estimated says nothing, and neither does a small difference.
-        #expect(reports(played(TornFilm(seconds: 10, after: 5000, nil))).isEmpty)
-        #expect(reports(played(TornFilm(seconds: 10, after: 8500, nil, isStated: true))).isEmpty)
+        #expect(reports(played(TornFilm(nil, seconds: 10, after: 5000))).isEmpty)
+        #expect(reports(played(TornFilm(nil, seconds: 10, after: 8500, isStated: true))).isEmpty)
     }
 
     @Test func theListGoesOnBehindAFilmThatBreaksOff() {
-        let films: [String: any MediaSource] = ["one": TornFilm(broken), "two": CountedFilm(2, pictures: 25, soundFrames: 48_000)]
+        let films: [String: any MediaSource] = [
+            "one": TornFilm(broken), "two": CountedFilm(2, pictures: 25, soundFrames: 48_000),
+        ]
         let programme = VirtualProgramme(films, first: "one")
         programme.core.setNext([QueueItem("two")])
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(20)))
@@ -122,7 +123,7 @@ private final class TornFilm: MediaSource {
     }
 
     @Test func aFilmOfWhichNothingCanBeReadNamesTheCause() throws {
-        let programme = VirtualProgramme(["film": TornFilm(after: 0, broken)], first: "film")
+        let programme = VirtualProgramme(["film": TornFilm(broken, after: 0)], first: "film")
         #expect(programme.run(untilPhase: .failed, atMost: .seconds(5)))
         let failure = try #require(programme.core.state.failure)
         #expect(failure.exitStatus == 66)
