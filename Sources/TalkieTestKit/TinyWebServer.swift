@@ -87,6 +87,7 @@ package final class TinyWebServer: @unchecked Sendable {
         var parts = words[1].split(separator: "/").map(String.init)
         let manners: Set<String> = [
             "whole", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
+            "short",
         ]
         let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
         if !manner.isEmpty { parts.removeFirst() }

@@ -25,6 +25,8 @@ final class AudioStage: TrackStage {
     private var isJoint = false
     /// Film time just after what was read last.
     private var readUntil = MediaTime.zero
+    /// Sound that is heard was read since the last jump, or since the entry began.
+    private var hasRead = false
     /// Read before there was room for it, so that the end of the sound is known as soon as can be.
     private var next: SampleBuffer?
     private var mover = SoundMover()
@@ -70,7 +72,7 @@ final class AudioStage: TrackStage {
         self.entry = entry
         let moment = time - (entry.offset ?? .zero)
         // Until its source is there, nothing of it is read.
-        (isAtEnd, isJoint, readUntil, failuresInARow, next) = (true, false, moment, 0, nil)
+        (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
         shaper?.begin(at: time, of: entry.item)
         list.enter(entry.serial, walker)
         guard let wanted = choose(entry) else { return time }
@@ -164,9 +166,10 @@ final class AudioStage: TrackStage {
             return reachEnd(of: entry)
         }
         if isHeard {
-            if walker == .sound, !buffer.flags.contains(.discontinuity), start - readUntil > EntryLosses.shortestHole {
+            if walker == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
                 list.note(hole: readUntil, until: start, of: entry.serial)
             }
+            hasRead = true
             readUntil = max(readUntil, start + buffer.soundLength)
         }
         // The rest of a film behind a section is on the film's own time, and begins inside a packet all the same.
@@ -242,7 +245,7 @@ final class AudioStage: TrackStage {
         }
         entry = next
         self.next = nil
-        (isAtEnd, isJoint, readUntil, failuresInARow) = (wanted == nil, true, next.start, 0)
+        (isAtEnd, isJoint, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
         shaper?.begin(at: next.begin ?? .zero, of: next.item, isJoint: true)
         list.enter(next.serial, walker)
     }

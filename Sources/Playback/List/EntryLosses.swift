@@ -46,10 +46,11 @@ struct EntryLosses: Sendable {
     mutating func restart() { (failures, soundRead, picturesRead) = ([], nil, nil) }
 
     /// Returns the sound that is missing; nil where none is.
-    var missingSound: UndecodableSound? {
-        guard isDamaged || undecodable != nil else { return nil }
-        guard let undecodable else { return holes }
-        return holes.map(undecodable.adding) ?? undecodable
+    ///
+    /// - Parameter countsHoles: whether holes between stamps are a loss.
+    func missingSound(countsHoles: Bool) -> UndecodableSound? {
+        guard countsHoles, let holes else { return undecodable }
+        return undecodable.map(holes.adding) ?? holes
     }
 }
 
@@ -71,7 +72,9 @@ extension PlaybackList.Entry {
             let end =
                 ([losses.soundRead, losses.picturesRead].compactMap { $0 } + failures.map(\.place)).max() ?? start
             guard isRead || moment.map({ $0 >= end }) ?? true else { return nil }
-            let whole = film.summary.duration.map { " of \($0.clock)" } ?? ""
+            // Of some containers the duration is computed from the bytes that are there.
+            let whole =
+                film.summary.duration.flatMap { $0 - end > EntryLosses.shortestHole ? " of \($0.clock)" : nil } ?? ""
             return MediaFailure(
                 .failed, "“\(title)” ends at \(end.clock)\(whole): the file is incomplete; copy or download it again",
                 at: end)
@@ -89,7 +92,13 @@ extension PlaybackList.Entry {
     }
 
     private func lossOfSound(at moment: MediaTime?) -> MediaFailure? {
-        guard let missing = losses.missingSound else { return nil }
+        let summary = film.summary
+        // In MP4 and in streams without a stated duration a hole may be the film's own.
+        let isWhole = summary.isDurationStated && summary.container != "mp4"
+        guard
+            let missing = losses.missingSound(
+                countsHoles: isWhole || losses.isDamaged || losses.undecodable != nil)
+        else { return nil }
         guard moment.map({ $0 >= missing.end + EntryLosses.stretch }) ?? true else { return nil }
         return MediaFailure(
             .failed,

@@ -62,6 +62,9 @@ import Testing
         stage.synchronizer.setRate(1, time: .zero)
         stage.run(for: .seconds(3))
         stage.synchronizer.setRate(1, time: second(8))
+        let there = stage.sound
+        try there.seek(to: second(8), mode: .exact)
+        stage.feed(from: there)
         let asked = stage.clock.now
         stage.run(for: .seconds(1))
         #expect(stage.synchronizer.pendingStart == nil)
