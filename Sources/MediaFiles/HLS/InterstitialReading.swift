@@ -90,6 +90,9 @@ package enum AssetList {
         waiting.allow(patience)
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
         let asker = WebAsker(address, options)
+        // A refused certificate costs this list, not what the thread opens next.
+        var certificates = TLSWatch()
+        defer { _ = certificates.refusal() }
         do throws(WebFailure) {
             let input = try WebInput(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
                 try NetworkConnection(address, asker.trust, waiting)

@@ -9,23 +9,32 @@ internal import Synchronization
 struct TLSWatch {
     enum Refusal { case certificate, name }
 
-    private static let heard = Lock<[UInt: Refusal]>([:])
+    /// By thread: its last refusal, and the number of refusals in the process at that point.
+    private static let refusals = Lock<[UInt: (refusal: Refusal, number: Int)]>([:])
     private static let count = Atomic<Int>(0)
     private var seen: Int
 
-    /// Hears what comes from now on.
+    /// Sees refusals from now on; earlier ones of this thread belong to other connections.
     init() { seen = Self.count.load(ordering: .acquiring) }
 
-    /// What this thread was refused since it was last asked. Costs one atomic load while nothing was.
+    /// Takes what this thread was refused since the last call. Costs one atomic load while nothing was.
     mutating func refusal() -> Refusal? {
         let now = Self.count.load(ordering: .acquiring)
         guard now != seen else { return nil }
-        seen = now
-        return Self.heard.withLock { $0.removeValue(forKey: UInt(pthread_self())) }
+        defer { seen = now }
+        guard isRefused else { return nil }
+        return Self.refusals.withLock { $0.removeValue(forKey: UInt(pthread_self()))?.refusal }
     }
 
-    /// Whether this thread was refused something that it has not asked for yet.
-    static var isRefused: Bool { heard.withLock { $0[UInt(pthread_self())] != nil } }
+    /// Whether this thread was refused something since the last call of `refusal`.
+    var isRefused: Bool { Self.refusals.withLock { $0[UInt(pthread_self())].map { $0.number > seen } ?? false } }
+
+    /// Records a refusal of this thread.
+    static func note(_ refusal: Refusal) {
+        refusals.withLock { all in
+            all[UInt(pthread_self())] = (refusal, count.add(1, ordering: .releasing).newValue)
+        }
+    }
 
     /// Takes the place of what writes to standard error.
     static func install() {
@@ -37,8 +46,7 @@ struct TLSWatch {
                 strstr(format, "ertificate") != nil || strstr(format, "verif") != nil
             else { return }
             let refusal = strstr(format, "hostname") == nil ? Refusal.certificate : .name
-            TLSWatch.heard.withLock { $0[UInt(pthread_self())] = refusal }
-            TLSWatch.count.add(1, ordering: .releasing)
+            TLSWatch.note(refusal)
         }
     }
 }

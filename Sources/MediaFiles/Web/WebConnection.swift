@@ -34,9 +34,10 @@ final class NetworkConnection: WebConnection {
         let to = proxy ?? address
         var callback = waiting.callback
         let url = (address.isSecure ? "tls" : "tcp") + "://\(to.host):\(to.port)"
+        let watch = TLSWatch()
         let code = avio_open2(&input, url, AVIO_FLAG_READ | AVIO_FLAG_WRITE, &callback, &settings)
         // A server that proves to be another is not asked again.
-        if code < 0 { throw WebFailure(code: TLSWatch.isRefused ? cff_error_from_errno(EPERM) : code) }
+        if code < 0 { throw WebFailure(code: watch.isRefused ? cff_error_from_errno(EPERM) : code) }
     }
 
     deinit { avio_closep(&input) }
