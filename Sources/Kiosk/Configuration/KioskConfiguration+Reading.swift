@@ -79,13 +79,20 @@ extension KioskConfiguration {
             case .string("none"): { _ in .none }
             case .string("scale"): { .scale($0) }
             case .string("inset-bounds"): { .insetBounds($0) }
-            case .string("inset-frame"): { .insetFrame($0) }
-            default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-frame"]))
+            case .string("inset-application-frame"), .string("inset-frame"): { .insetApplicationFrame($0) }
+            default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-application-frame"]))
             }
+        }
+        if case .string("inset-frame")? = table["policy"]?.value {
+            remarks.append(
+                reader.remark(
+                    node.line,
+                    "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which draws no black frame any more; write \"scale\" where all of the picture is to be seen"
+                ))
         }
         inner.finish()
         reader.take(inner.mistakes)
-        overscan = policy?(percent ?? 0) ?? .none
+        overscan = policy?(percent ?? Overscan.usual)
     }
 
     private mutating func readParts(_ reader: inout TableReader, folder: String) {

@@ -15,6 +15,9 @@ struct TableReader {
 
     mutating func note(_ line: Int, _ sentence: String) { mistakes.append(ConfigMistake(file, line: line, sentence)) }
 
+    /// Returns a sentence about something that is no mistake.
+    func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
+
     mutating func take(_ others: [ConfigMistake]) { mistakes += others }
 
     mutating func node(_ key: String) -> TOMLDocument.Node? {

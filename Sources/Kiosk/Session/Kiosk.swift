@@ -89,7 +89,11 @@ package final class Kiosk: Sendable {
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
                     places: places, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure),
+                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure,
+                    setImageDuration: { duration in
+                        player.setImageDisplayDuration(duration)
+                        film.imageDuration.withLock { $0 = duration }
+                    }),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
             if let address = configuration.metrics {
                 metrics = try MetricsServer(
@@ -133,7 +137,8 @@ package final class Kiosk: Sendable {
         options.staysAwake = true
         options.followsDisplays = true
         options.mode = configuration.mode
-        options.arrangement = configuration.arrangement
+        // The display is known once the window is visible.
+        options.arrangement = configuration.arrangement(isOverscanning: false)
         options.display = configuration.screen?.display
         switch configuration.operatorScreen {
         case .other?: options.boardDisplay = .other

@@ -49,7 +49,9 @@ extension KioskDirector {
     private func begin(with items: [PlayQueue.Item]) {
         var queue = PlayQueue(items, loop: configuration.loops ? .forever : .times(0), order: order)
         var position: MediaTime?
-        if let place = kept.place, queue.go(to: place.address) { position = place.position }
+        if let place = kept.place, let film = place.film(among: items.map(\.address)), queue.go(to: film) {
+            position = place.position
+        }
         kept.place = nil
         self.queue = queue
         open(at: position)
@@ -124,7 +126,7 @@ extension KioskDirector {
     }
 
     /// Tells the player what follows the film that plays.
-    private func announce() {
+    func announce() {
         guard wall == nil, let queue else { return }
         toCome.fill(behind: queue)
         stage.player.setNext(toCome.items)

@@ -110,6 +110,22 @@ extension KioskDirector {
         player.synchronizer.follow(follower)
     }
 
+    /// Takes over another `loop`: the film that plays goes on, and so does the wall's time.
+    func applyLoopToWall() {
+        guard let follower = wall?.state.withLock({ $0.follower }),
+            let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: configuration.loops)
+        else { return }
+        follower.line = line
+        stage.player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
+    }
+
+    /// Measures the wall's films again: picture files last longer or shorter now.
+    func forgetLengths() {
+        guard let wall else { return }
+        wall.state.withLock { $0.known = [:] }
+        look()
+    }
+
     /// Goes to where the wall is.
     func meetWall() {
         guard let wall, !isWaiting, !isHeld, let follower = wall.state.withLock({ $0.follower }) else { return }

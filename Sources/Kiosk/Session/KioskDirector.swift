@@ -30,6 +30,10 @@ final class KioskDirector: @unchecked Sendable {
         var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
             throw MediaError(.cannotOpen, "'\(address)' cannot be measured")
         }
+        /// For picture files that are opened or measured from now on.
+        var setImageDuration: @Sendable (Duration) -> Void = { _ in }
+        /// Whether the display of this name states that it hides the edges. Reads a small file.
+        var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
         /// Speakers that are wanted are waited for so long before others take over.
@@ -90,13 +94,13 @@ final class KioskDirector: @unchecked Sendable {
     private var watchdog: Watchdog?
     private var isReady = false
     private var lastStatus = ""
-    private var result: KioskEnd?
+    private(set) var result: KioskEnd?
     private var thread: WorkerThread?
 
     /// How often it looks at itself.
     static let beat = Duration.seconds(1)
-    /// A kiosk that is killed goes on at most so far before where it was.
-    private static let keeping = Duration.seconds(5)
+    /// The interval at which the position is kept, and so how far a killed kiosk goes back: at most 5760 small writes a day.
+    static let keepingInterval = Duration.seconds(15)
     /// A list of which nothing can be played is tried again after so long, if nothing changes before.
     static let again = Duration.seconds(10)
 
@@ -135,6 +139,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func run() {
+        for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
         watchdog = Watchdog(patience: stage.manager.watchdogTime, at: .now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
@@ -220,6 +225,7 @@ final class KioskDirector: @unchecked Sendable {
             say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
         case .visible, .resized, .fullScreen:
             guard let status = stage.screen?.status, status.isVisible else { return }
+            applyArrangement()
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
         case .key, .panel, .besidePanel, .bar, .pointer, .dropped: break
@@ -256,7 +262,7 @@ final class KioskDirector: @unchecked Sendable {
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
         followTheClock()
-        if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
+        if lastKept.map({ now - $0 >= Self.keepingInterval }) ?? true { keepPlace() }
         watchOver(at: now)
         keepStep(at: now)
         tellHealth(at: now)

@@ -16,7 +16,8 @@ package enum KioskProgram {
     ///
     /// - Returns: the exit status.
     package static func check(_ path: String) throws(TalkieError) -> Int32 {
-        guard try configuration(path, Terminal()) != nil else { return ExitStatus.usage }
+        guard let configuration = try configuration(path, Terminal()) else { return ExitStatus.usage }
+        for sentence in ConfigMistake.told(configuration.remarks) { Terminal().say("talkie: " + sentence) }
         Terminal(descriptor: 1).say("'\(path)' is good")
         return ExitStatus.done
     }

@@ -5,6 +5,7 @@ import SyncRendering
 import TalkieTestKit
 
 @testable import Kiosk
+@testable import LocalOutput
 @testable import Routing
 @testable import Storage
 @testable import Telemetry
@@ -26,6 +27,9 @@ final class KioskRig: Sendable {
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
+    /// What the screen is asked for; no window is opened for it.
+    let screen: ScreenControl?
+    let imageDurations = Lock<[Duration]>([])
     let health = Lock(
         KioskHealth(
             at: .now, shown: .nothing(""), uptime: .zero,
@@ -37,7 +41,8 @@ final class KioskRig: Sendable {
     /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
     init(
         films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
-        manager: [String: String] = [:], _ change: (inout KioskConfiguration) -> Void = { _ in }
+        manager: [String: String] = [:], hasScreen: Bool = false,
+        _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
         try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
         for film in films { Self.write(film, in: folder) }
@@ -46,6 +51,8 @@ final class KioskRig: Sendable {
         configuration.programme.speakers = ["local"]
         change(&configuration)
         let first = configuration
+        let screen = hasScreen ? ScreenControl() : nil
+        self.screen = screen
         toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
         let events = EventLog(clock: MonotonicClock())
         distributor = EventDistributor(log: events)
@@ -76,7 +83,7 @@ final class KioskRig: Sendable {
         }
         director = try! KioskDirector(
             stage: KioskDirector.Stage(
-                player: player, screen: nil, distributor: distributor, registry: OutputRegistry([toys]),
+                player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
                 places: KioskPlaces(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
                 reload: { [next] () throws(KioskConfigurationError) in
@@ -90,9 +97,14 @@ final class KioskRig: Sendable {
                     said.withLock { $0.append(text) }
                     news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
-                health: health, now: { [wall] in wall.withLock { $0 } },
+                health: health,
+                measure: { (_) throws(MediaError) in
+                    FilmExtent(end: MediaTime(value: 60, timescale: 1))
+                },
+                setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
+                isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } },
                 calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
-            configuration: configuration, outputs: group, mailbox: mailbox)
+            configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
