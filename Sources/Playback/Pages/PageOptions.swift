@@ -56,7 +56,7 @@ public struct PageOptions: Sendable {
         return all
     }
 
-    // Options of yt-dlp ("Usage and options" of its README) that neither run a program, nor name a file to be written, nor read
+    // Options of yt-dlp (its README, "Usage and options"; those of 2023.03.04 and 2026.10.26 were compared) that neither run a program, nor name a file to be written, nor read
     // further options. Everything else is refused by name, because yt-dlp completes shortened names: exec, netrc-cmd and downloader
     // run programs; output, paths, print-to-file, write-* and cache-dir write files; config-locations, alias, plugin-dirs and
     // load-info-json change what runs. The file of `cookies` is replaced with a private copy.
