@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Domains under which anybody may register names, such as `co.uk`: no server sets cookies for all of them (RFC 6265, 5.3).
+/// Domains under which names belong to different owners, such as `co.uk`: no server sets cookies for all of them (RFC 6265, 5.3).
 enum PublicSuffix {
     /// Returns whether `domain` is a public suffix by libpsl's list. Without that library, a two-letter country with at most three
     /// letters before it is one.
