@@ -41,6 +41,14 @@ package struct StateFolder: Sendable {
         return Array(bytes.prefix(count))
     }
 
+    /// Returns when a file was added to or removed from a folder, or replaced in it, in nanoseconds since 1970; nil if there is no
+    /// such folder.
+    package func changeTime(of name: String) -> Int64? {
+        var status = stat()
+        guard stat("\(path)/\(name)", &status) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
+
     /// Replaces a file, or makes it. After an error the old one is as it was.
     package func write(_ name: String, _ bytes: [UInt8]) throws(StateError) {
         try place(name, bytes) { rename($0, $1) }
