@@ -36,7 +36,8 @@ public final class MediaFile: MediaSource {
     /// Opens a film. Blocks until enough of it has been read to know its tracks and their start.
     ///
     /// - Parameters:
-    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes.
+    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes. A cue sheet opens
+    ///     the one file that it names, with the sheet's tracks as chapters.
     ///   - cancellation: cancelling it stops the opening, and later every reader of this film.
     /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `timedOut` or `cancelled`.
     ///   Nothing stays open after a failure.
@@ -44,7 +45,18 @@ public final class MediaFile: MediaSource {
         _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> MediaFile {
         LibrarySettings.once
-        let address = try InputAddress(url)
+        var address = try InputAddress(url)
+        var sheet: CueSheet?
+        if address.kind == .file, CueSheet.isNamed(address.path) {
+            let read = try CueSheet(reading: address.path)
+            guard read.files.count == 1 else {
+                throw MediaError(
+                    .unsupported,
+                    "the cue sheet \"\(address.text)\" names \(read.files.count) files; open them as a playlist")
+            }
+            address = try InputAddress(CueSheet.locate(read.files[0], beside: address.path))
+            sheet = read
+        }
         // libavformat asks servers of RTSP for no certificate (`tls_verify` does not reach them as of FFmpeg 5.1).
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
             throw MediaError(
@@ -54,11 +66,12 @@ public final class MediaFile: MediaSource {
         let asker = WebAsker(address.url, options)
         let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
         asker.playlists.close()
-        return try MediaFile(context, address: address, options: options, asker: asker, cancellation: cancellation)
+        return try MediaFile(
+            context, address: address, sheet: sheet, options: options, asker: asker, cancellation: cancellation)
     }
 
     private init(
-        _ context: DemuxContext, address: InputAddress, options: ReadOptions, asker: WebAsker,
+        _ context: DemuxContext, address: InputAddress, sheet: CueSheet?, options: ReadOptions, asker: WebAsker,
         cancellation: Cancellation
     ) throws(MediaError) {
         self.address = address
@@ -109,6 +122,11 @@ public final class MediaFile: MediaSource {
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
             chapters: ChapterReading.chapters(of: context, origin: origin))
         (summary.artist, summary.album) = (tags.artist, tags.album)
+        if let sheet {
+            summary.chapters = sheet.files[0].tracks.sorted { $0.start < $1.start }
+            summary.title = sheet.title ?? summary.title
+            (summary.artist, summary.album) = (sheet.performer ?? summary.artist, sheet.title ?? summary.album)
+        }
         summary.interstitials = context.interstitials(
             of: tracks.first { $0.kind == .video && $0.isDefault } ?? tracks.first)
         self.summary = summary
