@@ -247,13 +247,14 @@ package final class PlaybackEngine {
         return min(left, right)
     }
 
-    /// Where both tracks have ended.
+    /// Where both tracks have ended, sound that is delayed against the timeline included.
     private var ownEnd: MediaTime? {
         guard let entry = current else { return nil }
         var end: MediaTime?
         if let renderer, audio != nil, entry.audioTrack != nil, !soundIsLost {
             guard renderer.progress.isDrained else { return nil }
-            end = renderer.progress.acceptedUntil
+            let delay = max(0, Double(renderer.delay.wholeNanoseconds) * state.speed)
+            end = renderer.progress.acceptedUntil.map { $0 + MediaTime(nanoseconds: Int64(delay)) }
         }
         if video != nil, entry.videoTrack != nil {
             guard layer.isDrained else { return nil }
