@@ -247,7 +247,7 @@ let package = Package(
             ]),
         tests(
             "FilmTests", in: "EndToEnd",
-            ["TalkieCLI", "RouteTestSupport", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
+            ["TalkieCLI", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),
