@@ -29,8 +29,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
         -> ConnectedDisplay
     {
         guard let first = displays.first else {
-            throw OutputError(
-                .unavailable, "no display is connected; connect one, or play with --no-video to hear the sound alone")
+            throw OutputError(.unavailable, "no display is connected; connect one")
         }
         switch wish {
         case nil: return first

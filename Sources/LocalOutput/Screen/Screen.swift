@@ -105,8 +105,7 @@ public final class Screen: VideoOutput {
             let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
-                    + "or play with --no-video to hear the sound alone")
+                "no display can be reached (\(refusal.reason)); \(refusal.remedy)")
         }
         isReached = true
         do throws(OutputError) {

@@ -100,6 +100,7 @@ final class DemuxContext {
                 fresh.pointee.pb = pipe?.context
                 fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             }
+            _ = TLSWatch.takeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }

@@ -7,8 +7,14 @@ enum ReadingErrors {
     /// Why `address` could not be opened.
     static func opening(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""
+        let unresolved = TLSWatch.takeUnresolvedHost()
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         switch code {
+        case cff_error_from_errno(EIO) where unresolved != nil:
+            return MediaError(
+                .cannotOpen,
+                "cannot open \(name): the name of the server '\(PrintableText.of(unresolved!))' cannot be resolved; check the "
+                    + "address and the network")
         case cff_error_from_errno(EMFILE), cff_error_from_errno(ENFILE):
             return MediaError(.exhausted, "cannot open \(name): \(text(code))")
         case cff_error_from_errno(ENOENT):

@@ -11,6 +11,7 @@ extension PlaybackEngine {
             let covers = summary.tracks.filter { $0.kind == .video && $0.isCoverArt }
             picture = covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
         }
+        if turn.aside == nil, turn.itemPass == 0 { tellMissingTracks(in: summary) }
         let sound = renderer == nil ? nil : chosenAudioTrack(of: media.film)
         let isWhole = turn.aside == nil && turn.from == nil
         guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false,
@@ -38,6 +39,19 @@ extension PlaybackEngine {
             entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
         }
         return entry
+    }
+
+    /// Reports picture and subtitle tracks that the options name by number and that a film does not have.
+    private func tellMissingTracks(in summary: MediaSummary) {
+        let hasPicture = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        guard options.playsVideo, hasPicture else { return }
+        if let number = options.videoTrack, summary.track(.video, number: number) == nil {
+            news(.message("This film has no picture track \(number); it plays without a picture."))
+        }
+        for choice in [options.subtitles, options.secondarySubtitles] {
+            guard case .number(let number) = choice, summary.subtitleTrack(number: number) == nil else { continue }
+            news(.message("This film has no subtitles \(number); it plays without them."))
+        }
     }
 
     func chosenAudioTrack(of film: any MediaSource) -> Track? {

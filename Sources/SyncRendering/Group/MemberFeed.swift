@@ -16,6 +16,7 @@ final class MemberFeed: Sendable {
     let feeder: MemberFeeder
     let id: OutputID
     private let context: AudioOutputContext
+    private let scope: GroupScope
     private let work: GroupWork
     /// Told when anything here moves.
     private let changes: MemberChanges
@@ -43,6 +44,7 @@ final class MemberFeed: Sendable {
         self.member = member
         self.id = id
         self.context = context
+        self.scope = scope
         self.work = work
         self.changes = changes
         part = Lock(role)
@@ -146,6 +148,7 @@ final class MemberFeed: Sendable {
         let isNews = condition.withLock { condition in
             defer { condition = .failed(error) }
             if case .failed = condition { return false }
+            if case .opening = condition { scope.unopened.insert(member) }
             return true
         }
         // Who never joined is not missed.
@@ -192,6 +195,7 @@ final class MemberFeed: Sendable {
     private func enter() {
         let wasLost = condition.withLock { condition in
             defer { condition = .open }
+            scope.unopened.remove(member)
             if case .failed = condition { return true }
             return false
         }

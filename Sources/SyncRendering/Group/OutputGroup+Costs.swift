@@ -113,6 +113,9 @@ extension OutputGroup {
         return first
     }
 
+    /// Returns true if no member has been opened: the group's own failure says why. Any thread.
+    package var isUnopened: Bool { members.allSatisfy(scope.unopened.contains) }
+
     /// Why nothing is heard from one member at present. Any thread.
     public func failure(ofMember number: Int) -> OutputError? {
         guard let member = output(number: number) else { return nil }

@@ -307,17 +307,19 @@ final class SessionDirector: @unchecked Sendable {
 
     private func lose(_ error: OutputError) {
         hasLostScreen = true
-        let failure = TalkieError(
-            error.code == .notPermitted ? .notPermitted : .unavailable,
-            error.message)
+        let hasSound = stage.player.state.hasAudio && stage.player.outputs?.isUnopened != true
         // A screen that was asked for is the user's will; and without sound nothing would be left.
-        if (arguments.screen != nil && !hasShownPicture) || !stage.player.state.hasAudio {
+        if (arguments.screen != nil && !hasShownPicture) || !hasSound {
+            let failure = TalkieError(
+                error.code == .notPermitted ? .notPermitted : .unavailable,
+                error.message + (hasSound ? ", or play with --no-video to hear the sound alone" : ""))
             tell(failure)
             end(failure.exitStatus)
         } else {
-            // Nobody misses the cover of a recording.
-            say(stage.player.state.hasVideo ? .warning : .info, error.message)
-            if stage.player.state.hasVideo { tellTitle() }
+            // A recording without its cover is complete.
+            guard stage.player.state.hasVideo else { return say(.info, error.message) }
+            say(.warning, Sentences.joined(error.message, "The sound plays without a picture."))
+            tellTitle()
         }
     }
 

@@ -135,7 +135,7 @@ struct WindowTests {
 
     @Test func withoutADisplayPicturesPassAndAPersonHearsWhatToDo() throws {
         let probe = try Probe(on: nil)
-        try probe.waitForInput("--no-video")
+        try probe.waitForInput("set DISPLAY or WAYLAND_DISPLAY")
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)
     }
