@@ -42,9 +42,11 @@ extension Player {
     /// - Parameters:
     ///   - registry: knows the outputs that its providers have made.
     ///   - profiles: what calibrations found out.
+    ///   - willOpen: called with the address of each film before it is opened, on the thread that opens it.
     package convenience init(
         _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
-        options: PlayerOptions, news: @escaping @Sendable (PlayerNews) -> Void
+        options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
+        news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)
@@ -55,6 +57,13 @@ extension Player {
         var parts = Player.Parts.film(audioOutput: group, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
+        if let willOpen {
+            let open = parts.open
+            parts.open = { (address, cancellation) throws(MediaError) in
+                willOpen(address)
+                return try open(address, cancellation)
+            }
+        }
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
     }
 }

@@ -100,6 +100,9 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// Driven and watched over MQTT; nil is by nobody.
     package var fleet: Fleet?
 
+    /// Where its keys were written.
+    var lines = ConfigLines()
+
     package init() {}
 
     /// How all that is drawn lies on the screen.

@@ -81,7 +81,13 @@ extension KioskDirector {
         let old = configuration
         configuration = fresh
         schedule = KioskSchedule(fresh, calendar: stage.calendar)
-        if fresh.loops != old.loops { queue?.setLoop(fresh.loops ? .forever : .times(0)) }
+        if fresh.loops != old.loops, var queue {
+            queue.setLoop(fresh.loops ? .forever : .times(0))
+            self.queue = queue
+            // What was laid out to follow was laid out with the old number of passes.
+            toCome.renew(behind: queue)
+            if isPlaying { announce() }
+        }
         if fresh.start != old.start, !isPlaying { beginsAt = schedule.start(from: stage.now()) }
         applyScreen(old: old)
         take(schedule.shown(at: stage.now()))
@@ -125,7 +131,7 @@ extension KioskDirector {
                         trouble = outcome.complaint.split(separator: "\n").last.map(String.init) ?? "it failed"
                     }
                 } catch {
-                    trouble = "\(error)"
+                    trouble = error.words
                 }
                 if let trouble { mailbox.post(.remark(.warning, "the command '\(command)': \(trouble)")) }
             }
@@ -157,6 +163,9 @@ extension KioskDirector {
 
     func showSlate(_ slate: Slate) {
         guard slate != self.slate else { return }
+        if case .asked? = self.slate, isHeld {
+            if case .asked = slate {} else { return coveredSlate = slate }
+        }
         self.slate = slate
         if case .nothing(let reason) = slate {
             say(.warning, "nothing is shown: \(reason ?? "no films were found yet")", KioskNote(.fault))
@@ -165,9 +174,24 @@ extension KioskDirector {
         refreshSlate()
     }
 
+    /// Shows words from afar until `endAskedSlate`.
+    func showAskedSlate(_ words: String?) {
+        if case .asked? = slate {} else { coveredSlate = slate }
+        showSlate(.asked(words))
+    }
+
+    /// Takes the words from afar away; the slate that they covered has its reason still.
+    func endAskedSlate() {
+        guard case .asked? = slate else { return }
+        hideSlate()
+        if let coveredSlate { showSlate(coveredSlate) }
+        coveredSlate = nil
+    }
+
     /// The owner's picture for when there is nothing to show.
     private func showSlatePicture() {
-        guard let picture = configuration.slate, !isPlaying, stage.screen != nil else { return }
+        guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
+        else { return }
         isSlatePicture = true
         opensUnderWay += 1
         toCome.removeAll()
@@ -200,6 +224,7 @@ extension KioskDirector {
     }
 
     func hideSlate() {
+        if case .asked? = slate, isHeld { return coveredSlate = nil }
         guard slate != nil else { return }
         slate = nil
         stage.screen?.show(nil as ScreenMessage?)

@@ -30,7 +30,7 @@ final class WallSteps: Sendable {
 // In step with the other kiosks of a wall.
 extension KioskDirector {
     /// A file is not held open for longer before a wall begins.
-    private static let early = Duration.seconds(30)
+    static let early = Duration.seconds(30)
 
     func joinWall() {
         guard let settings = configuration.wall else { return }

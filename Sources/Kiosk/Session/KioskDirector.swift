@@ -2,6 +2,7 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
@@ -17,6 +18,8 @@ final class KioskDirector: @unchecked Sendable {
         var distributor: EventDistributor
         var registry: OutputRegistry
         var places: KioskPlaces
+        /// What was open when earlier processes ended.
+        var crashes: CrashRecord
         /// Reads the configuration again.
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         var log: KioskLog
@@ -48,11 +51,16 @@ final class KioskDirector: @unchecked Sendable {
     var programme = 0
     let files: ItemsWatch
     let sound: SoundKeeper?
+    /// What was found last, before exclusions.
+    var found: [PlayQueue.Item] = []
+    var exclusions: ItemExclusions
     /// The films, once some were found.
     var queue: PlayQueue?
     /// False where the list has become empty.
     var hasFilms = false
     var toCome = FilmsToCome()
+    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and why.
+    var stopBefore: (item: QueueItem, failure: TalkieError)?
     /// The films are in the player's hands.
     var isPlaying = false
     /// Commands to open a film whose beginning the player has not reported yet.
@@ -71,6 +79,7 @@ final class KioskDirector: @unchecked Sendable {
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
+    var presence = Presence()
     var leftOut = LeftOutPictures()
     let began = HostInstant.now
     var loaded: KioskHealth.Configuration
@@ -81,8 +90,13 @@ final class KioskDirector: @unchecked Sendable {
     var wall: WallSteps?
     /// Nil where nobody drives it from afar.
     var fleet: FleetLink?
+    var commandLog = CommandLog()
+    let screenshots: ScreenshotQueue
     /// Somebody afar wants it to stand.
     var isHeld = false
+    /// What the slate that was asked for from afar covers.
+    var coveredSlate: Slate?
+    private var notedRoutes: Set<Int> = []
     private var told = ToldSentences()
     private var placesFailure: String?
     private var lastKept: HostInstant?
@@ -106,6 +120,8 @@ final class KioskDirector: @unchecked Sendable {
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
+        exclusions = ItemExclusions(stage.crashes)
+        screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
         self.configuration = configuration
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
@@ -138,7 +154,10 @@ final class KioskDirector: @unchecked Sendable {
         watchdog = Watchdog(patience: stage.manager.watchdogTime, at: .now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
+        stage.crashes.begin(at: stage.now())
         beginsAt = schedule.start(from: stage.now())
+        // A display that a command switches off is on after a start.
+        if shown.isQuiet { setScreenPower(false) }
         joinFleet()
         joinWall()
         look()
@@ -156,12 +175,19 @@ final class KioskDirector: @unchecked Sendable {
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
         keepPlace()
+        if !endsForFault { exclusions.close() }
         fleet?.stop()
         wall?.clock.stop()
         files.stop()
         sound?.stop()
         stage.places.stop()
         stage.screen?.stop()
+    }
+
+    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
+    private var endsForFault: Bool {
+        if case .stalled = liveness.verdict, case .needsRestart = result { return true }
+        return false
     }
 
     private var nextDeadline: HostInstant {
@@ -178,6 +204,7 @@ final class KioskDirector: @unchecked Sendable {
         case .output(let output, let isLost): tell(sound?.note(output, isLost: isLost))
         case .sound(let news):
             tell(sound?.hear(news, at: .now))
+            noteRoutes()
             refreshSlate()
         case .found(let found): take(found)
         case .measured(let measured): take(measured)
@@ -193,6 +220,15 @@ final class KioskDirector: @unchecked Sendable {
             if let placesFailure { told.forget(placesFailure) }
             say(.info, "where the kiosk is can be kept again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
+        }
+    }
+
+    /// Records the names of the outputs, each once.
+    private func noteRoutes() {
+        guard let group = stage.player.outputs else { return }
+        for member in group.members {
+            guard let number = group.number(of: member), notedRoutes.insert(number).inserted else { continue }
+            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
         }
     }
 
@@ -257,6 +293,7 @@ final class KioskDirector: @unchecked Sendable {
         lastBeat = now
         followTheClock()
         if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
+        if exclusions.expire(at: now, wall: stage.now()) { applyExclusions() }
         watchOver(at: now)
         keepStep(at: now)
         tellHealth(at: now)

@@ -80,6 +80,12 @@ final class SoundKeeper {
         return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
     }
 
+    /// Those that are wanted and not heard, as they are called; empty before anything is chosen.
+    var missing: [String] {
+        guard asked != nil else { return [] }
+        return tiers.wanted.filter { tiers.presence[$0] != .present }.map { outputs[$0]?.first?.name ?? $0 }
+    }
+
     /// When `attend` has something to do; nil when only news can change anything.
     var nextDeadline: HostInstant? {
         ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 }).compactMap { $0 }.min()

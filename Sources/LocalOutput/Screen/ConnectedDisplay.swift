@@ -25,12 +25,16 @@ public struct ConnectedDisplay: Sendable, Hashable {
     }
 
     /// The display that was asked for; the first when nobody asked.
-    static func chosen(by wish: ScreenOptions.Display?, among displays: [ConnectedDisplay]) throws(OutputError)
-        -> ConnectedDisplay
-    {
+    ///
+    /// - Parameter followsDisplays: the screen waits for a display, so that going without a picture is no advice.
+    static func chosen(
+        by wish: ScreenOptions.Display?, among displays: [ConnectedDisplay], followsDisplays: Bool = false
+    ) throws(OutputError) -> ConnectedDisplay {
         guard let first = displays.first else {
             throw OutputError(
-                .unavailable, "no display is connected; connect one, or play with --no-video to hear the sound alone")
+                .unavailable,
+                "no display is connected; connect one"
+                    + (followsDisplays ? "" : ", or play with --no-video to hear the sound alone"))
         }
         switch wish {
         case nil: return first

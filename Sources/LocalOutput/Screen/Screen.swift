@@ -105,12 +105,13 @@ public final class Screen: VideoOutput {
             let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
-                    + "or play with --no-video to hear the sound alone")
+                "no display can be reached (\(refusal.reason)); \(refusal.remedy)"
+                    + (options.followsDisplays ? "" : ", or play with --no-video to hear the sound alone"))
         }
         isReached = true
         do throws(OutputError) {
-            _ = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+            _ = try ConnectedDisplay.chosen(
+                by: options.display, among: ConnectedDisplay.all, followsDisplays: options.followsDisplays)
         } catch {
             leave()
             throw error
@@ -168,7 +169,8 @@ public final class Screen: VideoOutput {
     }
 
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
-        let display = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+        let display = try ConnectedDisplay.chosen(
+            by: options.display, among: ConnectedDisplay.all, followsDisplays: options.followsDisplays)
         let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known who manages windows here.
@@ -282,11 +284,24 @@ public final class Screen: VideoOutput {
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
     }
 
+    /// Returns what the window shows with messages and bars, upright, on black where there is no picture; nil where it is hidden.
+    func snapshot(withMessagesOver picture: (any Picture)?) -> ScreenSnapshot? {
+        guard let canvas = area, isVisible else { return nil }
+        guard !isDark else { return ScreenSnapshot(black: canvas) }
+        let images = images(on: geometry)
+        guard let picture else { return ScreenSnapshot(black: canvas)?.under(images) }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(images)
+    }
+
     func stack() {
         let geometry = geometry
-        let images =
-            (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
-        overlays = turning.onGlass(images, geometry)
+        overlays = turning.onGlass(images(on: geometry), geometry)
+    }
+
+    /// Words and messages on the canvas, from the bottom up.
+    private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
+        (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
 
     public func present() -> HostInstant {

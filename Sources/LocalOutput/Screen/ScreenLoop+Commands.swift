@@ -70,6 +70,8 @@ extension ScreenLoop {
                 })
         case .snapshot(.window, let reply):
             reply(presenter?.onScreen?.picture.flatMap { screen?.snapshot(of: $0) })
+        case .snapshot(.screen, let reply):
+            reply(screen?.snapshot(withMessagesOver: presenter?.onScreen?.picture))
         case .stop: isStopping = true
         }
     }

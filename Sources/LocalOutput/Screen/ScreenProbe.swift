@@ -13,7 +13,17 @@ public struct ScreenProbe: Sendable {
 
     /// - Throws: why no display can be reached.
     public static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
-        let screen = try Screen(converter: converter)
+        try examine(converter: converter, followsDisplays: false)
+    }
+
+    /// - Parameter followsDisplays: as `ScreenOptions.followsDisplays` of the program whose displays these are.
+    package static func examine(
+        converter: any PictureConverter, followsDisplays: Bool
+    ) throws(OutputError) -> ScreenProbe {
+        var options = ScreenOptions()
+        options.followsDisplays = followsDisplays
+        let screen = try Screen(options: options, converter: converter)
+        if let failure = screen.failure { throw failure }
         return ScreenProbe(
             driver: SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "unknown", displays: screen.displays,
             hasGraphicsProcessor: GraphicsProcessor.isLikely, placeboObstacle: PlaceboPresenter.obstacle)

@@ -17,6 +17,16 @@ package enum BoundedProgram {
         case tooLong
         /// It cannot be started, by the system's word for why.
         case notStarted(String)
+
+        /// The predicate of a sentence about the program.
+        package var words: String {
+            switch self {
+            case .cancelled: "it was cancelled"
+            case .tooSlow: "it does not end in time"
+            case .tooLong: "it prints too much"
+            case .notStarted(let cause): "it cannot be started (\(cause))"
+            }
+        }
     }
 
     private static let longestComplaint = 64 << 10

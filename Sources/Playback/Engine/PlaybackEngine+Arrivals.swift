@@ -151,7 +151,7 @@ extension PlaybackEngine {
         layer.stopRequestingMediaData()
         var state = state
         state.lineOffset = .zero
-        state.hasVideo = false
+        (state.hasVideo, state.isStill) = (false, false)
         state.pictureFormat = nil
         state.hasAudio = false
         (state.audioTrack, state.audioTracks) = (nil, [])
@@ -237,6 +237,7 @@ extension PlaybackEngine {
         state.duration = entry.film.summary.duration
         state.chapters = entry.film.summary.chapters
         state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
+        state.isStill = entry.videoTrack?.isPicture ?? false
         state.pictureFormat = entry.videoTrack?.videoFormat
         state.hasAudio = entry.audioTrack != nil
         state.audioTrack = entry.audioTrack

@@ -44,6 +44,8 @@ public struct PlayerState: Sendable, Equatable {
     public var audioDelay: Duration = .zero
     /// It has moving pictures.
     public var hasVideo = false
+    /// One picture is shown for the item's whole duration, as of a picture file.
+    package internal(set) var isStill = false
     /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
     public var pictureFormat: VideoFormat?
     public var hasAudio = false

@@ -86,6 +86,22 @@ struct KioskOnScreenTests {
         try eventually("the film is seen") { isBlue(try wall.colour) }
     }
 
+    @Test func aFilmInWhichNothingComesAnyMoreIsPassedOver() throws {
+        let wall = try Wall([:])
+        // After 0.8 s a hole of an hour.
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=4", "-c:v", "libvpx", "-deadline", "realtime",
+            "-bsf:v", "setts=ts=TS+gte(N\\,20)*3600/TB", wall.folder + "/1.webm",
+        ])
+        try wall.film("2.mkv", "red", seconds: 60)
+        rename(wall.folder + "/1.webm", wall.folder + "/films/1.webm")
+        try eventually("it is passed over, and the next film is seen", within: .seconds(60)) {
+            wall.log.contains("1.webm' is skipped") ? isRed(try wall.colour) : false
+        }
+        #expect(wall.log.contains("neither picture nor sound comes"))
+        #expect(wall.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+    }
+
     @Test func aKioskThatIsKilledIsSeenAgainWhereItWas() throws {
         let wall = try Wall([:])
         try wall.film("1.mkv", "red", seconds: 1)

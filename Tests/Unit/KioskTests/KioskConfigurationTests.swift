@@ -1,9 +1,11 @@
-import LocalOutput
+import Foundation
 import MediaCore
+import SyncRendering
 import Telemetry
 import Testing
 
 @testable import Kiosk
+@testable import LocalOutput
 
 @Suite struct KioskConfigurationTests {
     private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {
@@ -171,6 +173,55 @@ import Testing
         #expect(mistakes("loop = true") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
         #expect(mistakes("playlist = []").count == 1)
         #expect(mistakes("") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
+    }
+
+    @Test func aWallIsNotShuffled() {
+        #expect(
+            mistakes("playlist = [\"a.mp4\"]\norder = \"shuffled\"\n[wall]\n") == [
+                "line 2: order: the screens of a wall play the list in its order; remove \"shuffled\""
+            ])
+        #expect(mistakes("playlist = [\"a.mp4\"]\norder = \"shuffled\"\n[wall]\nfollow = false\n").isEmpty)
+    }
+
+    @Test func whatThisComputerLacksTodayIsSaidWithItsLine() throws {
+        let folder = NSTemporaryDirectory() + "talkie-check-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/empty", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data("film".utf8).write(to: URL(fileURLWithPath: folder + "/a.mp4"))
+        let configuration = try KioskConfiguration(
+            Array(
+                """
+                playlist = [
+                    "a.mp4",
+                    "gone.mp4",
+                    "empty",
+                    "https://example.org/b.mp4",
+                ]
+                slate = "closed.png"
+                screen = 3
+                operator_screen = "other"
+                quiet_hours = ["22:00-07:00", "23:00-23:00"]
+                [timeline]
+                file = "/proc/nowhere/timeline.jsonl"
+                [fleet]
+                broker = "mqtt://10.0.0.2"
+                name = "hall"
+                user = "hall"
+                password_file = "secret"
+                """.utf8), file: "hall.toml", folder: folder)
+        let display = ConnectedDisplay(index: 0, name: "HDMI-1", size: PixelSize(width: 1, height: 1))
+        let warnings = configuration.machineWarnings(file: "hall.toml", displays: .success([display]))
+        #expect(warnings.map(\.line) == [3, 4, 7, 10, 17, 12, 8, 9], "\(warnings)")
+        #expect(warnings[0].sentence.contains("gone.mp4") && warnings[3].sentence.contains("the whole day"))
+        #expect(warnings[6].sentence == "the screen 3 is not connected; connected: 0 ('HDMI-1')")
+        let blind = configuration.machineWarnings(
+            file: "hall.toml", displays: .failure(OutputError(.unavailable, "no display can be reached")))
+        #expect(blind.last?.sentence == "no display can be reached" && blind.last?.line == 8)
+    }
+
+    @Test func aKeyThatMovesToAnotherLineChangesNothing() throws {
+        let moved = try read("# moved\nvolume = 3\nplaylist = [\"a.mp4\"]")
+        #expect(try read("playlist = [\"a.mp4\"]\nvolume = 3") == moved)
     }
 
     @Test func aFileOfMegabytesIsNotRead() {

@@ -136,6 +136,69 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aListThatIsToLoopAgainLoopsWithoutAPause() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        var fresh = rig.director.configuration
+        (fresh.programme.order, fresh.loops) = (.shuffled, false)
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.mailbox.post(.request(.reload))
+        (fresh.programme.order, fresh.loops) = (.listed, true)
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.mailbox.post(.request(.reload))
+        rig.opened.withLock { $0 = [] }
+        #expect(rig.wait { rig.opened.withLock { $0.count } >= 6 })
+        #expect(!rig.hasSaid("nothing is shown"))
+        _ = rig.end()
+    }
+
+    @Test func aBrokenFilmEndsTheKioskNotBeforeTheGoodOneBeforeItHasEnded() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
+        rig.start()
+        guard case .broken = rig.join() else {
+            Issue.record("it went on")
+            return
+        }
+        #expect(rig.hasSaid("playing '1.mp4'") && rig.hasSaid("playing '2.mp4'"))
+        #expect(rig.hasSaid("'bad.mp4' is no film"))
+    }
+
+    @Test func aStartInQuietHoursSwitchesTheScreenOff() throws {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:10-22:30")] }
+        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
+        rig.start()
+        #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
+        #expect(rig.opened.withLock { $0.isEmpty })
+        _ = rig.end()
+    }
+
+    @Test func aSlateFromAfarCoversTheReasonAndGivesItBack() {
+        let rig = KioskRig(films: ["bad.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
+        let done = Lock(0)
+        let reply: FleetLink.Reply = { _, _ in done.withLock { $0 += 1 } }
+        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .slate("closed")), reply))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .slate } })
+        rig.mailbox.post(.fleet(FleetCommand(id: "2", action: .play), reply))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .nothing("'bad.mp4' is no film") } })
+        _ = rig.end()
+    }
+
+    @Test func aFolderThatIsRemovedAndMadeAgainIsFoundAtOnce() throws {
+        let rig = KioskRig(films: ["1.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        try FileManager.default.removeItem(atPath: rig.folder + "/films")
+        #expect(rig.wait { rig.hasSaid("nothing is shown") })
+        try FileManager.default.createDirectory(atPath: rig.folder + "/films", withIntermediateDirectories: false)
+        rig.write("new.mp4")
+        // Otherwise everything is looked at once a minute.
+        #expect(rig.wait { rig.hasSaid("playing 'new.mp4'") })
+        _ = rig.end()
+    }
+
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import MediaCore
 import Playback
 import SyncRendering
@@ -34,7 +35,7 @@ final class KioskRig: Sendable {
     let director: KioskDirector
     private let distributor: EventDistributor
 
-    /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    /// Films called "ill…" end the program with SIGILL when they are opened, "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
     init(
         films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
         manager: [String: String] = [:], _ change: (inout KioskConfiguration) -> Void = { _ in }
@@ -53,12 +54,15 @@ final class KioskRig: Sendable {
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
         let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         player = Player(
             parts: Player.Parts(
-                open: { [opened, news] (address, _) throws(MediaError) in
+                open: { [opened, news, crashes] (address, _) throws(MediaError) in
+                    crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     news.raise()
+                    if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
                     guard FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
@@ -79,6 +83,7 @@ final class KioskRig: Sendable {
                 player: player, screen: nil, distributor: distributor, registry: OutputRegistry([toys]),
                 places: KioskPlaces(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
+                crashes: crashes,
                 reload: { [next] () throws(KioskConfigurationError) in
                     switch next.withLock({ $0 }) {
                     case .success(let fresh): return fresh
