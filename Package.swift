@@ -153,7 +153,8 @@ let package = Package(
         tests("MediaCoreTests", in: "Unit", ["MediaCore"]),
         tests("SyncRenderingTests", in: "Unit", ["SyncRendering", "MediaCore", "TalkieTestKit"]),
         tests(
-            "MediaFilesTests", in: "Unit", ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit"]),
+            "MediaFilesTests", in: "Unit",
+            ["MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
         tests(
             "MediaCodecsTests", in: "Unit",
             ["RouteTestSupport", "MediaFiles", "MediaCodecs", "MediaCore", "SyncRendering", "TalkieTestKit", "CFFmpeg"]),
@@ -219,7 +220,11 @@ let package = Package(
             ["ServiceSupervisor", "PythonPackages", "Kiosk", "Sockets", "SyncRendering", "MediaCore", "TalkieTestKit"],
             exclude: ["service-probe.py", "read-metrics.py", "prometheus-requirements.txt"]),
         tests(
-            "ScreenTests", in: "Integration", ["screen-probe", "ServiceSupervisor", "MediaCore"], exclude: ["Charts"]),
+            "ScreenTests", in: "Integration",
+            [
+                "screen-probe", "ServiceSupervisor", "RouteTestSupport", "VirtualSpeaker", "Sockets", "MediaCore",
+                "TalkieTestKit",
+            ], exclude: ["Charts"]),
         tests("KioskPeerTests", in: "Integration", ["Kiosk", "MediaCore", "TalkieTestKit"]),
         tests(
             "SoundCardTests", in: "Integration",
@@ -247,7 +252,7 @@ let package = Package(
             ]),
         tests(
             "FilmTests", in: "EndToEnd",
-            ["TalkieCLI", "RouteTestSupport", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
+            ["TalkieCLI", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),

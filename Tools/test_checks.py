@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -52,6 +53,52 @@ class WarningsOfOurOwn(unittest.TestCase):
     def test_a_build_that_fails_fails_and_without_the_wish_a_warning_passes(self):
         self.assertEqual(self.build("error: no\n", status=1).returncode, 1)
         self.assertEqual(self.build(f"{TOP}/Sources/X.swift:1:2: warning: w\n", mode="").returncode, 0)
+
+
+class LinksOfDocuments(unittest.TestCase):
+    """Relative links, their anchors, and paths of the repository in code font."""
+
+    @staticmethod
+    def documents():
+        found = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+        for name in filter(None, found.split("\0")):
+            with open(os.path.join(TOP, name), encoding="utf-8") as file:
+                yield name, file.read()
+
+    @staticmethod
+    def anchors(path):
+        """As GitHub makes them of headings."""
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"^```.*?^```", "", file.read(), flags=re.M | re.S)
+        headings = re.findall(r"^#{1,6} +(.*?) *$", text, flags=re.M)
+        plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+        return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+    def problems(self, name, text, top=TOP):
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", link):
+                continue
+            path, _, anchor = link.partition("#")
+            target = os.path.normpath(os.path.join(top, os.path.dirname(name), path) if path else os.path.join(top, name))
+            if not os.path.exists(target):
+                yield f"{name}: {link} does not exist"
+            elif anchor and target.endswith(".md") and anchor not in self.anchors(target):
+                yield f"{name}: {link} has no such heading"
+        for path in re.findall(r"`((?:Sources|Tests|Tools|Benchmarks|Examples|docs)/[A-Za-z0-9_./+-]+)", text):
+            if not os.path.exists(os.path.join(top, path.rstrip("."))):
+                yield f"{name}: {path} does not exist"
+
+    def test_what_documents_link_and_cite_exists(self):
+        self.assertEqual([problem for name, text in self.documents() for problem in self.problems(name, text)], [])
+
+    def test_a_link_a_heading_and_a_path_that_do_not_exist_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.md", "docs/b.md"):
+                os.makedirs(os.path.dirname(os.path.join(folder, name)) or folder, exist_ok=True)
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write("# One heading, `two`\n")
+            text = "[x](docs/b.md#one-heading-two) [y](docs/b.md#three) [z](c.md) [w](https://c.md) `Sources/None.swift`"
+            self.assertEqual(len(list(self.problems("a.md", text, folder))), 3)
 
 
 class FuzzingThatTriesNothing(unittest.TestCase):
@@ -129,6 +176,44 @@ class WhatWasLeftOut(unittest.TestCase):
         result = self.look("◇ Test run started.\n✔ Test garbageIsSkippedAndCounted() passed after 0.1 seconds.\n"
                            "✔ Test run with 10 tests in 2 suites passed after 3 seconds.\n")
         self.assertEqual((result.returncode, result.stdout), (0, ""))
+
+
+class NumbersThatNobodyBounded(unittest.TestCase):
+    def lint(self, code, allowed="", module="MediaFiles/Reading"):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "Tools"))
+            os.makedirs(os.path.join(folder, "Sources", module))
+            with open(os.path.join(folder, "Tools/unbounded.allowed"), "w") as file:
+                file.write(allowed)
+            with open(os.path.join(folder, "Sources", module, "X.swift"), "w") as file:
+                file.write("import MediaCore\n" + code + "\n")
+            return subprocess.run([os.path.join(HERE, "unbounded"), folder], capture_output=True, text=True)
+
+    def test_conversions_that_trap_are_found_with_their_line(self):
+        for code in ("let a = Int(b.rounded(.up))", "let a = Int64(\n    Double(b) * length)", "let a = Int(min(1e6, b))",
+                     "let a = UInt32(b * 0.5)", "let a = MediaTime(seconds: b)", "let a = MediaTime(value: packet.pointee.pts, timescale: 1)",
+                     "if end - entry.pointee.pos > limit { b() }", "let a = packet.pointee.dts &+ epoch"):
+            result = self.lint(code)
+            self.assertEqual(result.returncode, 1, code)
+            self.assertIn("Sources/MediaFiles/Reading/X.swift:2: error:", result.stderr)
+
+    def test_bounded_ones_others_comments_and_other_modules_pass(self):
+        for code in ("let a = Int(clamping: b.rounded(), in: 0...9)", "let a = Int64(bounded: b * 0.5, in: 0...9)", "let a = Int(b)",
+                     "let a = Int(\n    clamping: b.rounded(.up), in: 0...9)", "// Int(b.rounded())", 'let a = "Int(1.5)"',
+                     "let a = MediaTime(boundedSeconds: b)", "if packet.pointee.pts != cff_nopts_value { b() }",
+                     "let a = MediaTime(value: 3, timescale: 1)", "let a = entry.pointee.pos.boundedBytes"):
+            self.assertEqual(self.lint(code).returncode, 0, code)
+        self.assertEqual(self.lint("let a = Int(b.rounded())", module="TalkieApp/Session").returncode, 0)
+
+    def test_a_reviewed_line_passes_and_its_name_goes_with_it(self):
+        entry = "# Why.\nSources/MediaFiles/Reading/X.swift: let a = Int(b.rounded())\n"
+        self.assertEqual(self.lint("    let a = Int(b.rounded())", entry).returncode, 0)
+        result = self.lint("let a = 1", entry)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no such line any more", result.stderr)
+
+    def test_the_project_itself_passes(self):
+        self.assertEqual(subprocess.run([os.path.join(HERE, "unbounded")], capture_output=True, text=True).stderr, "")
 
 
 if __name__ == "__main__":

@@ -123,7 +123,10 @@ extension CalibrationAnalysis {
             case "not heard": "'\(name)' is too quiet or the room too noisy; turn it up"
             case "flash not shown": "the screen never flashed; leave the window in front"
             case "flash not seen": "the light sensor did not see the screen flash; put it on the screen's middle"
-            default: "the sounds do not agree with each other; is the computer busy?"
+            case "outlier": "the sounds do not agree with each other; is the computer busy?"
+            case nil: "the recording is too short; let the run go on to its end"
+            // A reason without advice of its own is given as it is.
+            case let other?: "most are refused as '\(other)'; run it again with --plot to see them"
             }
         return Self.failed("\(used) of \(readings.count) events can be used: \(why)")
     }

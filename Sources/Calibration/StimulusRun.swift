@@ -214,6 +214,7 @@ package final class StimulusRun {
         screen?.detach()
         // A speaker that does not answer shall not keep the others.
         let closers = renderers.map { renderer in
+            // ignored: without a thread this one closes the output itself.
             let closer = try? WorkerThread.start(name: "calibration closing") { renderer.invalidate() }
             if closer == nil { renderer.invalidate() }
             return closer

@@ -73,6 +73,7 @@ package struct ProfileStore: Sendable {
     /// What a person whose cards were calibrated before sinks were told apart should read, once; nil ever after.
     package func noticeOfOldCards(among profiles: [LatencyProfile]) -> String? {
         let old = profiles.filter(\.key.isOfUnknownSink)
+        // ignored: where nothing can be kept the notice would come at every start.
         guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
         let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
         return

@@ -41,9 +41,17 @@ package struct StateFolder: Sendable {
         return Array(bytes.prefix(count))
     }
 
+    /// Returns when a file was added to or removed from a folder, or replaced in it, in nanoseconds since 1970; nil if there is no
+    /// such folder.
+    package func changeTime(of name: String) -> Int64? {
+        var status = stat()
+        guard stat("\(path)/\(name)", &status) == 0 else { return nil }
+        return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
+
     /// Replaces a file, or makes it. After an error the old one is as it was.
-    package func write(_ name: String, _ bytes: [UInt8]) throws(StateError) {
-        try place(name, bytes) { rename($0, $1) }
+    package func write(_ name: String, _ bytes: [UInt8], syncsFolder: Bool = true) throws(StateError) {
+        try place(name, bytes, syncsFolder: syncsFolder) { rename($0, $1) }
     }
 
     /// Makes a file unless there is one; false when somebody else was faster.
@@ -102,7 +110,8 @@ package struct StateFolder: Sendable {
 
     /// Writes a temporary file to the disk and has it put in place.
     private func place(
-        _ name: String, _ bytes: [UInt8], _ put: (_ temporary: String, _ full: String) -> Int32
+        _ name: String, _ bytes: [UInt8], syncsFolder: Bool = true,
+        _ put: (_ temporary: String, _ full: String) -> Int32
     ) throws(StateError) {
         let full = "\(path)/\(name)"
         let folder = String(full[..<full.lastIndex(of: "/")!])
@@ -118,6 +127,7 @@ package struct StateFolder: Sendable {
             unlink(temporary)
             throw error
         }
+        guard syncsFolder else { return }
         // The rename itself is on the disk only once the folder is.
         let handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if handle >= 0 {

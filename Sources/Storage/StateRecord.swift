@@ -68,7 +68,7 @@ package struct StateRecord: Hashable {
     }
 
     /// FNV-1a with 64 bits (RFC 9923): finds decayed disks and torn copies; it is no protection against people.
-    static func check(_ bytes: ArraySlice<UInt8>) -> String {
+    package static func check(_ bytes: ArraySlice<UInt8>) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return Hexadecimal.text(withUnsafeBytes(of: hash.bigEndian) { Array($0) })
@@ -104,13 +104,15 @@ extension StateFolder {
 
     /// Writes a record in the place of what was kept, unless a newer Talkie has written that.
     ///
+    /// - Parameter syncsFolder: whether the new record is on the disk when this returns; without it, a power cut within the file
+    ///   system's commit interval may leave the old one, whole.
     /// - Throws: `newer`, `busy` or `inaccessible`; what was there stays.
-    package func replace(_ name: String, with record: StateRecord) throws(StateError) {
+    package func replace(_ name: String, with record: StateRecord, syncsFolder: Bool = true) throws(StateError) {
         try exclusively { () throws(StateError) in
             if case .newer(let sentence) = try readRecord(name, kind: record.kind, version: record.version) {
                 throw StateError(.newer, sentence)
             }
-            try write(name, record.encoded())
+            try write(name, record.encoded(), syncsFolder: syncsFolder)
         }
     }
 

@@ -14,7 +14,8 @@ extension Player {
     ///     player.open("film.mkv")
     ///     for await state in player.states { print(state.phase, state.position) }
     ///
-    /// Give `layer` to a screen to see the picture; without one the sound plays alone. Nothing is opened before the first film.
+    /// Give `layer` to a screen to see the picture. Without one the sound plays alone, pictures are dropped when their time has passed,
+    /// and a film ends as with one. Nothing is opened before the first film.
     ///
     /// What `talkie calibrate` has measured for the card and the screen is applied, also when either changes: `PlayerWindow` tells the
     /// player its screen, a window of the application's own calls `setScreen`. `PlayerOptions.appliesCalibrations` switches that off.
@@ -39,12 +40,34 @@ extension Player {
         news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
     ) { self.init(output, registry: nil, options: options, news: news) }
 
+    /// The same for several outputs, which play together.
+    ///
+    /// - Parameters:
+    ///   - outputs: sound cards, speakers; empty plays without sound.
+    ///   - registry: the one that has made them; each is moved by what was calibrated for it then. Nil knows sound cards only.
+    public convenience init(
+        outputs: [any AudioOutput], registry: OutputRegistry? = nil, options: PlayerOptions = PlayerOptions(),
+        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
+    ) {
+        guard outputs.isEmpty else {
+            let output =
+                outputs.count == 1 ? outputs[0] : OutputGroup(members: outputs, codecs: FilmAudioCodecs())
+            self.init(output, registry: registry, options: options, news: news)
+            return
+        }
+        var parts = Player.Parts.film(audioOutput: nil, options: options)
+        parts.subtitles?.makeDrawing = { SubtitlePainter() }
+        self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
+    }
+
     /// - Parameters:
     ///   - registry: knows the outputs that its providers have made.
     ///   - profiles: what calibrations found out.
+    ///   - willOpen: called with the address of each film before it is opened, on the thread that opens it.
     package convenience init(
         _ output: any AudioOutput, registry: OutputRegistry?, profiles: ProfileStore = ProfileStore(),
-        options: PlayerOptions, news: @escaping @Sendable (PlayerNews) -> Void
+        options: PlayerOptions, willOpen: (@Sendable (String) -> Void)? = nil,
+        news: @escaping @Sendable (PlayerNews) -> Void
     ) {
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: FilmAudioCodecs())
         let known = KnownOutputs(registry)
@@ -55,6 +78,13 @@ extension Player {
         var parts = Player.Parts.film(audioOutput: group, options: options)
         parts.subtitles?.makeDrawing = { SubtitlePainter() }
         parts.calibration = calibration
+        if let willOpen {
+            let open = parts.open
+            parts.open = { (address, cancellation) throws(MediaError) in
+                willOpen(address)
+                return try open(address, cancellation)
+            }
+        }
         self.init(parts: parts, options: options, events: EventLog(clock: MonotonicClock()), news: news)
     }
 }

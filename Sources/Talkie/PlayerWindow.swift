@@ -81,7 +81,9 @@ public final class PlayerWindow: Sendable {
         case .key(let name, _): onKey(name)
         case .lost(let error): lost.withLock { $0 = error }
         case .resized, .fullScreen, .visible: tellScreen()
-        case .panel, .besidePanel, .bar, .pointer, .dropped, .notice, .displays, .away, .back, .remade: break
+        case .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped, .notice, .displays, .away, .back,
+            .remade:
+            break
         }
     }
 

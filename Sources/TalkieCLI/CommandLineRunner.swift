@@ -30,10 +30,16 @@ enum CommandLineRunner {
 
     /// - Parameter folder: where talkie.conf and input.conf lie.
     static func outcome(of typed: [String], configuration folder: ConfigFolder = .standard()) -> Outcome {
-        let names = TalkieCommand.configuration.subcommands.map { $0._commandName }
-        let understood = CommandWords.understood(typed, commands: Set(names + ["help"]))
+        let names = TalkieCommand.configuration.subcommands.map { $0._commandName } + ["help"]
+        let understood = CommandWords.understood(typed, commands: Set(names))
+        if let first = understood.first, !first.hasPrefix("-"), !names.contains(first) {
+            return usageError(CommandWords.unknownCommand(first, commands: names), for: understood)
+        }
         let isPlay = understood.first == "play"
         let words = isPlay ? ["play"] + FlagWords.settled(Array(understood.dropFirst())) : understood
+        if isPlay, let objection = FlagWords.objection(to: Array(understood.dropFirst())) {
+            return usageError(objection, for: words)
+        }
         do {
             if isPlay, let listing = profileListing(words, folder) { return listing }
             var command = try TalkieCommand.parseAsRoot(words)
@@ -50,14 +56,44 @@ enum CommandLineRunner {
         } catch let finished as Finished {
             return Outcome(status: finished.status)
         } catch {
+            // ArgumentParser reports a missing file before an unknown option, and takes the h of -dash for -h.
+            if let command = command(of: words),
+                let objection = CommandWords.unknownOption(in: words.dropFirst(), known: options(of: command))
+            {
+                return usageError(objection, for: words)
+            }
             // Help and version are errors to ArgumentParser too.
             if TalkieCommand.exitCode(for: error).isSuccess {
                 return Outcome(status: ExitStatus.done, output: TalkieCommand.fullMessage(for: error) + "\n")
             }
-            return Outcome(
-                status: ExitStatus.usage,
-                complaint: "talkie: \(PrintableText.sentence(sentence(of: error)))\n\(usageLine(for: words))\n")
+            return usageError(sentence(of: error), for: words)
         }
+    }
+
+    private static func usageError(_ sentence: String, for words: [String]) -> Outcome {
+        Outcome(
+            status: ExitStatus.usage,
+            complaint: "talkie: \(PrintableText.sentence(sentence))\n\(usageLine(for: words))\n")
+    }
+
+    private static func command(of words: [String]) -> (any ParsableCommand.Type)? {
+        TalkieCommand.configuration.subcommands.first { $0._commandName == words.first }
+    }
+
+    /// Returns a command's options, hidden ones too, by their names with their dashes; true for those that take a value.
+    ///
+    /// ArgumentParser gives them away in its help page only: `--loop-file, --loop <N|inf>  Play …`.
+    private static func options(of command: any ParsableCommand.Type) -> [String: Bool] {
+        var options: [String: Bool] = [:]
+        for line in TalkieCommand.helpMessage(for: command, includeHidden: true, columns: 200).split(separator: "\n") {
+            let row = line.drop { $0 == " " }
+            guard row.hasPrefix("-") else { continue }
+            let label = row.prefix(upTo: row.firstRange(of: "  ")?.lowerBound ?? row.endIndex)
+            for word in label.split(whereSeparator: { " ,/".contains($0) }) where word.hasPrefix("-") {
+                options[String(word)] = label.contains(" <")
+            }
+        }
+        return options
     }
 
     /// The answer to `--profile=help`, which needs no film.
@@ -75,8 +111,7 @@ enum CommandLineRunner {
     }
 
     private static func usageLine(for words: [String]) -> String {
-        let command = TalkieCommand.configuration.subcommands.first { $0._commandName == words.first }
-        guard let described = command as? any UsageLine.Type else {
+        guard let described = command(of: words) as? any UsageLine.Type else {
             return "Usage: talkie COMMAND …; 'talkie --help' lists the commands."
         }
         return "Usage: \(described.usageLine); 'talkie \(words.first ?? "") --help' explains."

@@ -1,3 +1,4 @@
+internal import MediaCore
 internal import Playback
 internal import Storage
 
@@ -17,6 +18,48 @@ enum CommandWords {
             let next = words.dropFirst(index + 1).first
             return next.map(isRepetition) ?? false ? word : word + "=inf"
         }
+    }
+
+    /// Returns why a first word that is neither a command nor a film is refused.
+    static func unknownCommand(_ word: String, commands: [String]) -> String {
+        if let likely = SimilarWord.nearest(to: word, among: commands) {
+            return "unknown command '\(word)'; did you mean '\(likely)'?"
+        }
+        return "'\(word)' is neither a command nor a file that is there; check the name"
+    }
+
+    /// Returns why the first word that begins with a dash and names no option is refused; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - words: those after the command's name.
+    ///   - known: names of the command's options with their dashes; true for those that take a value.
+    static func unknownOption(in words: some Collection<String>, known: [String: Bool]) -> String? {
+        var isValue = false
+        for word in words {
+            if word == "--" { return nil }
+            // "-10" is a time or a number.
+            guard word.hasPrefix("-"), word.dropFirst().contains(where: \.isLetter) else {
+                isValue = false
+                continue
+            }
+            let name = word.split(separator: "=", maxSplits: 1).first.map(String.init) ?? word
+            if let takesValue = known[name] {
+                isValue = takesValue && !word.contains("=")
+                continue
+            }
+            if rootOptions.contains(name) { return nil }
+            // The value of the option before it, such as a text or a path.
+            if isValue, !word.hasPrefix("--") {
+                isValue = false
+                continue
+            }
+            if looksLikeAFilm(name) {
+                return "'\(word)' looks like an option; to play a file of that name, write './\(word)' or '-- \(word)'"
+            }
+            let likely = SimilarWord.nearest(to: name, among: known.keys.sorted())
+            return "unknown option '\(name)'" + (likely.map { "; did you mean '\($0)'?" } ?? "")
+        }
+        return nil
     }
 
     private static let repetitions: Set<String> = ["--loop", "--loop-file", "--loop-playlist"]

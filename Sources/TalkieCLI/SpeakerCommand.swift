@@ -34,7 +34,8 @@ struct SpeakerCommand: ParsableCommand, UsageLine {
         })
     var output: SpeakerConfiguration.Output = .none
 
-    @Option(help: ArgumentHelp("Write down what is heard when, and what happens, as JSON lines.", valueName: "FILE"))
+    @Option(
+        help: ArgumentHelp("What is heard when, and what happens, as JSON lines; 256 MiB at most.", valueName: "FILE"))
     var record: String?
 
     @Option(help: ArgumentHelp("Password that senders must know.", valueName: "PW"))

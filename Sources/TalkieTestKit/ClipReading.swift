@@ -48,7 +48,7 @@ package struct SeenPictures: Sendable {
                         size: picture.size))
             }
             if isOver || seen.pictures.count >= limit { break }
-            if let buffer = try source.read() {
+            if let buffer = try source.readToLastByte() {
                 try decoder.send(buffer)
             } else {
                 decoder.finish()
@@ -135,7 +135,7 @@ package struct HeardSound: Sendable {
             }
             if let limit, let expected, expected >= limit { break }
             if isOver { break }
-            if let buffer = try source.read() {
+            if let buffer = try source.readToLastByte() {
                 try converter.send(buffer)
             } else {
                 converter.finish()
@@ -144,5 +144,15 @@ package struct HeardSound: Sendable {
         }
         heard.damagedPackets = converter.damagedPackets
         return heard
+    }
+}
+
+extension SampleSource {
+    /// Returns the next samples; nil at the end, also where that is not the end of the film.
+    fileprivate func readToLastByte() throws(MediaError) -> SampleBuffer? {
+        do throws(MediaError) { return try read() } catch {
+            guard error.code == .incomplete else { throw error }
+            return nil
+        }
     }
 }

@@ -87,6 +87,7 @@ package final class TinyWebServer: @unchecked Sendable {
         var parts = words[1].split(separator: "/").map(String.init)
         let manners: Set<String> = [
             "whole", "stall", "half", "drop", "circle", "moved", "onward", "silent", "faulty", "login", "typed",
+            "short",
         ]
         let manner = parts.first.flatMap { manners.contains($0) ? $0 : nil } ?? ""
         if !manner.isEmpty { parts.removeFirst() }
@@ -144,6 +145,8 @@ package final class TinyWebServer: @unchecked Sendable {
             send(client, Array(body.prefix(body.count / 2)))
             waitForHangUp(client)
         case "faulty" where turn == 1: send(client, Array(body.prefix(body.count / 2)))
+        // Whatever is asked for: nothing comes from the middle on.
+        case "short": send(client, Array(body.prefix(max(0, bytes.count / 2 - start))))
         case "drop": send(client, Array(body.prefix(body.count / 2)))
         default: send(client, Array(body))
         }

@@ -85,6 +85,10 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     }
 
     package var remoteTimeline: TimebaseSegment? { held?() }
+    package var loss: OutputError? {
+        guard let keeper, keeper.place == nil else { return nil }
+        return OutputError(.lost, "\(name) is gone; connect it again")
+    }
     package var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     package var wait: OutputWait? {

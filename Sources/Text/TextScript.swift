@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Words and shapes at places of a picture, in the order in which they lie over each other.
 ///
 /// Lengths are pixels of the picture that the script is drawn for, from its top left. The words are taken as they are: nothing in
@@ -82,6 +84,26 @@ public struct TextScript: Sendable, Hashable {
         guard width > 0, height > 0 else { return }
         let corners = [Point(x, y), Point(x + width, y), Point(x + width, y + height), Point(x, y + height)]
         fill([corners], colour: colour)
+    }
+
+    /// Fills a circle; its edge is that of a polygon that is off by less than a tenth of a pixel.
+    public mutating func fillCircle(at centre: Point, radius: Double, colour: Colour) {
+        fill(Self.circle(at: centre, radius: radius), colour: colour)
+    }
+
+    /// Draws a circle as a line of this width, half of it to each side of the radius.
+    public mutating func strokeCircle(at centre: Point, radius: Double, width: Double, colour: Colour) {
+        let corners = Self.circle(at: centre, radius: radius)
+        stroke(corners + corners.prefix(1), width: width, colour: colour)
+    }
+
+    private static func circle(at centre: Point, radius: Double) -> [Point] {
+        guard radius > 0 else { return [] }
+        let count = max(12, Int((4 * radius.squareRoot() * 3.2).rounded(.up)))
+        return (0..<count).map { number in
+            let angle = 2 * Double.pi * Double(number) / Double(count)
+            return Point(centre.x + radius * cos(angle), centre.y + radius * sin(angle))
+        }
     }
 
     /// Draws straight lines from point to point.

@@ -1,5 +1,9 @@
+import argparse
+import importlib.machinery
+import importlib.util
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -15,7 +19,9 @@ from film_record import Record, whole_parts
 
 class Experiments(unittest.TestCase):
     def test_each_finds_the_lab_and_the_meter_and_says_what_it_does(self):
-        for name in ("bad-days", "calibrations", "controls", "delivery", "exhaustion", "soak", "starts", "strangers"):
+        for name in (
+            "bad-days", "calibrations", "controls", "delivery", "exhaustion", "mutations", "slow-stream", "soak", "starts", "strangers",
+        ):
             said = subprocess.run([sys.executable, "-B", os.path.join(HERE, name), "--help"], capture_output=True, text=True)
             self.assertEqual(said.returncode, 0, f"{name}: {said.stderr}")
             self.assertIn("usage:", said.stdout)
@@ -23,6 +29,33 @@ class Experiments(unittest.TestCase):
 
 def line(event, **fields):
     return json.dumps({"event": event, **fields}) + "\n"
+
+
+class Mutations(unittest.TestCase):
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader("mutations", os.path.join(HERE, "mutations"))
+        self.tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutations", loader))
+        loader.exec_module(self.tool)
+
+    def test_a_mutation_follows_from_its_seed_and_differs_from_the_film(self):
+        film = b"RIFF\x40\0\0\0WAVE" + b"fmt \x10\0\0\0" + bytes(range(16)) + b"data\x08\0\0\0" + bytes(8)
+        made = [bytes(self.tool.bytes_of(film, "a.wav", random.Random(seed))) for seed in (1, 1, 2)]
+        self.assertEqual(made[0], made[1])
+        self.assertNotEqual(made[0], made[2])
+        self.assertTrue(any(one != film for one in made))
+
+    def test_matroska_is_written_with_sizes_that_fit(self):
+        film = bytes.fromhex("1a45dfa3844286810118538067941f43b6758fe7810aa38a81000080010203040506")
+        made = self.tool.matroska(film, random.Random(3))
+        again = self.tool.Element.list(made, 0, len(made))
+        self.assertEqual([one.name for one in again], [0x1A45DFA3, 0x18538067])
+        self.assertEqual(b"".join(one.written() for one in again), made)
+
+    def test_what_is_bad_is_said(self):
+        options = argparse.Namespace(seconds=60)
+        for status, took, resident, fault in ((0, 1, 1, None), (66, 1, 1, None), (-4, 1, 1, "crash"), (132, 1, 1, "crash"),
+                                              (0, 61, 1, "does not end"), (42, 1, 1, "undocumented status"), (0, 1, 500 << 20, "memory")):
+            self.assertEqual(self.tool.verdict(status, took, resident, options), fault)
 
 
 class FilmRecord(unittest.TestCase):

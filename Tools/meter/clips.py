@@ -1,5 +1,7 @@
 """Flash-and-beep clips: every frame says its number, every second a flash and a chirp at the same instant.
 
+Containers that can hold subtitles have a sparse track of them, as films do: the strip, the flash and the sound are not affected.
+
 Beside CLIP stands CLIP.json: what was asked (Recipe), which frames flash, and what decoding the file showed
 (`verified`), because encoders and containers move sound by some milliseconds. The meter subtracts that.
 """
@@ -39,6 +41,10 @@ AUDIO = {
     "alac": ["alac"],
     "pcm": ["pcm_s16le"],
 }
+# Subtitle codec by container; the others get no track.
+SUBTITLES = {".mp4": "mov_text", ".mov": "mov_text", ".m4v": "mov_text", ".mkv": "srt", ".webm": "webvtt"}
+# Seconds: the first line, the distance from line to line, and how long each is shown.
+FIRST_LINE, LINE_EVERY, LINE_LENGTH = 5, 4, 2
 
 
 @dataclass
@@ -96,7 +102,8 @@ def make(out: str, recipe: Recipe) -> dict:
     with tempfile.TemporaryDirectory(prefix="meter-clip-") as folder:
         sound = os.path.join(folder, "sound.wav")
         _write_sound(sound, recipe, fps, events)
-        _encode(out, recipe, fps, step, flash, events, sound)
+        subtitles = _write_subtitles(os.path.join(folder, "lines.srt"), out, recipe.duration)
+        _encode(out, recipe, fps, step, flash, events, sound, subtitles)
     side["verified"] = verify(out, side)
     with open(out + ".json", "w") as file:
         json.dump(side, file)
@@ -115,7 +122,26 @@ def _write_sound(path, recipe, fps, events):
         file.writeframes(np.repeat((sound * 32767).astype("<i2")[:, None], recipe.channels, axis=1).tobytes())
 
 
-def _encode(out, recipe, fps, step, flash, events, sound):
+def subtitle_text(duration: float) -> str:
+    """The lines of a clip so long, as SubRip; empty for one that ends before its first line would."""
+    def stamp(second):
+        return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02},000"
+    starts = range(FIRST_LINE, int(duration) - LINE_LENGTH + 1, LINE_EVERY)
+    return "".join(f"{number}\n{stamp(start)} --> {stamp(start + LINE_LENGTH)}\nLine at {start} seconds\n\n"
+                   for number, start in enumerate(starts, 1))
+
+
+def _write_subtitles(path, out, duration):
+    """Returns ffmpeg's arguments for the input and for the track; both are empty where there is none."""
+    codec, text = SUBTITLES.get(os.path.splitext(out)[1].lower()), subtitle_text(duration)
+    if not codec or not text:
+        return [], []
+    with open(path, "w") as file:
+        file.write(text)
+    return ["-i", path], ["-map", "2:s", "-c:s", codec, "-disposition:s:0", "default"]
+
+
+def _encode(out, recipe, fps, step, flash, events, sound, subtitles):
     width, height = recipe.width, recipe.height
     top, strip_height = strip.rows(height)
     # About 0.16 bits a pixel, as on a good disc; less a frame when there are many of them.
@@ -133,7 +159,8 @@ def _encode(out, recipe, fps, step, flash, events, sound):
              "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709[v]")
     command = ["ffmpeg", "-y", "-v", "error", "-f", "rawvideo", "-pix_fmt", "gray", "-s", f"{strip.CELLS}x1",
                "-r", recipe.fps, "-i", "-", "-itsoffset", str(recipe.sound_begins), "-i", sound,
-               "-filter_complex", graph, "-map", "[v]", "-map", "1:a", "-c:v", *VIDEO[recipe.video]]
+               *subtitles[0], "-filter_complex", graph, "-map", "[v]", "-map", "1:a", *subtitles[1],
+               "-c:v", *VIDEO[recipe.video]]
     if recipe.video not in ("prores", "av1"):  # these choose their own rate
         command += ["-b:v", bits, "-maxrate", bits, "-bufsize", bits, "-g", str(max(1, int(recipe.key_frames * fps)))]
     command += ["-c:a", *AUDIO[recipe.audio]]

@@ -35,7 +35,7 @@ def cut(clip: str, count: int, folder: str) -> list:
         begin, end = (int(n * rate / fps) for n in (first, last))
         # A movie timescale of whole samples, or the lists of edits would be rounded to milliseconds.
         subprocess.run(
-            ["ffmpeg", "-nostdin", "-v", "error", "-y", "-i", clip,
+            ["ffmpeg", "-nostdin", "-v", "error", "-y", "-i", clip, "-sn",
              "-vf", f"trim=start_frame={first}:end_frame={last},setpts=PTS-STARTPTS",
              "-af", f"atrim=start_sample={begin}:end_sample={end},asetpts=PTS-STARTPTS,apad=whole_len={end - begin}",
              *CODECS[number % len(CODECS)], "-movie_timescale", str(rate), paths[-1]], check=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 import analysis
 import chirps
+import clips
 import compare
 import cuts
 import statistics_of
@@ -34,6 +35,17 @@ class Strip(unittest.TestCase):
     def test_a_picture_without_a_strip_is_nothing(self):
         self.assertIsNone(strip.read(np.zeros(strip.CELLS)))
         self.assertIsNone(strip.read(np.linspace(0, 255, strip.CELLS)))
+
+
+class Subtitles(unittest.TestCase):
+    def test_the_first_line_is_at_five_seconds_and_one_follows_every_four(self):
+        lines = clips.subtitle_text(20).strip().split("\n\n")
+        self.assertEqual([line.split("\n")[1] for line in lines],
+                         [f"00:00:{start:02},000 --> 00:00:{start + 2:02},000" for start in (5, 9, 13, 17)])
+        self.assertIn("00:01:01,000 --> 00:01:03,000", clips.subtitle_text(70))
+
+    def test_a_clip_too_short_for_a_line_has_none(self):
+        self.assertEqual(clips.subtitle_text(6.9), "")
 
 
 class Children(unittest.TestCase):

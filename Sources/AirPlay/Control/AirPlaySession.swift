@@ -141,7 +141,10 @@ package final class AirPlaySession: Sendable {
     func haltStream() { shared.writer?.halt() }
 
     /// Others have come or gone.
-    func sharePeersAgain() { control.post { core in try? core.sharePeers() } }
+    func sharePeersAgain() {
+        // ignored: a session that is lost shares its peers when it is made again.
+        control.post { core in try? core.sharePeers() }
+    }
 
     /// There are new packets in the store.
     func wakeWriter() { shared.writer?.wake() }

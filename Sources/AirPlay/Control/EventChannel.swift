@@ -46,6 +46,7 @@ final class EventChannel: Sendable {
         var sealer = HAPFrameSealer(key: keys.write)
         var parser = RTSPParser()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        // ignored: the end of the channel, however it comes; the session notices its own.
         while let count = try? socket.receive(into: &buffer, deadline: nil), count > 0 {
             parser.append(try opener.open(buffer[..<count]))
             while let message = try parser.next() {
@@ -53,6 +54,7 @@ final class EventChannel: Sendable {
                 var answer = RTSPResponse(status: 200, version: request.version)
                 if let number = request.headers["CSeq"] { answer.headers.append("CSeq", number) }
                 let deadline = HostInstant.now.advanced(by: .seconds(2))
+                // ignored: the same.
                 guard (try? socket.sendAll(sealer.seal(answer.encoded()), deadline: deadline)) != nil else { return }
                 if let list = try? PropertyList(binary: request.body) { handler(.message(list)) }
             }

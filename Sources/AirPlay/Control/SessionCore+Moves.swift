@@ -24,6 +24,7 @@ extension SessionCore {
         }
         guard move != survivedMove else { return nil }
         let before = connection.lastAnswer
+        // ignored: only whether an answer came counts.
         _ = try? connection.exchange("POST", "/feedback", timeout: Self.glance)
         if connection.lastAnswer == before { return move }
         survivedMove = move

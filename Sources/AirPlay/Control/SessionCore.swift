@@ -194,6 +194,7 @@ final class SessionCore {
         let deadline = HostInstant.now.advanced(by: Deadline.events)
         var socket: TCPSocket?
         while socket == nil {
+            // ignored: repeated until the deadline; the session does without events after that.
             socket = try? TCPSocket.speaker(at: remote, port: port, deadline: deadline)
             if socket != nil || .now >= deadline { break }
             HostInstant.now.advanced(by: Deadline.eventsPause).sleep()
@@ -309,10 +310,13 @@ final class SessionCore {
         schedule()
         if let connection, !connection.isBroken, secret != nil {
             if stream != nil, configuration.route == .buffered {
+                // ignored: the session ends whether the speaker answers or not.
                 _ = try? request("SETRATEANCHORTIME", SessionRequests.pause(), timeout: Deadline.tearDown)
             }
             // Before the tear-down: a packet that comes after it may be an error to the speaker.
+            // ignored: the same.
             if let sender = shared.writer as? RealtimeSender { try? stop(sender, timeout: Deadline.tearDown) }
+            // ignored: the same; the closed connection ends it at the speaker.
             _ = try? request("TEARDOWN", SessionRequests.tearDown(), timeout: Deadline.tearDown)
         }
         shared.writer?.close()

@@ -27,7 +27,10 @@ package final class SpeakerNetwork: SpeakerSource {
     package init() {}
 
     /// Begins to look; once. Without memory or threads for it nothing is ever found.
-    package func start() { browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } } }
+    package func start() {
+        // ignored: a group goes without sightings, and its members are tried where they were.
+        browser.withLock { if $0 == nil { $0 = try? SpeakerBrowser() } }
+    }
 
     package func wish(for wishes: SpeakerWishes) { browser.withLock { $0 }?.wish(for: wishes) }
 

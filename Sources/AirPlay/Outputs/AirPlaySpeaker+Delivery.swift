@@ -119,9 +119,17 @@ extension AirPlaySpeaker {
             }
             // Some speakers are silent until they have seen a title, and some forget a volume set any earlier.
             let title = title
+            // ignored: a title that is refused changes nothing that is heard, and a lost session is told by its news.
             try? session.setTitle(title, at: moment)
             state.withLock { $0.sentTitle = title }
-            if let volume = state.withLock({ $0.volume }) { try? session.setVolume(decibels: volume) }
+            if let volume = state.withLock({ $0.volume }) {
+                do throws(AirPlayError) {
+                    try session.setVolume(decibels: volume)
+                    noteVolume(nil, volume)
+                } catch {
+                    noteVolume(error, volume)
+                }
+            }
             return (session, setup)
         } catch {
             session.end()
@@ -145,6 +153,7 @@ extension AirPlaySpeaker {
         let title = title
         if state.sentTitle != title, let store = state.store, let next = state.line?.next {
             let moment = store.onWire(next)
+            // ignored: as in `setTitle`.
             session.control.post { core in try? core.setMetadata(title: title, at: moment) }
         }
         let news = session.news

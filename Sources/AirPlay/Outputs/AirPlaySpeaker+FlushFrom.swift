@@ -106,6 +106,7 @@ extension AirPlaySpeaker: PartialFlushing {
             guard let core, core.isPlaying else {
                 // It holds packets and plays none of them: it forgets all of them and gets what is left.
                 let severed = store.drop(cut)
+                // ignored: the same; the next session starts from the store.
                 if let core { _ = try? startAnew(cutting, core, from: cutting.timebase.currentTime) }
                 return seal(cutting, severed)
             }

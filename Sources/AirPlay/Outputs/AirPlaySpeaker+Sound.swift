@@ -44,11 +44,8 @@ extension AirPlaySpeaker {
             reachesPreroll = before < needed && line.frames >= needed
             // What was heard a second ago is wanted by nobody; everything else is, should the speaker forget it.
             if let context = state.context {
-                let now = host.now
-                let segment = context.timebase.snapshot.segment(at: now)
-                let heard = segment.mediaTime(at: now).advanced(by: .seconds(-1))
-                let speed = segment.speed > 0 ? segment.speed : 1
-                state.store?.setFloor(line.bound(of: heard, rate: speed))
+                let heard = context.timebase.snapshot.mediaTime(at: host.now).advanced(by: .seconds(-1))
+                state.store?.setFloor(line.bound(of: heard, rate: state.speed))
             }
             state.line = line
             state.isFinished = false
@@ -96,6 +93,7 @@ extension AirPlaySpeaker {
             return state.session.map { ($0, position) }
         }
         guard let (session, position) = pending else { return }
+        // ignored: a request fails with its session, whose loss is reported by its news.
         session.control.post { core in try? core.flush(until: position) }
     }
 }

@@ -87,6 +87,8 @@ public final class AirPlaySpeaker: AudioOutput {
         var model: String?
         /// It is given up: sound is taken and forgotten, so that the film gets to its end.
         var failure: OutputError?
+        /// It refuses the volume that was set last.
+        var gainFailure: OutputError?
     }
 
     /// - Parameters:
@@ -115,6 +117,7 @@ public final class AirPlaySpeaker: AudioOutput {
             return (state.session, store.onWire(heard ?? line.next))
         }
         guard let session, let moment else { return }
+        // ignored: a title that is refused changes nothing that is heard, and a lost session is told by its news.
         session.control.post { core in try? core.setMetadata(title: title, at: moment) }
     }
 
@@ -148,7 +151,7 @@ public final class AirPlaySpeaker: AudioOutput {
             state.volume = decibels
             return state.session
         }
-        session?.control.post { core in try? core.setVolume(decibels: decibels) }
+        session?.control.post { [weak self] core in self?.apply(decibels, in: core) }
     }
 
     public func close() {

@@ -8,6 +8,36 @@ extension AirPlaySpeaker {
 
     public var failure: OutputError? { state.withLock { $0.failure } }
 
+    /// The failure, or that the session was lost and is being made again. Any thread.
+    public var loss: OutputError? {
+        state.withLock { state in
+            if let failure = state.failure { return failure }
+            guard state.session == nil, state.store != nil, let why = state.interruption else { return nil }
+            return OutputError(.lost, why)
+        }
+    }
+
+    /// Why the speaker refuses the volume that was set last, or the mute. Any thread.
+    public var gainFailure: OutputError? { state.withLock { $0.gainFailure } }
+
+    /// Sets the volume on the session's own thread, and notes whether the speaker takes it.
+    func apply(_ decibels: Double, in core: SessionCore) {
+        do throws(AirPlayError) {
+            try core.setVolume(decibels: decibels)
+            noteVolume(nil, decibels)
+        } catch {
+            noteVolume(error, decibels)
+        }
+    }
+
+    /// A session that is lost is told elsewhere; its volume is set again with the next.
+    func noteVolume(_ error: AirPlayError?, _ decibels: Double) {
+        let isRefused = error.map { ![.lost, .ended].contains($0.code) } ?? false
+        let what = decibels <= -144 ? "to be muted" : "the volume"
+        let refusal = OutputError(.failed, "\(name) refuses \(what); set it at the speaker itself")
+        state.withLock { $0.gainFailure = isRefused ? refusal : nil }
+    }
+
     /// How far the speaker is with the clock, and from when on it is ready as far as that can be said. Any thread.
     public var clock: (state: SpeakerClockState, ready: HostInstant?) {
         guard let clock = state.withLock({ $0.session })?.clock else { return (.cold, nil) }

@@ -66,14 +66,13 @@ extension AirPlaySpeaker {
         var waits = Self.patient[...]
         while true {
             let attempt = HostInstant.now
-            let (stream, store, line) = state.withLock { state in
-                state.use == use ? (state.stream, state.store, state.line) : (nil, nil, nil)
+            let (stream, store, line, speed) = state.withLock { state in
+                state.use == use ? (state.stream, state.store, state.line, state.speed) : (nil, nil, nil, 1)
             }
             guard let stream, let store, let line else { return }
             let now = host.now
-            let segment = context.timebase.snapshot.segment(at: now)
-            let speed = segment.speed > 0 ? segment.speed : 1
-            if let heard = line.bound(of: segment.mediaTime(at: now), rate: speed) {
+            // The speed that the sound was made for: the timeline's is 0 in a pause and before a scheduled start.
+            if let heard = line.bound(of: context.timebase.snapshot.mediaTime(at: now), rate: speed) {
                 _ = store.rewind(to: heard, gap: Self.gap(line))
             }
             let places = places

@@ -125,6 +125,9 @@ package struct PairingStore: Sendable {
     @discardableResult
     package func forget(_ speaker: SpeakerID) throws(StateError) -> Bool { try folder.remove(Self.name(speaker)) }
 
+    /// Returns when a speaker was last paired or forgotten, by any process; nil before the first.
+    var changeTime: Int64? { folder.changeTime(of: Self.folderName) }
+
     /// Every speaker keys are kept for.
     package var speakers: [SpeakerID] { folder.list(Self.folderName).compactMap { SpeakerID($0) } }
 

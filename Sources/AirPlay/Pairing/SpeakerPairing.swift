@@ -66,6 +66,7 @@ package struct SpeakerPairing: Sendable {
         defer {
             if let accessory = procedure.learned, known.credentials.accessory != accessory {
                 known.credentials.accessory = accessory
+                // ignored: the key is learned again at the next connection.
                 try? store.keep(known.credentials, for: id, contact)
             }
         }

@@ -1,3 +1,4 @@
+internal import Discovery
 public import MediaCore
 internal import PTP
 public import SyncRendering
@@ -18,6 +19,8 @@ public final class AirPlayProvider: OutputProvider {
         var title: String?
     }
 
+    /// How often pairings of other processes (`talkie pair`) are looked for.
+    private static let pairingInterval = Duration.seconds(1)
     private let state = Lock(State())
     /// Where speakers are found again that have moved.
     private let network = SpeakerNetwork()
@@ -35,22 +38,28 @@ public final class AirPlayProvider: OutputProvider {
     // MARK: What there is
 
     public func watch(until interruption: Interruption, _ report: (OutputOffer) -> Void) {
-        guard let browser = try? SpeakerBrowser() else { return report(OutputOffer()) }
+        let browser: SpeakerBrowser
+        do throws(DiscoveryError) { browser = try SpeakerBrowser() } catch {
+            return report(OutputOffer(note: "Speakers cannot be looked for: \(error.message)."))
+        }
         interruption.onRaise { [weak browser] in browser?.interrupt() }
         browser.wish(for: knowledge.pairings.wishes)
         watch(browser, until: interruption, report)
     }
 
     package func watch(_ source: any SpeakerSource, until interruption: Interruption, _ report: (OutputOffer) -> Void) {
-        var last = SpeakerBrowser.Snapshot()
+        var (last, pairings) = (SpeakerBrowser.Snapshot(), knowledge.pairings.changeTime)
         while interruption.status == nil {
-            let before = last
-            last =
-                source.wait(until: HostInstant(nanoseconds: .max)) { $0 != before || interruption.status != nil }
-                .snapshot
-            // A browser that is over lets everybody go at once.
-            guard last != before else { return }
-            report(offer(last))
+            let (before, deadline) = (last, HostInstant.now.advanced(by: Self.pairingInterval))
+            last = source.wait(until: deadline) { $0 != before || interruption.status != nil }.snapshot
+            let changed = knowledge.pairings.changeTime
+            if last != before || changed != pairings {
+                pairings = changed
+                report(offer(last))
+            } else if HostInstant.now < deadline {
+                // Only a browser that has ended returns early with nothing new.
+                return
+            }
         }
     }
 

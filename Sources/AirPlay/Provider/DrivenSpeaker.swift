@@ -29,6 +29,7 @@ package struct DrivenSpeaker: Sendable {
                 lessons.learned, on: chosen.route, role: chosen.role,
                 sourceVersion: chosen.speaker.traits.sourceVersion, before: chosen.memory)
         else { return }
+        // ignored: the route is found again at the next start, at the cost of a second.
         try? knowledge.routes.remember(memory, of: id)
     }
 }

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The bodies of `SET_PARAMETER` in plain text.
 package enum TextParameters {
     /// The body that sets the volume, in dB.
@@ -18,7 +20,7 @@ package enum TextParameters {
 
     /// Six decimals, independent of the user's language.
     static func fixed(_ value: Double) -> String {
-        let scaled = Int64((value * 1e6).rounded())
+        let scaled = Int64(clamping: value * 1e6, in: -1 << 60...1 << 60)
         let digits = String(scaled.magnitude % 1_000_000)
         let zeros = String(repeating: "0", count: 6 - digits.count)
         return "\(scaled < 0 ? "-" : "")\(scaled.magnitude / 1_000_000).\(zeros)\(digits)"

@@ -145,7 +145,7 @@ static inline int cff_names_segments(const uint8_t *text, int size) {
 /* A playlist without a segment that another playlist leads to ends a program: FFmpeg 5.1 reads from a demuxer that it has not
    opened. So does one that leads on, because what that leads to is looked at too late. Longer ones are refused as well, because they
    must be read whole: a day of segments of a second takes 9 MB. */
-enum { cff_longest_playlist = 64 << 20 };
+enum { cff_longest_playlist = 32 << 20 };
 
 static inline int cff_refuse_hollow(AVIOContext *input, const cff_open_policy *policy, const char *url, int is_led_to) {
   static const char head[] = "#EXTM3U";

@@ -15,6 +15,7 @@ struct chttp_server {
   chttp_handler handler;
   void *context;
   int32_t patience_ms;
+  int32_t most;
   /* A connection has ended since the last turn. The library takes its listening socket out of epoll while all places are taken, and puts it
      back only at the next turn, which nothing would bring about. */
   int has_room;
@@ -22,6 +23,7 @@ struct chttp_server {
   struct {
     int descriptor;
     int64_t began_ms;
+    int is_ending;
   } connections[chttp_most_connections];
 };
 
@@ -38,6 +40,20 @@ static int64_t chttp_now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* Ends the oldest connection where there are as many as there may be: the library reads its end, and closes it. */
+static void chttp_make_room(chttp_server *server) {
+  int count = 0, oldest = -1;
+  for (int i = 0; i < chttp_most_connections; i++) {
+    if (server->connections[i].descriptor < 0) continue;
+    count++;
+    if (server->connections[i].is_ending) continue;
+    if (oldest < 0 || server->connections[i].began_ms < server->connections[oldest].began_ms) oldest = i;
+  }
+  if (count < server->most || oldest < 0) return;
+  shutdown(server->connections[oldest].descriptor, SHUT_RDWR);
+  server->connections[oldest].is_ending = 1;
+}
+
 static void chttp_connection(void *context, struct MHD_Connection *connection, void **place,
                              enum MHD_ConnectionNotificationCode code) {
   chttp_server *server = context;
@@ -47,11 +63,13 @@ static void chttp_connection(void *context, struct MHD_Connection *connection, v
     return;
   }
   *place = NULL;
+  chttp_make_room(server);
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   for (int i = 0; info && i < chttp_most_connections; i++) {
     if (server->connections[i].descriptor >= 0) continue;
     server->connections[i].descriptor = info->connect_fd;
     server->connections[i].began_ms = chttp_now_ms();
+    server->connections[i].is_ending = 0;
     *place = &server->connections[i];
     return;
   }
@@ -113,10 +131,11 @@ chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, 
   server->context = context;
   server->patience_ms = patience_ms;
   for (int i = 0; i < chttp_most_connections; i++) server->connections[i].descriptor = -1;
-  if (most > chttp_most_connections) most = chttp_most_connections;
+  /* Places beyond those are for connections that come before the oldest has ended. */
+  server->most = most > chttp_most_connections / 2 ? chttp_most_connections / 2 : most;
   server->daemon = MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, chttp_take, server, MHD_OPTION_LISTEN_SOCKET,
-      (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)most, MHD_OPTION_CONNECTION_TIMEOUT,
+      (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)chttp_most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
       (unsigned)((patience_ms + 999) / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)chttp_connection_memory,
       MHD_OPTION_NOTIFY_CONNECTION, chttp_connection, server, MHD_OPTION_NOTIFY_COMPLETED, chttp_done, server,
       MHD_OPTION_END);

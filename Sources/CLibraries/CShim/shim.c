@@ -7,6 +7,7 @@
 #include <semaphore.h>
 #include <spawn.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -49,6 +50,8 @@ int cshim_poll_until(int first, int second, int third, int64_t deadline_ns) {
 int cshim_is_main_thread(void) { return gettid() == getpid(); }
 
 void cshim_set_timer_slack(int64_t ns) { prctl(PR_SET_TIMERSLACK, (unsigned long)ns, 0, 0, 0); }
+
+int cshim_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int cshim_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
 

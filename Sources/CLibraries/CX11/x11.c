@@ -89,6 +89,17 @@ int cx11_monitors(void *raw, cx11_rect *monitors, int room) {
   return found ? count : 0;
 }
 
+int cx11_pointer(void *raw, int *x, int *y) {
+  Display *display = raw;
+  CX11_FUNCTION(cx11_base, Bool, XQueryPointer, Display *, Window, Window *, Window *, int *, int *, int *, int *,
+                unsigned int *);
+  Window root = 0, child = 0;
+  int left = 0, top = 0;
+  unsigned int buttons = 0;
+  return XQueryPointer_ &&
+         XQueryPointer_(display, cx11_root(display), &root, &child, x, y, &left, &top, &buttons) == True;
+}
+
 int cx11_change_event(void *display) {
   int base = 0;
   return cx11_has_randr(display, &base) ? base + RRNotify : 0;
@@ -159,6 +170,10 @@ int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, in
 int cx11_monitors(void *display, cx11_rect *monitors, int room) {
   (void)display, (void)monitors, (void)room;
   return -1;
+}
+int cx11_pointer(void *display, int *x, int *y) {
+  (void)display, (void)x, (void)y;
+  return 0;
 }
 int cx11_change_event(void *display) {
   (void)display;

@@ -14,6 +14,7 @@ extension KioskConfiguration {
             throw KioskConfigurationError(mistakes: [error])
         }
         self.init()
+        lines = ConfigLines(document.root)
         var reader = TableReader(document.root, file: file)
         read(&reader, folder: folder)
         reader.finish()
@@ -40,6 +41,13 @@ extension KioskConfiguration {
         readMetrics(&reader)
         readTimeline(&reader, folder: folder)
         wall = Wall(&reader)
+        if wall != nil {
+            let orders = [("order", programme)] + parts.map { ("day_parts.\($0.name).order", $0.programme) }
+            for (path, programme) in orders where programme.order == .shuffled && lines.line(path) > 0 {
+                reader.note(
+                    lines.line(path), "order: the screens of a wall play the list in its order; remove \"shuffled\"")
+            }
+        }
         fleet = Fleet(&reader, folder: folder)
         if programme.playlist.isEmpty, parts.allSatisfy({ $0.programme.playlist.isEmpty }), reader.mistakes.isEmpty {
             reader.note(reader.table.line, "there is nothing to play; write playlist = [\"film.mp4\"]")
@@ -79,13 +87,20 @@ extension KioskConfiguration {
             case .string("none"): { _ in .none }
             case .string("scale"): { .scale($0) }
             case .string("inset-bounds"): { .insetBounds($0) }
-            case .string("inset-frame"): { .insetFrame($0) }
-            default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-frame"]))
+            case .string("inset-application-frame"), .string("inset-frame"): { .insetApplicationFrame($0) }
+            default: throw ValueError(TableReader.oneOf(["none", "scale", "inset-bounds", "inset-application-frame"]))
             }
+        }
+        if case .string("inset-frame")? = table["policy"]?.value {
+            remarks.append(
+                reader.remark(
+                    node.line,
+                    "overscan: \"inset-frame\" is the old name of \"inset-application-frame\", which draws no black frame any more; write \"scale\" where all of the picture is to be seen"
+                ))
         }
         inner.finish()
         reader.take(inner.mistakes)
-        overscan = policy?(percent ?? 0) ?? .none
+        overscan = policy?(percent ?? Overscan.usual)
     }
 
     private mutating func readParts(_ reader: inout TableReader, folder: String) {

@@ -1,5 +1,5 @@
 package import LocalOutput
-internal import MediaCore
+package import MediaCore
 
 /// What a kiosk was told by its configuration, understood and checked for sense; nothing has been opened yet.
 package struct KioskConfiguration: Sendable, Equatable {
@@ -78,7 +78,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var operatorScreen: OperatorScreen?
     /// Degrees clockwise: 0, 90, 180, 270.
     package var rotation = 0
-    package var overscan = Overscan.none
+    /// Nil scales the picture on a display that states that it hides edges (EDID).
+    package var overscan: Overscan?
     /// Per cent of each side that words keep free.
     package var titleSafe = 0.0
     package var mode = DisplayMode.current
@@ -100,12 +101,21 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// Driven and watched over MQTT; nil is by nobody.
     package var fleet: Fleet?
 
+    /// What is understood but should be written in another way, each with its line.
+    package var remarks: [ConfigMistake] = []
+    /// Where its keys were written.
+    var lines = ConfigLines()
+
     package init() {}
 
     /// How all that is drawn lies on the screen.
-    var arrangement: ScreenArrangement {
+    ///
+    /// - Parameter isOverscanning: whether the display states that it hides the edges.
+    func arrangement(isOverscanning: Bool) -> ScreenArrangement {
         var arrangement = ScreenArrangement()
-        (arrangement.rotation, arrangement.overscan, arrangement.titleSafe) = (rotation, overscan, titleSafe)
+        arrangement.rotation = rotation
+        arrangement.overscan = overscan ?? (isOverscanning ? .scale(Overscan.usual) : .none)
+        arrangement.titleSafe = titleSafe
         return arrangement
     }
 

@@ -15,6 +15,9 @@ struct TableReader {
 
     mutating func note(_ line: Int, _ sentence: String) { mistakes.append(ConfigMistake(file, line: line, sentence)) }
 
+    /// Returns a sentence about something that is no mistake.
+    func remark(_ line: Int, _ sentence: String) -> ConfigMistake { ConfigMistake(file, line: line, sentence) }
+
     mutating func take(_ others: [ConfigMistake]) { mistakes += others }
 
     mutating func node(_ key: String) -> TOMLDocument.Node? {
@@ -67,26 +70,9 @@ struct TableReader {
     /// Notes every key that nobody asked for. The last call.
     mutating func finish() {
         for entry in table.entries where !known.contains(entry.key) {
-            let likely = known.min { Self.distance($0, entry.key) < Self.distance($1, entry.key) }
-            let hint = likely.flatMap { Self.distance($0, entry.key) <= 2 ? "; did you mean \($0)?" : nil } ?? ""
+            let hint = SimilarWord.nearest(to: entry.key, among: known).map { "; did you mean \($0)?" } ?? ""
             note(entry.node.line, "there is no key '\(PrintableText.of(entry.key))'\(hint)")
         }
-    }
-
-    /// How many letters must be changed, added or taken away (Levenshtein); words that differ much in length are far apart.
-    static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left.utf8.prefix(40)), Array(right.utf8.prefix(40)))
-        var row = Array(0...right.count)
-        for (i, letter) in left.enumerated() {
-            var before = row[0]
-            row[0] = i + 1
-            for (j, other) in right.enumerated() {
-                let changed = before + (letter == other ? 0 : 1)
-                before = row[j + 1]
-                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
-            }
-        }
-        return row[right.count]
     }
 }
 

@@ -6,7 +6,8 @@ struct FolderWatch: ~Copyable {
     /// Readable when there are news.
     let descriptor: Int32
     private var folders: [String: Int32] = [:]
-    private var names: [Int32: String] = [:]
+    /// The kernel has one watch for all names of a folder (links).
+    private var names: [Int32: Set<String>] = [:]
     /// Files that somebody began to write and has not closed.
     private(set) var unfinished: Set<String> = []
     private var hasNewFolder = false
@@ -33,9 +34,12 @@ struct FolderWatch: ~Copyable {
     /// - Returns: those that cannot be watched, each with the system's word for why.
     mutating func watch(_ wanted: Set<String>) -> [(folder: String, cause: String)] {
         for (folder, number) in folders where !wanted.contains(folder) {
-            inotify_rm_watch(descriptor, number)
             folders[folder] = nil
-            names[number] = nil
+            names[number]?.remove(folder)
+            if names[number]?.isEmpty ?? true {
+                inotify_rm_watch(descriptor, number)
+                names[number] = nil
+            }
             unfinished = unfinished.filter { !Self.lies($0, in: folder) }
         }
         var refused: [(String, String)] = []
@@ -50,7 +54,7 @@ struct FolderWatch: ~Copyable {
                 continue
             }
             folders[folder] = number
-            names[number] = folder
+            names[number, default: []].insert(folder)
             hasNewFolder = true
         }
         return refused
@@ -90,23 +94,27 @@ struct FolderWatch: ~Copyable {
         // More happened than the kernel keeps.
         if has(Int(IN_Q_OVERFLOW)) { return true }
         if has(Int(IN_IGNORED)) || has(Int(IN_DELETE_SELF)) || has(Int(IN_MOVE_SELF)) {
-            if let folder = names.removeValue(forKey: event.wd) {
-                folders[folder] = nil
+            if let all = names.removeValue(forKey: event.wd) {
+                for folder in all { folders[folder] = nil }
                 // A folder that was renamed is still watched, under a name that is another one's.
                 if !has(Int(IN_IGNORED)) { inotify_rm_watch(descriptor, event.wd) }
             }
             return true
         }
-        guard let folder = names[event.wd], !name.isEmpty, !name.hasPrefix(".") else { return false }
-        let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
-        if has(Int(IN_CREATE)), !has(Int(IN_ISDIR)), isBeingWritten(path) {
-            if unfinished.count < Self.mostUnfinished { unfinished.insert(path) }
-            return false
+        guard let all = names[event.wd], !name.isEmpty, !name.hasPrefix(".") else { return false }
+        var changed = false
+        for folder in all {
+            let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+            if has(Int(IN_CREATE)), !has(Int(IN_ISDIR)), isBeingWritten(path) {
+                if unfinished.count < Self.mostUnfinished { unfinished.insert(path) }
+                continue
+            }
+            // Rights that change during writing.
+            if has(Int(IN_ATTRIB)), unfinished.contains(path) { continue }
+            unfinished.remove(path)
+            changed = true
         }
-        // Rights that change while somebody writes.
-        if has(Int(IN_ATTRIB)), unfinished.contains(path) { return false }
-        unfinished.remove(path)
-        return true
+        return changed
     }
 
     /// Whether a file that was made is one that somebody will close; links come whole.

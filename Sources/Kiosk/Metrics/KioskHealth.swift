@@ -5,6 +5,10 @@ package import SyncRendering
 package struct KioskHealth: Sendable, Equatable {
     package enum Shown: Sendable, Equatable {
         case playing
+        /// Paused by a command from afar.
+        case paused
+        /// A slate in place of the films, by a command from afar.
+        case slate
         /// Dark and silent because it was told to be: until when, or why.
         case off(String)
         /// A slate, because there is nothing that can be played: why.
@@ -58,6 +62,10 @@ package struct KioskHealth: Sendable, Equatable {
     package var shown: Shown
     /// Why it is not alive, in spite of what it means to show; a sentence.
     package var fault: String?
+    /// What is not as it should be while the kiosk does what it is for: a speaker whose fallback plays, items that are skipped.
+    package var degradations: [String] = []
+    /// The number of items of the list that are not played at present.
+    package var skippedItems = 0
     /// Since a picture became visible; nil before the first.
     package var sincePicture: Duration?
     /// Since an output took sound; nil before the first.
@@ -94,8 +102,11 @@ package struct KioskHealth: Sendable, Equatable {
             return .ill("the kiosk has not said how it is for \(Int(silence.inSeconds)) s")
         }
         if let fault { return .ill(fault) }
+        let suffix = degradations.isEmpty ? "" : "; degraded: " + degradations.joined(separator: "; ")
         switch shown {
-        case .playing: return .well(item.map { "playing '\($0.name)'" } ?? "playing")
+        case .playing: return .well((item.map { "playing '\($0.name)'" } ?? "playing") + suffix)
+        case .paused: return .well("paused by command" + suffix)
+        case .slate: return .well("slate by command" + suffix)
         case .off(let reason): return .well("off on purpose: \(reason)")
         case .nothing(let reason): return .ill("nothing to show: \(reason)")
         }

@@ -61,8 +61,9 @@ package final class MetricsServer: Sendable {
 
     // MARK: The thread
 
-    /// Scrapes come every quarter of a minute from one or two servers, and people ask by hand.
-    private static let mostConnections: Int32 = 8
+    /// Scrapes come every quarter of a minute from one or two servers, and people ask by hand; of more connections than these the oldest
+    /// ends, so that clients which say nothing keep no question from being answered.
+    private static let mostConnections: Int32 = 32
     /// Until a port that is taken is tried again.
     private static let retry = Duration.seconds(10)
 
@@ -151,6 +152,9 @@ private final class MetricsDesk {
         let isRead = method == "GET" || method == "HEAD"
         switch (String(cString: request.path), isRead) {
         case ("/metrics", true):
+            guard isNamedRightly(request) else {
+                return answer(exchange, 403, "metrics are served under an address or this computer's name\n")
+            }
             answer(exchange, 200, MetricsText.metrics(source.health(), at: clock.now), type: MetricsText.type)
         case ("/healthz", true):
             let (status, text) = MetricsText.healthz(source.health(), at: clock.now)
@@ -163,10 +167,7 @@ private final class MetricsDesk {
     }
 
     private func takePicture(_ exchange: OpaquePointer, _ request: chttp_request) {
-        // A name may have been made to lead here by somebody's web page (DNS rebinding); an address cannot.
-        let host = request.host.map { String(cString: $0) } ?? ""
-        let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
-        guard request.is_local != 0, name == "localhost" || IPv4Address(name) != nil else {
+        guard request.is_local != 0, isNamedRightly(request) else {
             return answer(exchange, 403, "pictures of the screen are for this computer alone\n")
         }
         guard held == nil else { return answer(exchange, 503, "another picture is being taken\n") }
@@ -178,6 +179,16 @@ private final class MetricsDesk {
             picture.withLock { $0 = .come(bytes) }
             wake.raise()
         }
+    }
+
+    /// Returns false for a name that a web page may have resolved to this computer (DNS rebinding).
+    private func isNamedRightly(_ request: chttp_request) -> Bool {
+        let host = request.host.map { String(cString: $0).lowercased() } ?? ""
+        let name = host.split(separator: ":", omittingEmptySubsequences: false).first.map(String.init) ?? ""
+        var bytes = [CChar](repeating: 0, count: 256)
+        gethostname(&bytes, bytes.count - 1)
+        let own = String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).lowercased()
+        return ["localhost", own, own + ".local"].contains(name) && !name.isEmpty || IPv4Address(name) != nil
     }
 
     /// Answers who waits, when it is time.

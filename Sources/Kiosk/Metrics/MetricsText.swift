@@ -33,6 +33,12 @@ enum MetricsText {
             MetricFamily("talkie_pictures_total", .counter, "Pictures shown.", Double(health.pictures)),
             MetricFamily("talkie_dropped_pictures_total", .counter, "Pictures left out.", Double(health.dropped)),
             MetricFamily(
+                "talkie_degraded", .gauge, "Things that are not as they should be while the kiosk plays.",
+                Double(health.degradations.count)),
+            MetricFamily(
+                "talkie_skipped_items", .gauge, "Items of the list that are not played at present.",
+                Double(health.skippedItems)),
+            MetricFamily(
                 "talkie_repairs_total", .counter, "Steps taken against faults.",
                 health.repairs.sorted { $0.key < $1.key }.map { .init(Double($0.value), [.init("stage", $0.key)]) }),
         ]
@@ -54,10 +60,12 @@ enum MetricsText {
         let name =
             switch shown {
             case .playing: "playing"
+            case .paused: "paused"
+            case .slate: "slate"
             case .off: "off"
             case .nothing: "nothing"
             }
-        return ["playing", "off", "nothing"].map { .init($0 == name ? 1 : 0, [.init("state", $0)]) }
+        return ["playing", "paused", "slate", "off", "nothing"].map { .init($0 == name ? 1 : 0, [.init("state", $0)]) }
     }
 
     private static func outputs(_ outputs: [KioskHealth.Output]) -> [MetricFamily] {

@@ -59,15 +59,24 @@ package final class Kiosk: Sendable {
         options.volume = configuration.programme.volume
         options.reading.onTrouble = { mailbox.post(.remark(.warning, $0)) }
         let group = OutputGroup(members: try parts.registry.outputs(at: parts.home), codecs: FilmAudioCodecs())
-        let player = Player(group, registry: parts.registry, options: options) { mailbox.post(.player($0)) }
+        let crashes = CrashRecord(StateFolder.standard(), configuration: file)
+        let player = Player(
+            group, registry: parts.registry, options: options, willOpen: { crashes.noteOpening($0) }
+        ) { mailbox.post(.player($0)) }
         if player.state.phase == .failed, let failure = player.state.failure { throw failure }
         let distributor = EventDistributor(log: player.events)
         let loop = screenLoop()
         player.layer.toneMapping.isDoneByScreen = loop.mapsTones
         loop.control.onInput { mailbox.post(.screen($0)) }
         let places = KioskPlaces(StateFolder.standard(), configuration: file) { mailbox.post(.places($0)) }
-        let timeline = try configuration.timeline.map { (timeline) throws(TalkieError) in
-            try TimelineFile(creating: timeline.file, rotation: timeline.rotation)
+        var timeline: TimelineFile?
+        if let wanted = configuration.timeline {
+            do throws(TalkieError) {
+                timeline = try TimelineFile(creating: wanted.file, rotation: wanted.rotation)
+            } catch {
+                // A screen without its flight recorder still shows its films.
+                parts.log.say(.error, error.message, KioskNote(.fault))
+            }
         }
         let film = Player.Parts.film(audioOutput: nil, options: options)
         let measure: @Sendable (String) throws(MediaError) -> FilmExtent = { [options] (address) throws(MediaError) in
@@ -88,8 +97,12 @@ package final class Kiosk: Sendable {
             director = try KioskDirector(
                 stage: KioskDirector.Stage(
                     player: player, screen: loop.control, distributor: distributor, registry: parts.registry,
-                    places: places, reload: parts.reload, log: parts.log, manager: parts.manager,
-                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure),
+                    places: places, crashes: crashes, reload: parts.reload, log: parts.log, manager: parts.manager,
+                    health: health, screenshot: Self.screenshots(of: loop.control), measure: measure,
+                    setImageDuration: { duration in
+                        player.setImageDisplayDuration(duration)
+                        film.imageDuration.withLock { $0 = duration }
+                    }),
                 configuration: configuration, outputs: player.outputs, mailbox: mailbox)
             if let address = configuration.metrics {
                 metrics = try MetricsServer(
@@ -120,7 +133,7 @@ package final class Kiosk: Sendable {
     private static func screenshots(of screen: ScreenControl) -> @Sendable () async -> [UInt8]? {
         {
             let picture = await withCheckedContinuation { continuation in
-                screen.takeSnapshot(.window) { continuation.resume(returning: $0) }
+                screen.takeSnapshot(.screen) { continuation.resume(returning: $0) }
             }
             return picture.flatMap { try? PNGEncoder.encode(bgra: $0.pixels, size: $0.size) }
         }
@@ -133,7 +146,8 @@ package final class Kiosk: Sendable {
         options.staysAwake = true
         options.followsDisplays = true
         options.mode = configuration.mode
-        options.arrangement = configuration.arrangement
+        // The display is known once the window is visible.
+        options.arrangement = configuration.arrangement(isOverscanning: false)
         options.display = configuration.screen?.display
         switch configuration.operatorScreen {
         case .other?: options.boardDisplay = .other

@@ -20,17 +20,34 @@ extension KioskDirector {
             lastFailure = failure
             say(.error, failure)
         }
-        hasFilms = !found.items.isEmpty
+        self.found = found.items
+        toldBroken.formIntersection(found.items)
+        applyExclusions()
+    }
+
+    /// Plays what was found, without what is excluded at present.
+    func applyExclusions() {
+        let (items, new) = exclusions.admit(found, at: .now)
+        for (item, reason) in new {
+            let sentence = ItemExclusions.sentence(item, reason)
+            if items.isEmpty { lastFailure = sentence }
+            stage.log.say(.error, sentence, KioskNote(.broken, item: item.address))
+        }
+        take(items)
+    }
+
+    private func take(_ items: [PlayQueue.Item]) {
+        stopBefore = nil
+        hasFilms = !items.isEmpty
         guard hasFilms else {
             // The film that plays goes on to its end.
             toCome.removeAll()
             return isPlaying ? stage.player.setNext([]) : showSlate(.nothing(lastFailure))
         }
-        toldBroken.formIntersection(found.items)
-        if wall != nil { return measure(found.items) }
-        guard queue != nil else { return begin(with: found.items) }
-        say(.info, "the list has \(Self.films(found.items.count)) now", KioskNote(.schedule))
-        queue?.replace(with: found.items, order: order)
+        if wall != nil { return measure(items) }
+        guard queue != nil else { return begin(with: items) }
+        say(.info, "the list has \(Self.films(items.count)) now", KioskNote(.schedule))
+        queue?.replace(with: items, order: order)
         guard isPlaying else {
             // What is new may stand before what could not be played.
             if case .nothing? = slate { queue?.startOver() }
@@ -49,10 +66,23 @@ extension KioskDirector {
     private func begin(with items: [PlayQueue.Item]) {
         var queue = PlayQueue(items, loop: configuration.loops ? .forever : .times(0), order: order)
         var position: MediaTime?
-        if let place = kept.place, queue.go(to: place.address) { position = place.position }
+        if let place = kept.place {
+            if let film = place.film(among: items.map(\.address)), queue.go(to: film) {
+                position = place.position
+            } else if let film = place.film(among: found.map(\.address)), let next = following(film, among: items) {
+                _ = queue.go(to: next)
+            }
+        }
         kept.place = nil
         self.queue = queue
         open(at: position)
+    }
+
+    /// Returns the first of `items` after one that is excluded; nil where that was not found at all.
+    private func following(_ address: String, among items: [PlayQueue.Item]) -> String? {
+        guard let place = found.firstIndex(where: { $0.address == address }) else { return nil }
+        let admitted = Set(items)
+        return found[place...].first(where: admitted.contains)?.address
     }
 
     // MARK: Opening
@@ -93,12 +123,25 @@ extension KioskDirector {
         case .began(let item, let moment, let isJoined):
             if opensUnderWay == 0 { film(item, beganAt: moment, isJoined: isJoined) }
         case .failed(let item, let failure):
+            exclusions.noteFailed(item.address)
             guard opensUnderWay == 0, let queue, !toCome.hasForgotten(item) else { return }
+            if configuration.onBrokenItem == .stop, toCome.items.contains(item) {
+                // The film that plays, and those before the broken one, are shown to their end.
+                stopBefore = stopBefore ?? (item, failure)
+                return announce()
+            }
             let isToCome = toCome.failed(item, behind: queue)
             tellBroken(item.address, failure)
             if isToCome { announce() }
+        case .incomplete(let item, let failure):
+            // Once for each item: a list is played for months.
+            guard opensUnderWay == 0, queue?.item(at: item.address).map({ toldBroken.insert($0).inserted }) ?? true
+            else { return }
+            say(.warning, failure.error.message, KioskNote(.broken, item: item.address))
         case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
-        case .looped, .seeking, .sought: break
+        case .outputProblem(let problem):
+            if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
+        case .looped, .seeking, .sought, .outputRecovered: break
         }
     }
 
@@ -111,11 +154,15 @@ extension KioskDirector {
             announce()
         case .playing:
             queue?.noteBegun()
+            if let queue { exclusions.notePlaying(queue.current, at: .now) }
             lastFailure = nil
             hideSlate()
-        case .ended: goOn()
+        case .ended:
+            exclusions.noteEnded()
+            goOn()
         case .failed:
             let state = stage.player.state
+            if let queue { exclusions.noteFailed(queue.current.address) }
             if let item = state.current, toCome.hasForgotten(item) { return goOn() }
             tellBroken(queue?.current.address ?? "", state.failure ?? TalkieError(.failed, "the film cannot be played"))
             goOn()
@@ -124,10 +171,13 @@ extension KioskDirector {
     }
 
     /// Tells the player what follows the film that plays.
-    private func announce() {
+    func announce() {
         guard wall == nil, let queue else { return }
         toCome.fill(behind: queue)
-        stage.player.setNext(toCome.items)
+        // With a suspect no other item is open.
+        guard !exclusions.isSuspect(queue.current.address) else { return stage.player.setNext([]) }
+        let next = toCome.items.prefix { $0 != stopBefore?.item && !exclusions.isSuspect($0.address) }
+        stage.player.setNext(Array(next))
     }
 
     /// A film has taken the place of the one before.
@@ -138,8 +188,11 @@ extension KioskDirector {
         } else {
             guard let queue = toCome.began(item) else { return }
             self.queue = queue
+            // Short films after the broken one were on the timeline when it failed.
+            if let stopBefore, !toCome.items.contains(stopBefore.item) { return goOn() }
         }
         guard let queue else { return }
+        exclusions.noteBegan(queue.current, at: .now)
         let name = Self.name(of: queue.current)
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
@@ -150,6 +203,10 @@ extension KioskDirector {
     /// The film is over, or cannot be played, and nothing has followed it.
     private func goOn() {
         isPlaying = false
+        if let stopBefore {
+            tellBroken(stopBefore.item.address, stopBefore.failure)
+            return end(.broken(stopBefore.failure))
+        }
         guard hasFilms, let queue else { return showSlate(.nothing(lastFailure)) }
         guard let next = toCome.rest(of: queue).next else {
             if !configuration.loops, queue.hasBegun { return end(.done) }
@@ -165,6 +222,23 @@ extension KioskDirector {
             return waitForFilms(Self.again, saying: lastFailure)
         }
         open()
+    }
+
+    /// Plays the next item in place of one that makes no progress.
+    func passOver(for cause: Liveness.Cause) {
+        guard let queue else { return }
+        switch cause {
+        case .waiting: exclusions.exclude(queue.current, for: .slow, at: .now)
+        case .frozen, .hole, .decoder: exclusions.exclude(queue.current, for: .stuck, at: .now)
+        // The item need not be at fault.
+        case .engine, .picture, .sound: break
+        }
+        liveness.startOver()
+        isPlaying = false
+        guard let next = toCome.rest(of: queue).next else { return goOn() }
+        self.queue = next
+        applyExclusions()
+        if !isPlaying { open() }
     }
 
     private func waitForFilms(_ pause: Duration, saying reason: String? = nil) {

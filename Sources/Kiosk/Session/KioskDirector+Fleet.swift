@@ -1,12 +1,9 @@
 internal import MediaCore
 internal import Playback
-internal import Storage
 internal import SyncRendering
 
 // Driven and watched from afar.
 extension KioskDirector {
-    private static let screenshotFile = "kiosk-screenshot.png"
-
     func joinFleet() {
         guard let settings = configuration.fleet else { return }
         let mailbox = mailbox
@@ -29,7 +26,9 @@ extension KioskDirector {
         var message = KioskStateMessage()
         message.release = Release.version
         switch health.shown {
-        case .playing: message.phase = isHeld ? "paused" : "playing"
+        case .playing: message.phase = "playing"
+        case .paused: message.phase = "paused"
+        case .slate: message.phase = "slate"
         case .off: message.phase = "off"
         case .nothing: message.phase = "nothing"
         }
@@ -47,12 +46,12 @@ extension KioskDirector {
         }
         message.uptime = health.uptime
         message.repairs = health.repairs.values.reduce(0, +)
-        message.problems = [health.fault, health.configuration.refusal].compactMap { $0 }
+        message.problems = [health.fault, health.configuration.refusal].compactMap { $0 } + health.degradations
         fleet.publish(message)
     }
 
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
-        say(.info, "the fleet wants: \(command.action.words)")
+        if let line = commandLog.line(for: command.action.words, at: .now) { say(.info, line) }
         switch command.action {
         case .next where wall != nil, .previous where wall != nil:
             return reply(false, "a wall is where its clock says; its screens do not go elsewhere")
@@ -63,14 +62,14 @@ extension KioskDirector {
         case .pause: hold()
         case .play:
             isHeld = false
-            hideSlate()
+            endAskedSlate()
             if wall != nil { meetWall() } else if !isWaiting { stage.player.play() }
         case .reload: reload()
-        case .screenshot: return takeScreenshot(reply)
+        case .screenshot: return screenshots.request(reply)
         case .volume(let volume): stage.player.setVolume(volume)
         case .slate(let words):
             hold()
-            showSlate(.asked(words))
+            showAskedSlate(words)
         }
         reply(true, nil)
     }
@@ -78,21 +77,6 @@ extension KioskDirector {
     private func hold() {
         isHeld = true
         stage.player.pause()
-    }
-
-    /// Writes the picture of the screen into the state folder; the answer says where.
-    private func takeScreenshot(_ reply: @escaping FleetLink.Reply) {
-        let screenshot = stage.screenshot
-        Task.detached {
-            guard let picture = await screenshot() else { return reply(false, "there is no picture") }
-            let folder = StateFolder.standard()
-            do throws(StateError) {
-                try folder.write(Self.screenshotFile, picture)
-                reply(true, "\(folder.path)/\(Self.screenshotFile)")
-            } catch {
-                reply(false, error.message)
-            }
-        }
     }
 }
 

@@ -11,20 +11,28 @@ extension KioskDirector {
         let player = stage.player
         let statistics = stage.distributor.statistics
         let outputs = stage.distributor.outputs
-        if case .stalled(let cause, let since) = liveness.verdict {
+        presence.note(
+            shown: statistics.shownFrames, lastShown: statistics.lastShown,
+            isVisible: isScreenAttached && !isWaiting ? stage.screen?.status.isVisible : nil, isHeard: isHeard, at: now)
+        health.fault = presence.fault(at: now)
+        if health.fault == nil, let (cause, since) = liveness.fault {
             health.fault = "\(cause.rawValue) since \(Decimals.text((now - since).inSeconds, 0)) s"
         }
-        health.sincePicture = statistics.lastShown.map { max(.zero, now - $0) }
+        health.degradations = (sound?.missing.map { "\($0) does not play" } ?? []) + exclusions.sentences
+        health.skippedItems = exclusions.sentences.count
+        health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
         health.sinceSound = outputs.all.compactMap(\.accepted).max().map { max(.zero, now - $0) }
         health.offset = statistics.offset
         health.skew = outputs.skew
-        health.pictures = statistics.shownFrames
+        health.pictures = presence.pictures
         health.dropped = statistics.droppedFrames
         let known = Dictionary(outputs.all.map { ($0.output.index, $0) }) { first, _ in first }
         health.outputs = player.audioOutputs.map { output in
             var told = KioskHealth.Output(output.name)
             guard let heard = player.outputs?.number(of: output).flatMap({ known[$0] }) else { return told }
-            (told.isConnected, told.error, told.buffered) = (!heard.isLost, heard.error, heard.buffered)
+            (told.isConnected, told.error) = (!heard.isLost, heard.error)
+            // What a lost speaker holds is not known.
+            told.buffered = heard.isLost ? nil : heard.buffered
             (told.underruns, told.clock) = (heard.underruns, heard.clock)
             return told
         }
@@ -36,10 +44,21 @@ extension KioskDirector {
         stage.health.withLock { $0 = made }
     }
 
+    /// Whether an output has the sound of the film that plays; nil where there is none to hear.
+    private var isHeard: Bool? {
+        let state = stage.player.state
+        guard isPlaying, !isWaiting, !isHeld, state.phase == .playing, state.hasAudio, let sound,
+            !shown.programme.speakers.isEmpty
+        else { return nil }
+        return sound.places != nil && stage.player.outputs?.failure == nil
+    }
+
     private var whatIsShown: KioskHealth.Shown {
         if shown.isQuiet { return .off("quiet hours") }
         if let beginsAt { return .off("it begins at \(stage.calendar.local(beginsAt).time.words)") }
+        if case .asked? = slate { return .slate }
         if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films were found yet") }
+        if isHeld { return .paused }
         return isPlaying ? .playing : .nothing("no films were found yet")
     }
 }

@@ -81,9 +81,25 @@ extension KioskDirector {
         let old = configuration
         configuration = fresh
         schedule = KioskSchedule(fresh, calendar: stage.calendar)
-        if fresh.loops != old.loops { queue?.setLoop(fresh.loops ? .forever : .times(0)) }
-        if fresh.start != old.start, !isPlaying { beginsAt = schedule.start(from: stage.now()) }
+        for sentence in ConfigMistake.told(fresh.remarks) { say(.warning, sentence) }
+        if fresh.loops != old.loops {
+            queue?.setLoop(fresh.loops ? .forever : .times(0))
+            // What was announced follows from the list as it was.
+            if let queue, wall == nil { toCome.renew(behind: queue) }
+            if isPlaying { announce() }
+            applyLoopToWall()
+        }
+        if fresh.start != old.start, !isPlaying, wall == nil { beginsAt = schedule.start(from: stage.now()) }
+        if fresh.imageDuration != old.imageDuration {
+            stage.setImageDuration(fresh.imageDuration)
+            forgetLengths()
+        }
         applyScreen(old: old)
+        if fresh.slate != old.slate, case .nothing? = slate { showSlatePicture() }
+        let waiting = waitingKeys(old: old)
+        if !waiting.isEmpty {
+            say(.warning, "until the next start, these keys are as they were: \(waiting.joined(separator: ", "))")
+        }
         take(schedule.shown(at: stage.now()))
     }
 
@@ -109,11 +125,13 @@ extension KioskDirector {
 
     func setScreenPower(_ isOn: Bool) {
         stage.screen?.setPower(isOn)
-        if let command = isOn ? configuration.hooks.screenOn : configuration.hooks.screenOff { run(hook: command) }
+        if let command = isOn ? configuration.hooks.screenOn : configuration.hooks.screenOff {
+            run(hook: isOn ? "screen_on" : "screen_off", command)
+        }
     }
 
-    /// Has the shell do something. What it says when it fails is told; nobody waits for it.
-    private func run(hook command: String) {
+    /// Has the shell run a command, without waiting for it. A failure is logged under the hook's key: the command may hold a password.
+    private func run(hook name: String, _ command: String) {
         let mailbox = mailbox
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "kiosk hook", priority: .background) {
@@ -122,12 +140,15 @@ extension KioskDirector {
                     let outcome = try BoundedProgram.run(
                         "/bin/sh", ["-c", command], most: 64 << 10, patience: Self.hookPatience, isCancelled: { false })
                     if outcome.status != 0 {
-                        trouble = outcome.complaint.split(separator: "\n").last.map(String.init) ?? "it failed"
+                        let line = outcome.complaint.split(separator: "\n").last.map { String($0.prefix(200)) }
+                        // The shell's own messages quote the command.
+                        let reason = line.flatMap { $0.contains(command) ? nil : $0 }
+                        trouble = reason ?? outcome.status.map { "status \($0)" } ?? "ended by a signal"
                     }
                 } catch {
-                    trouble = "\(error)"
+                    trouble = error.words
                 }
-                if let trouble { mailbox.post(.remark(.warning, "the command '\(command)': \(trouble)")) }
+                if let trouble { mailbox.post(.remark(.warning, "the command of hooks.\(name) failed: \(trouble)")) }
             }
         } catch {
             say(.warning, error.message)
@@ -137,15 +158,31 @@ extension KioskDirector {
     private static let hookPatience = Duration.seconds(30)
 
     private func applyScreen(old: KioskConfiguration) {
-        guard let screen = stage.screen else { return }
-        if configuration.arrangement != old.arrangement { screen.arrangement = configuration.arrangement }
+        applyArrangement()
         if configuration.mode != old.mode { applyMode() }
-        if configuration.screen != old.screen || configuration.operatorScreen != old.operatorScreen
-            || configuration.metrics != old.metrics || configuration.fleet != old.fleet
-            || configuration.wall != old.wall || configuration.timeline != old.timeline
-        {
-            say(.warning, "screens, metrics, fleet, wall and timeline are as they were until the next start")
-        }
+    }
+
+    /// Turn and edges of the screen, for the display that the window is on.
+    func applyArrangement() {
+        guard let screen = stage.screen else { return }
+        let isOverscanning = configuration.overscan == nil && stage.isOverscanning(screen.status.display)
+        let wanted = configuration.arrangement(isOverscanning: isOverscanning)
+        if wanted != screen.arrangement { screen.arrangement = wanted }
+    }
+
+    /// The keys of `configuration` that have no effect before the next start, in the order of the guide.
+    private func waitingKeys(old: KioskConfiguration) -> [String] {
+        let fresh = configuration
+        let isChanged: [(key: String, waits: Bool)] = [
+            ("speakers", sound == nil && fresh.hasSound && !old.hasSound),
+            ("screen", fresh.screen != old.screen),
+            ("operator_screen", fresh.operatorScreen != old.operatorScreen),
+            // What plays has begun already; a wall counts its time from here.
+            ("start_at", fresh.start != old.start && (isPlaying || wall != nil)),
+            ("metrics", fresh.metrics != old.metrics), ("timeline", fresh.timeline != old.timeline),
+            ("wall", fresh.wall != old.wall), ("fleet", fresh.fleet != old.fleet),
+        ]
+        return isChanged.filter(\.waits).map(\.key)
     }
 
     func applyMode() {
@@ -157,6 +194,9 @@ extension KioskDirector {
 
     func showSlate(_ slate: Slate) {
         guard slate != self.slate else { return }
+        if case .asked? = self.slate, isHeld {
+            if case .asked = slate {} else { return coveredSlate = slate }
+        }
         self.slate = slate
         if case .nothing(let reason) = slate {
             say(.warning, "nothing is shown: \(reason ?? "no films were found yet")", KioskNote(.fault))
@@ -165,9 +205,24 @@ extension KioskDirector {
         refreshSlate()
     }
 
+    /// Shows words from afar until `endAskedSlate`.
+    func showAskedSlate(_ words: String?) {
+        if case .asked? = slate {} else { coveredSlate = slate }
+        showSlate(.asked(words))
+    }
+
+    /// Takes the words from afar away; the slate that they covered has its reason still.
+    func endAskedSlate() {
+        guard case .asked? = slate else { return }
+        hideSlate()
+        if let coveredSlate { showSlate(coveredSlate) }
+        coveredSlate = nil
+    }
+
     /// The owner's picture for when there is nothing to show.
     private func showSlatePicture() {
-        guard let picture = configuration.slate, !isPlaying, stage.screen != nil else { return }
+        guard let picture = configuration.slate, !isPlaying, stage.screen != nil, !exclusions.isSkipped(picture)
+        else { return }
         isSlatePicture = true
         opensUnderWay += 1
         toCome.removeAll()
@@ -200,6 +255,7 @@ extension KioskDirector {
     }
 
     func hideSlate() {
+        if case .asked? = slate, isHeld { return coveredSlate = nil }
         guard slate != nil else { return }
         slate = nil
         stage.screen?.show(nil as ScreenMessage?)

@@ -30,7 +30,7 @@ final class WallSteps: Sendable {
 // In step with the other kiosks of a wall.
 extension KioskDirector {
     /// A file is not held open for longer before a wall begins.
-    private static let early = Duration.seconds(30)
+    static let early = Duration.seconds(30)
 
     func joinWall() {
         guard let settings = configuration.wall else { return }
@@ -108,6 +108,22 @@ extension KioskDirector {
             }, tell: { mailbox.post(.remark(.warning, $0)) })
         wall.state.withLock { $0.follower = follower }
         player.synchronizer.follow(follower)
+    }
+
+    /// Takes over another `loop`: the film that plays goes on, and so does the wall's time.
+    func applyLoopToWall() {
+        guard let follower = wall?.state.withLock({ $0.follower }),
+            let line = WallLine(epoch: follower.line.epoch, items: follower.line.items, loops: configuration.loops)
+        else { return }
+        follower.line = line
+        stage.player.setLoop(item: .times(0), list: configuration.loops ? .forever : .times(0))
+    }
+
+    /// Measures the wall's films again: picture files last longer or shorter now.
+    func forgetLengths() {
+        guard let wall else { return }
+        wall.state.withLock { $0.known = [:] }
+        look()
     }
 
     /// Goes to where the wall is.

@@ -1,13 +1,14 @@
 internal import LocalOutput
 internal import MediaCore
 internal import Playback
+internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
 // Whether pictures and sound get where they should, and what is done where they do not.
 extension KioskDirector {
     func watchOver(at now: HostInstant) {
-        liveness.note(lookAtItself(), at: now)
+        liveness.note(observe(), at: now)
         if let count = leftOut.note(
             total: stage.distributor.statistics.droppedFrames, isExpected: liveness.verdict == .alive, at: now)
         {
@@ -15,32 +16,63 @@ extension KioskDirector {
                 .warning, "\(count) pictures came too late and were left out; the picture is in step again",
                 KioskNote(.fault))
         }
-        guard case .stalled(let cause, let since) = liveness.verdict, let stage = ladder.next(for: cause, at: now)
-        else {
-            return
+        if liveness.verdict == .alive {
+            ladder.noteAlive(at: now)
+            if liveness.fault == nil, let queue { exclusions.noteProgress(of: queue.current, at: now) }
         }
+        guard let (cause, since) = stall(at: now), let item = itemAtFault,
+            let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now)
+        else { return }
         let time = Decimals.text((now - since).inSeconds, 0)
         self.stage.log.say(
-            .error, "\(cause.rawValue) since \(time) s: \(stage.words)", KioskNote(.repair, stage: "\(stage)"))
+            .error, "\(cause.rawValue) for \(time) s: \(stage.words)",
+            KioskNote(.repair, item: item.address, stage: "\(stage)"))
         repairs[stage, default: 0] += 1
-        repair(stage, because: cause)
         liveness.forgive(at: now)
+        repair(stage, because: cause)
     }
 
-    private func lookAtItself() -> Liveness.Beat {
+    /// Returns what is to be repaired now, and since when it is so.
+    private func stall(at now: HostInstant) -> (cause: Liveness.Cause, since: HostInstant)? {
+        if case .stalled(let cause, let since) = liveness.verdict { return (cause, since) }
+        return liveness.isOverdue(at: now) ? liveness.fault.map { ($0.cause, $0.since) } : nil
+    }
+
+    private var itemAtFault: RepairLadder.Item? {
+        guard let queue else { return nil }
+        let address = queue.current.address
+        let hasOther = wall == nil && (queue.count > 1 || queue.item(at: address) == nil || !configuration.loops)
+        return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
+    }
+
+    private func observe() -> Liveness.Beat {
         let state = stage.player.state
+        let status = stage.screen?.status
         let layer = stage.player.layer
         let moment = stage.player.synchronizer.currentTime()
+        let rate = stage.player.synchronizer.timebase.rate
         var beat = Liveness.Beat()
-        beat.isExpected = isPlaying && !isWaiting && state.phase != .paused
+        beat.isExpected = isPlaying && !isWaiting && !isHeld && state.phase != .paused
         beat.turns = state.turns
-        beat.isCollecting = state.phase != .playing || stage.player.synchronizer.timebase.rate == 0
-        beat.hasPicture = state.hasVideo && stage.screen?.status.isVisible == true
-        beat.shown = stage.screen?.status.shown ?? 0
+        beat.position = state.position
+        beat.isStill = state.isStill
+        beat.isWaiting = state.phase != .playing || rate == 0 && (wall != nil || state.reason != nil)
+        if wall != nil { beat.waitingTimeout = Self.early + Liveness.waitingTimeout }
+        beat.hasPicture = state.hasVideo && status?.isVisible == true
+        beat.shown = status?.shown ?? 0
+        beat.picturePeriod = state.pictureFormat?.frameRate.flatMap {
+            $0.numerator > 0 ? .seconds(Double($0.denominator) / Double($0.numerator)) : nil
+        }
         beat.pictureOverdue = layer.nextTime.map { (moment - $0).duration }
         beat.isStarved = layer.count == 0 && !state.picturesAreRead
         beat.hasSound = state.hasAudio && sound?.places != nil && stage.player.outputs?.failure == nil
-        if !state.soundIsRead { beat.soundAhead = ((state.handedUntil ?? .zero) - moment).duration }
+        let soundAhead = ((state.handedUntil ?? .zero) - moment).duration
+        if state.soundIsRead {
+            beat.isSoundPlayingOut = beat.hasSound && soundAhead > .zero
+        } else {
+            beat.soundAhead = soundAhead
+        }
+        beat.soundRead = beat.hasSound ? state.loadedUntil : nil
         return beat
     }
 
@@ -48,11 +80,14 @@ extension KioskDirector {
         let player = self.stage.player
         switch stage {
         case .anchor:
-            if cause == .collecting || wall != nil { open() } else { player.seek(to: player.state.position) }
+            if cause == .waiting || wall != nil { open() } else { player.seek(to: player.state.position) }
         case .route:
             sound?.reopen()
-            open(at: cause == .collecting ? nil : player.state.position)
-        case .window: remakeWindow()
+            open(at: cause == .waiting ? nil : player.state.position)
+        case .next: passOver(for: cause)
+        case .window:
+            exclusions.forgiveStuck()
+            remakeWindow()
         case .exit: end(.needsRestart(cause.rawValue))
         }
     }

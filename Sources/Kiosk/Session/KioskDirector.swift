@@ -2,6 +2,7 @@ internal import LocalOutput
 internal import MediaCore
 internal import Playback
 internal import Routing
+internal import Storage
 internal import SyncRendering
 internal import Telemetry
 
@@ -17,6 +18,8 @@ final class KioskDirector: @unchecked Sendable {
         var distributor: EventDistributor
         var registry: OutputRegistry
         var places: KioskPlaces
+        /// What was open when earlier processes ended.
+        var crashes: CrashRecord
         /// Reads the configuration again.
         var reload: @Sendable () throws(KioskConfigurationError) -> KioskConfiguration
         var log: KioskLog
@@ -30,6 +33,10 @@ final class KioskDirector: @unchecked Sendable {
         var measure: @Sendable (String) throws(MediaError) -> FilmExtent = { (address) throws(MediaError) in
             throw MediaError(.cannotOpen, "'\(address)' cannot be measured")
         }
+        /// For picture files that are opened or measured from now on.
+        var setImageDuration: @Sendable (Duration) -> Void = { _ in }
+        /// Whether the display of this name states that it hides the edges. Reads a small file.
+        var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
         var now: @Sendable () -> WallTime = { .now }
         var calendar: any WallCalendar = SystemCalendar()
         /// Speakers that are wanted are waited for so long before others take over.
@@ -48,11 +55,16 @@ final class KioskDirector: @unchecked Sendable {
     var programme = 0
     let files: ItemsWatch
     let sound: SoundKeeper?
+    /// What was found last, before exclusions.
+    var found: [PlayQueue.Item] = []
+    var exclusions: ItemExclusions
     /// The films, once some were found.
     var queue: PlayQueue?
     /// False where the list has become empty.
     var hasFilms = false
     var toCome = FilmsToCome()
+    /// With `on_broken_item = "stop"`: the item before which the kiosk ends, and why.
+    var stopBefore: (item: QueueItem, failure: TalkieError)?
     /// The films are in the player's hands.
     var isPlaying = false
     /// Commands to open a film whose beginning the player has not reported yet.
@@ -71,6 +83,7 @@ final class KioskDirector: @unchecked Sendable {
     var isScreenAttached = false
     var liveness = Liveness()
     var ladder = RepairLadder()
+    var presence = Presence()
     var leftOut = LeftOutPictures()
     let began = HostInstant.now
     var loaded: KioskHealth.Configuration
@@ -81,8 +94,13 @@ final class KioskDirector: @unchecked Sendable {
     var wall: WallSteps?
     /// Nil where nobody drives it from afar.
     var fleet: FleetLink?
+    var commandLog = CommandLog()
+    let screenshots: ScreenshotQueue
     /// Somebody afar wants it to stand.
     var isHeld = false
+    /// What the slate that was asked for from afar covers.
+    var coveredSlate: Slate?
+    private var notedRoutes: Set<Int> = []
     private var told = ToldSentences()
     private var placesFailure: String?
     private var lastKept: HostInstant?
@@ -90,13 +108,13 @@ final class KioskDirector: @unchecked Sendable {
     private var watchdog: Watchdog?
     private var isReady = false
     private var lastStatus = ""
-    private var result: KioskEnd?
+    private(set) var result: KioskEnd?
     private var thread: WorkerThread?
 
     /// How often it looks at itself.
     static let beat = Duration.seconds(1)
-    /// A kiosk that is killed goes on at most so far before where it was.
-    private static let keeping = Duration.seconds(5)
+    /// The interval at which the position is kept, and so how far a killed kiosk goes back: at most 5760 small writes a day.
+    static let keepingInterval = Duration.seconds(15)
     /// A list of which nothing can be played is tried again after so long, if nothing changes before.
     static let again = Duration.seconds(10)
 
@@ -106,6 +124,8 @@ final class KioskDirector: @unchecked Sendable {
     ) throws(ExhaustionError) {
         self.stage = stage
         self.mailbox = mailbox
+        exclusions = ItemExclusions(stage.crashes)
+        screenshots = ScreenshotQueue(.standard(), screenshot: stage.screenshot)
         self.configuration = configuration
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
@@ -135,10 +155,14 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private func run() {
+        for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
         watchdog = Watchdog(patience: stage.manager.watchdogTime, at: .now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
+        stage.crashes.begin(at: stage.now())
         beginsAt = schedule.start(from: stage.now())
+        // A display that a command switches off is on after a start.
+        if shown.isQuiet { setScreenPower(false) }
         joinFleet()
         joinWall()
         look()
@@ -156,12 +180,19 @@ final class KioskDirector: @unchecked Sendable {
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
         keepPlace()
+        if !endsForFault { exclusions.close() }
         fleet?.stop()
         wall?.clock.stop()
         files.stop()
         sound?.stop()
         stage.places.stop()
         stage.screen?.stop()
+    }
+
+    /// A repair has ended the program: the item that plays is blamed for it, as for a crash.
+    private var endsForFault: Bool {
+        if case .stalled = liveness.verdict, case .needsRestart = result { return true }
+        return false
     }
 
     private var nextDeadline: HostInstant {
@@ -178,6 +209,7 @@ final class KioskDirector: @unchecked Sendable {
         case .output(let output, let isLost): tell(sound?.note(output, isLost: isLost))
         case .sound(let news):
             tell(sound?.hear(news, at: .now))
+            noteRoutes()
             refreshSlate()
         case .found(let found): take(found)
         case .measured(let measured): take(measured)
@@ -193,6 +225,15 @@ final class KioskDirector: @unchecked Sendable {
             if let placesFailure { told.forget(placesFailure) }
             say(.info, "where the kiosk is can be kept again", KioskNote(.repair))
         case .remark(let level, let text): say(level, text)
+        }
+    }
+
+    /// Records the names of the outputs, each once.
+    private func noteRoutes() {
+        guard let group = stage.player.outputs else { return }
+        for member in group.members {
+            guard let number = group.number(of: member), notedRoutes.insert(number).inserted else { continue }
+            stage.distributor.note(.route(index: number, name: member.name, kind: member.kind.rawValue))
         }
     }
 
@@ -220,9 +261,10 @@ final class KioskDirector: @unchecked Sendable {
             say(.info, "displays: " + (displays.isEmpty ? "none" : displays.map(\.name).joined(separator: ", ")))
         case .visible, .resized, .fullScreen:
             guard let status = stage.screen?.status, status.isVisible else { return }
+            applyArrangement()
             stage.player.setScreen(
                 status.display, refreshRate: status.displayRate, isFullScreen: status.isFullScreen)
-        case .key, .panel, .besidePanel, .bar, .pointer, .dropped: break
+        case .key, .panel, .besidePanel, .bar, .wheel, .pointer, .pointerLeft, .dropped: break
         }
     }
 
@@ -256,7 +298,8 @@ final class KioskDirector: @unchecked Sendable {
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
         followTheClock()
-        if lastKept.map({ now - $0 >= Self.keeping }) ?? true { keepPlace() }
+        if lastKept.map({ now - $0 >= Self.keepingInterval }) ?? true { keepPlace() }
+        if exclusions.expire(at: now, wall: stage.now()) { applyExclusions() }
         watchOver(at: now)
         keepStep(at: now)
         tellHealth(at: now)

@@ -1,13 +1,39 @@
+internal import Glibc
 internal import MediaCore
 internal import Storage
 internal import Synchronization
 
-/// Where a kiosk was when it ended, however it ended: which film, and where in it. Kept every few seconds by a thread of its own, so
-/// that no disk holds the kiosk up.
+/// Where a kiosk was when it ended, however it ended: which film, and where in it. Written only when it has changed, on a thread of its
+/// own, so that no disk holds the kiosk up.
 final class KioskPlaces: Sendable {
     struct Place: Sendable, Hashable {
-        var address: String
-        var position: MediaTime
+        /// A path, or a web address without credentials, query and fragment, which may hold passwords and tokens.
+        let address: String
+        /// A checksum of the address with its query, which tells films apart that differ in nothing else.
+        let key: String
+        let position: MediaTime
+
+        init(address: String, position: MediaTime) {
+            (self.address, key, self.position) = (Self.plain(address), Self.key(address), position)
+        }
+
+        fileprivate init(kept address: String, key: String?, position: MediaTime) {
+            (self.address, self.key, self.position) = (Self.plain(address), key ?? Self.key(address), position)
+        }
+
+        /// Returns the film of `addresses` that this is a place in: the same address, or one that differs in its query only.
+        func film(among addresses: [String]) -> String? {
+            addresses.first { Self.key($0) == key } ?? addresses.first { Self.plain($0) == address }
+        }
+
+        private static func plain(_ address: String) -> String {
+            guard address.contains("://") else { return address }
+            return PrintableText.withoutCredentials(String(address.prefix { $0 != "?" && $0 != "#" }))
+        }
+
+        private static func key(_ address: String) -> String {
+            StateRecord.check(Array(PrintableText.withoutCredentials(address).utf8)[...])
+        }
     }
 
     /// What the last run left behind.
@@ -26,6 +52,8 @@ final class KioskPlaces: Sendable {
 
     private let folder: StateFolder
     private let file: String
+    /// The file of earlier versions, in which configurations of one name in two folders had one place.
+    private let earlierFile: String
     private let waiting = Lock<(kept: Kept, isNew: Bool)>((Kept(), false))
     private let wake = Signal()
     private let stopping = Atomic<Bool>(false)
@@ -33,20 +61,28 @@ final class KioskPlaces: Sendable {
     private let report: @Sendable (String?) -> Void
 
     /// - Parameters:
-    ///   - configuration: the file that the kiosk runs by; each has a place of its own.
+    ///   - configuration: the file that the kiosk runs by; each has a place of its own, by its whole path.
     ///   - report: told once when the disk keeps nothing, and nil once it does again; on the thread.
     init(_ folder: StateFolder, configuration: String, report: @escaping @Sendable (String?) -> Void) {
         self.folder = folder
         self.report = report
         let name = configuration.split(separator: "/").last.map(String.init) ?? ""
         let plain = name.prefix(60).map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") ? $0 : "_" }
-        file = "kiosk-" + String(plain)
+        earlierFile = "kiosk-" + String(plain)
+        let resolved = realpath(configuration, nil)
+        defer { free(resolved) }
+        let path = resolved.map { String(cString: $0) } ?? configuration
+        file = "\(earlierFile)-\(StateRecord.check(Array(path.utf8)[...]))"
     }
 
     /// What the last run left behind, with a sentence where that cannot be read. Blocks on the disk.
     func read() -> (kept: Kept, note: String?) {
         do throws(StateError) {
-            switch try folder.readRecord(file, kind: Self.kind, version: Self.version) {
+            var reading = try folder.readRecord(file, kind: Self.kind, version: Self.version)
+            if case .absent = reading {
+                reading = try folder.readRecord(earlierFile, kind: Self.kind, version: Self.version)
+            }
+            switch reading {
             case .absent: return (Kept(), nil)
             case .damaged(let sentence), .newer(let sentence): return (Kept(), sentence)
             case .record(let record):
@@ -57,7 +93,9 @@ final class KioskPlaces: Sendable {
                     let place = record["place"].flatMap({ DecimalNumber.whole($0[...]) }),
                     (0...Self.latest).contains(place)
                 {
-                    kept.place = Place(address: address, position: MediaTime(value: Int64(place), timescale: 1000))
+                    kept.place = Place(
+                        kept: address, key: record["film-key"],
+                        position: MediaTime(value: Int64(place), timescale: 1000))
                 }
                 return (kept, nil)
             }
@@ -71,7 +109,7 @@ final class KioskPlaces: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Keeps this, soon.
+    /// Keeps this, soon; costs nothing where it is what was kept last.
     func keep(_ kept: Kept) {
         waiting.withLock { $0 = (kept, true) }
         wake.raise()
@@ -86,15 +124,17 @@ final class KioskPlaces: Sendable {
 
     private func run() {
         var isFailing = false
+        var written: Kept?
         while true {
             let isLast = stopping.load(ordering: .acquiring)
             let (kept, isNew) = waiting.withLock { waiting in
                 defer { waiting.isNew = false }
                 return waiting
             }
-            if isNew {
+            if isNew, kept != written {
                 do throws(StateError) {
                     try write(kept)
+                    written = kept
                     if isFailing { report(nil) }
                     isFailing = false
                 } catch {
@@ -114,8 +154,9 @@ final class KioskPlaces: Sendable {
         record["ended"] = kept.hasEndedWell ? "well" : "not"
         if let place = kept.place {
             record["film"] = place.address
+            record["film-key"] = place.key
             record["place"] = String(max(0, place.position.nanoseconds / 1_000_000))
         }
-        try folder.replace(file, with: record)
+        try folder.replace(file, with: record, syncsFolder: false)
     }
 }

@@ -52,7 +52,7 @@ final class SoundKeeper {
         impatientFrom = now.advanced(by: patience)
         // What the group was made with is not heard before it is chosen.
         if !tiers.wanted.contains(SoundTiers.thisComputer) {
-            for member in group.members { player.setGain(0, of: member) }
+            for member in group.members { player.setMuted(true, of: member) }
         }
     }
 
@@ -78,6 +78,12 @@ final class SoundKeeper {
     var places: String? {
         guard let asked, !asked.heard.isEmpty else { return nil }
         return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
+    }
+
+    /// Those that are wanted and not heard, as they are called; empty before anything is chosen.
+    var missing: [String] {
+        guard asked != nil else { return [] }
+        return tiers.wanted.filter { tiers.presence[$0] != .present }.map { outputs[$0]?.first?.name ?? $0 }
     }
 
     /// When `attend` has something to do; nil when only news can change anything.
@@ -166,7 +172,7 @@ final class SoundKeeper {
         guard let choice = tiers.choice, choice != asked else { return }
         let members = choice.members.flatMap { outputs[$0] ?? [] }
         guard !members.isEmpty else { return }
-        for name in choice.heard { for output in outputs[name] ?? [] { player.setGain(1, of: output) } }
+        for name in choice.heard { for output in outputs[name] ?? [] { player.setMuted(false, of: output) } }
         asked = choice
         player.setAudioOutputs(members) { [post] in post(.changed($0, choice)) }
     }

@@ -60,7 +60,7 @@ package struct WallLine: Sendable, Hashable {
         guard loops else { return first }
         let rounds = (Double(first.duration(to: instant).wholeNanoseconds) / Double(total)).rounded()
         // Doubles know rounds exactly up to 2^53.
-        let distance = Int64(max(0, min(rounds, 9e15))).multipliedReportingOverflow(by: total)
+        let distance = Int64(clamping: rounds, in: 0...1 << 53).multipliedReportingOverflow(by: total)
         return first.advanced(by: .nanoseconds(distance.overflow ? .max : distance.partialValue))
     }
 

@@ -29,8 +29,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
         -> ConnectedDisplay
     {
         guard let first = displays.first else {
-            throw OutputError(
-                .unavailable, "no display is connected; connect one, or play with --no-video to hear the sound alone")
+            throw OutputError(.unavailable, "no display is connected; connect one")
         }
         switch wish {
         case nil: return first
@@ -51,7 +50,7 @@ public struct ConnectedDisplay: Sendable, Hashable {
             }
         let list = displays.map { "\($0.index) (\($0.name), \($0.size.width)x\($0.size.height))" }
         throw OutputError(
-            .unavailable, "there is no screen \(asked); --screen takes one of \(list.joined(separator: ", "))")
+            .unavailable, "there is no screen \(asked); choose one of \(list.joined(separator: ", "))")
     }
 
     /// What a window may cover without hiding the desktop's bars.

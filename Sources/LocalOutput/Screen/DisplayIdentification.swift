@@ -2,12 +2,15 @@ internal import Glibc
 internal import MediaCore
 
 /// What a display says about itself (VESA E-EDID release A revision 2, with CTA-861 extensions): its name, and, if it
-/// does, how long it takes to show a picture. Bytes from outside: any of them, of any length, are read safely.
+/// does, how long it takes to show a picture and whether it hides the edges. Bytes from outside: any of them, of any length, are read safely.
 public struct DisplayIdentification: Sendable, Equatable {
     /// As on the box; nil when it does not say.
     public var name: String?
     /// From a picture's arrival to its light, for progressive pictures; nil when it does not say.
     public var videoLatency: Duration?
+    /// Always hides the edges of pictures in its preferred timing, or, where it does not say that, in those of televisions. False where
+    /// it does not, can be set to, or does not say.
+    public var isOverscanning = false
 
     private static let blockSize = 128
     /// The base block and 255 extensions.
@@ -39,6 +42,13 @@ public struct DisplayIdentification: Sendable, Equatable {
         while let header = rest.first {
             let body = rest.dropFirst().prefix(Int(header & 31))
             rest = rest.dropFirst(1 + Int(header & 31))
+            // The video capability data block (CTA-861-F, 7.5.6): extended tag 0, then two bits each for the preferred timing, for
+            // those of computers and for those of televisions; 0 says nothing, 1 is always overscanned.
+            if header >> 5 == 7, body.count >= 2, body.first == 0 {
+                let flags = body[body.startIndex + 1]
+                let preferred = flags >> 4 & 3
+                isOverscanning = (preferred != 0 ? preferred : flags & 3) == 1
+            }
             guard header >> 5 == 3, body.prefix(3).elementsEqual(Self.hdmi) else { continue }
             let bytes = Array(body)
             // Byte 8 says whether latencies follow; 0 is unknown, 255 no picture, others (value − 1) × 2 ms.
@@ -66,10 +76,15 @@ public struct DisplayIdentification: Sendable, Equatable {
     }
 
     /// How long the display of this name takes, by its own word; where there is but one, its name does not matter.
-    public static func statedLatency(of display: String) -> Duration? {
+    public static func statedLatency(of display: String) -> Duration? { stated(by: display)?.videoLatency }
+
+    /// Returns whether the display of this name states that it always hides the edges; where there is but one, its name does not matter.
+    public static func isOverscanning(_ display: String) -> Bool { stated(by: display)?.isOverscanning ?? false }
+
+    private static func stated(by display: String) -> DisplayIdentification? {
         let all = connected
-        if all.count == 1 { return all[0].videoLatency }
-        return all.first { ($0.name.map { display.contains($0) }) ?? false }?.videoLatency
+        if all.count == 1 { return all[0] }
+        return all.first { ($0.name.map { display.contains($0) }) ?? false }
     }
 
     private static func contents(_ path: String) -> [UInt8]? {

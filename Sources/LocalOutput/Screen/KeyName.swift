@@ -14,7 +14,11 @@ enum KeyName {
             return prefix(shift: hasShift, control: hasControl, alt: hasAlt, meta: hasMeta) + special
         }
         // Text comes as SDL_TEXTINPUT, with the keyboard's own layout; only what is not text is named here.
-        guard hasControl || hasAlt || hasMeta, let scalar = Unicode.Scalar(UInt32(bitPattern: key.sym)),
+        guard hasControl || hasAlt || hasMeta else { return nil }
+        if let sign = padSigns[key.sym] {
+            return prefix(shift: false, control: hasControl, alt: hasAlt, meta: hasMeta) + sign
+        }
+        guard let scalar = Unicode.Scalar(UInt32(bitPattern: key.sym)),
             scalar.value >= 32, scalar.value < 0x110000, key.sym & Int32(SDLK_SCANCODE_MASK) == 0
         else { return nil }
         // Shift is part of a character, as far as we can know it: the layout's other signs stay unknown here.
@@ -44,6 +48,13 @@ enum KeyName {
         default: character
         }
     }
+
+    /// Keys of the number pad, which without a modifier arrive as text.
+    private static let padSigns: [Int32: String] = Dictionary(
+        uniqueKeysWithValues: [
+            (SDLK_KP_PLUS, "+"), (SDLK_KP_MINUS, "-"), (SDLK_KP_MULTIPLY, "*"), (SDLK_KP_DIVIDE, "/"),
+            (SDLK_KP_EQUALS, "="),
+        ].map { (Int32(bitPattern: $0.0.rawValue), $0.1) })
 
     private static let specials: [Int32: String] = {
         var names: [Int32: String] = [:]

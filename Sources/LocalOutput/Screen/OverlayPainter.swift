@@ -28,8 +28,13 @@ final class OverlayPainter: Sendable {
 
     private struct State {
         var wanted: (content: Content, area: PixelSize)?
-        /// Counts what was asked for: what was drawn for an earlier wish is thrown away.
+        /// Counts what was asked for.
         var wishes: UInt64 = 0
+        /// What was drawn for this wish and earlier ones is discarded: nothing was to be seen after it, or the window had
+        /// another size. Other drawings are shown although newer content waits: content that changes faster than it is
+        /// drawn would never be seen.
+        var discarded: UInt64 = 0
+        var area: PixelSize?
         var drawn: Drawn?
         var thread: WorkerThread?
         var isStopping = false
@@ -44,15 +49,20 @@ final class OverlayPainter: Sendable {
     /// - Parameter done: raised when something was drawn.
     init(raising done: PollableSignal?) { self.done = done }
 
-    /// The newest wish counts; nothing at all is drawn at once, and without the thread.
+    /// The newest wish is drawn next; nothing at all is drawn at once, and without the thread.
     func draw(_ content: Content, in area: PixelSize) {
         state.withLock { state in
             state.wishes += 1
-            state.drawn = nil
             guard !content.isEmpty else {
                 state.wanted = nil
                 state.drawn = Drawn()
+                state.discarded = state.wishes
                 return
+            }
+            if area != state.area {
+                state.drawn = nil
+                state.discarded = state.wishes - 1
+                state.area = area
             }
             state.wanted = (content, area)
             guard state.thread == nil else { return }
@@ -117,7 +127,7 @@ final class OverlayPainter: Sendable {
                     continue
                 }
                 let drawn = Self.drawing(wanted.content, in: wanted.area, by: painter)
-                state.withLock { if $0.wishes == wish { $0.drawn = drawn } }
+                state.withLock { if wish > $0.discarded { $0.drawn = drawn } }
                 done?.raise()
             }
         }
@@ -139,7 +149,7 @@ final class OverlayPainter: Sendable {
         }
         if let panel = content.panel {
             let drawing = PanelDrawing(painter: painter)
-            drawn.layout = PanelLayout(panel, in: area, width: drawing.width)
+            drawn.layout = PanelLayout(panel, in: area, above: drawn.barLayout, width: drawing.width)
             if let layout = drawn.layout {
                 if let image = drawing.overlay(panel, in: layout, of: area) { drawn.images.append(image) }
                 return drawn
@@ -152,7 +162,8 @@ final class OverlayPainter: Sendable {
             } else {
                 content.mark.flatMap { words.overlay($0, in: area, at: .corner) }
             }
-        if let image { drawn.images.append(image) }
+        // What is in the corner keeps above the bar.
+        if let image { drawn.images.append(image.raised(above: drawn.barLayout?.top, in: area)) }
         return drawn
     }
 }

@@ -98,12 +98,38 @@ extension Screen {
         checkThread()
         guard let window, !isSizeChosen, !isFullScreen else { return }
         let display = Int(SDL_GetWindowDisplayIndex(window))
-        let room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? pictureSize
+        var room = ConnectedDisplay.all.first { $0.index == display }?.usableSize ?? pictureSize
+        if let frame { room = PixelSize(width: room.width - frame.wide, height: room.height - frame.high) }
         let size = Self.initialSize(of: turned(pictureSize), wish: nil, within: room)
         var (width, height): (Int32, Int32) = (0, 0)
         SDL_GetWindowSize(window, &width, &height)
         guard Int(width) != size.width || Int(height) != size.height else { return }
         SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
+        geometryChanged()
+    }
+
+    /// What the window manager draws around the window, in its units; nil without a frame, or before it is there.
+    private var frame: (left: Int32, top: Int32, wide: Int, high: Int)? {
+        var (top, left, bottom, right): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
+        guard let window, SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right) == 0 else { return nil }
+        let (wide, high) = (Int(left) + Int(right), Int(top) + Int(bottom))
+        return wide + high > 0 ? (left, top, wide, high) : nil
+    }
+
+    /// Makes the window smaller where it does not fit into its display together with its frame, which is known once the window is shown.
+    private func fitFrame() {
+        guard let window, !isFrameFitted, !isFullScreen, let frame else { return }
+        isFrameFitted = true
+        var (bounds, width, height) = (SDL_Rect(), Int32(0), Int32(0))
+        SDL_GetWindowSize(window, &width, &height)
+        guard !isSizeChosen, SDL_GetDisplayUsableBounds(SDL_GetWindowDisplayIndex(window), &bounds) == 0 else { return }
+        let room = PixelSize(width: Int(bounds.w) - frame.wide, height: Int(bounds.h) - frame.high)
+        guard room.width > 0, room.height > 0, Int(width) > room.width || Int(height) > room.height else { return }
+        let size = PicturePlacement.fitted(PixelSize(width: Int(width), height: Int(height)), into: room)
+        SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
+        SDL_SetWindowPosition(
+            window, bounds.x + frame.left + Int32((room.width - size.width) / 2),
+            bounds.y + frame.top + Int32((room.height - size.height) / 2))
         geometryChanged()
     }
 
@@ -116,6 +142,7 @@ extension Screen {
 
     /// What the window system says of the window; returns what others should know.
     func take(_ event: SDL_WindowEvent) -> ScreenInput? {
+        fitFrame()
         switch SDL_WindowEventID(UInt32(event.event)) {
         case SDL_WINDOWEVENT_CLOSE: return .close
         case SDL_WINDOWEVENT_EXPOSED:

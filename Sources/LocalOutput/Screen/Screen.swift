@@ -56,6 +56,8 @@ public final class Screen: VideoOutput {
     var onNews: ((ScreenInput) -> Void)?
     private var noted = NotedPicture()
     var isSizeChosen = false
+    /// The window has been fitted into its display together with its frame.
+    var isFrameFitted = false
     var mode: DisplayMode
     /// Pictures a second of what is shown; nil where there are none.
     var filmRate: Double?
@@ -105,12 +107,12 @@ public final class Screen: VideoOutput {
             let refusal = DisplayRefusal.explain(reachable, isDark: sdlError() == "No available displays")
             throw OutputError(
                 .unavailable,
-                "no display can be reached (\(refusal.reason)); \(refusal.remedy), "
-                    + "or play with --no-video to hear the sound alone")
+                "no display can be reached (\(refusal.reason)); \(refusal.remedy)")
         }
         isReached = true
         do throws(OutputError) {
-            _ = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+            _ = try ConnectedDisplay.chosen(
+                by: options.display, among: ConnectedDisplay.all)
         } catch {
             leave()
             throw error
@@ -168,7 +170,8 @@ public final class Screen: VideoOutput {
     }
 
     private func openWindow(for pictureSize: PixelSize) throws(OutputError) {
-        let display = try ConnectedDisplay.chosen(by: options.display, among: ConnectedDisplay.all)
+        let display = try ConnectedDisplay.chosen(
+            by: options.display, among: ConnectedDisplay.all)
         let size = Self.initialSize(of: turned(pictureSize), wish: options.size, within: display.usableSize)
         let position = Int32(bitPattern: UInt32(SDL_WINDOWPOS_CENTERED_MASK) | UInt32(display.index))
         // Shown by `adopt`, once it is known who manages windows here.
@@ -195,6 +198,7 @@ public final class Screen: VideoOutput {
         (self.window, self.presenter) = (window, presenter)
         connection = DisplayConnection(window: window, followsDisplays: options.followsDisplays)
         isSizeChosen = options.size != nil
+        WindowIcon.set(on: window)
         if options.isFullScreen { setFullScreen(true) }
         WindowSystem.show(window)
         if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
@@ -249,6 +253,7 @@ public final class Screen: VideoOutput {
         checkThread()
         self.words = words
         if window == nil, failure == nil {
+            // ignored: `open` keeps the failure and reports it.
             try? open(
                 for: PicturePlacement.displaySize(
                     of: picture.size, pixelAspect: picture.pixelAspect, rotation: picture.rotation, view: view))
@@ -282,11 +287,24 @@ public final class Screen: VideoOutput {
         return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(words?.images ?? [])
     }
 
+    /// Returns what the window shows with messages and bars, upright, on black where there is no picture; nil where it is hidden.
+    func snapshot(withMessagesOver picture: (any Picture)?) -> ScreenSnapshot? {
+        guard let canvas = area, isVisible else { return nil }
+        guard !isDark else { return ScreenSnapshot(black: canvas) }
+        let images = images(on: geometry)
+        guard let picture else { return ScreenSnapshot(black: canvas)?.under(images) }
+        let placement = PicturePlacement(of: picture, gravity: gravity, view: view, in: canvas)
+        return ScreenSnapshot(of: picture, lying: placement, by: converter)?.under(images)
+    }
+
     func stack() {
         let geometry = geometry
-        let images =
-            (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
-        overlays = turning.onGlass(images, geometry)
+        overlays = turning.onGlass(images(on: geometry), geometry)
+    }
+
+    /// Words and messages on the canvas, from the bottom up.
+    private func images(on geometry: ScreenGeometry?) -> [OverlayImage] {
+        (words?.images.map { $0.raised(above: barTop, in: geometry?.canvas) } ?? []) + (messages?.images ?? [])
     }
 
     public func present() -> HostInstant {

@@ -31,6 +31,8 @@ public final class ScreenControl: Sendable {
         case picture
         /// What the window shows of the film, with its words.
         case window
+        /// The same with messages and bars, on black where there is no picture.
+        case screen
     }
 
     /// What the screen is doing, read whole.

@@ -13,8 +13,12 @@ public enum ScreenInput: Sendable, Equatable {
     /// The pointer was pressed on a part of the bar, or, with `isDragged`, is held down on one of its lines; where it is let go
     /// there comes without.
     case bar(ScreenBar.Part, isDragged: Bool)
+    /// The wheel was turned over the volume of the bar, or beside the rows of a panel that is shown; positive is up.
+    case wheel(over: ScreenBar.Part?, turned: Int)
     /// The pointer moves, over a part of the bar or elsewhere; told ten times a second at most.
     case pointer(over: ScreenBar.Part?)
+    /// The pointer has left the window.
+    case pointerLeft
     /// Files and addresses were dropped on the window; with Shift held they are to be added to what plays.
     case dropped([String], appends: Bool)
     /// The window is to be closed.
@@ -43,6 +47,8 @@ public enum ScreenInput: Sendable, Equatable {
         case (.key(let a, let b), .key(let c, let d)): a == c && b == d
         case (.dropped(let a, let b), .dropped(let c, let d)): a == c && b == d
         case (.close, .close), (.besidePanel, .besidePanel), (.back, .back), (.remade, .remade): true
+        case (.pointerLeft, .pointerLeft): true
+        case (.wheel(let a, let b), .wheel(let c, let d)): a == c && b == d
         case (.displays(let a), .displays(let b)): a == b
         case (.away(let a), .away(let b)): a.code == b.code && a.message == b.message
         case (.panel(let a, let b, let c), .panel(let d, let e, let f)): a == d && b == e && c == f

@@ -70,6 +70,8 @@ extension ScreenLoop {
                 })
         case .snapshot(.window, let reply):
             reply(presenter?.onScreen?.picture.flatMap { screen?.snapshot(of: $0) })
+        case .snapshot(.screen, let reply):
+            reply(screen?.snapshot(withMessagesOver: presenter?.onScreen?.picture))
         case .stop: isStopping = true
         }
     }
@@ -153,8 +155,10 @@ extension ScreenLoop {
             corner.x == 0 && corner.y == 0
             ? drawn.images : drawn.images.map { $0.moved(right: corner.x, down: corner.y) }
         screen.messages = images.isEmpty ? nil : Overlay(images)
-        (panelLayout, barLayout) = (drawn.layout, drawn.barLayout)
-        screen.barTop = barLayout.map { $0.rect.y + corner.y - Int(2 * $0.scale) }
+        // What was drawn may be older than what is wanted.
+        panelLayout = panel == nil ? nil : drawn.layout
+        barLayout = bar == nil ? nil : drawn.barLayout
+        screen.barTop = barLayout.map { $0.top + corner.y }
         beginMessage()
     }
 

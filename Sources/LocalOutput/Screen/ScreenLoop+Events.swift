@@ -26,8 +26,7 @@ extension ScreenLoop {
                 fullScreenMayHaveChanged()
             }
             if let news { control.tell(news) }
-            // Nothing says any more that it rests on the bar.
-            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(.pointer(over: nil)) }
+            if UInt32(event.window.event) == SDL_WINDOWEVENT_LEAVE.rawValue { control.tell(.pointerLeft) }
         case SDL_DISPLAYEVENT: noteDisplayChange()
         case SDL_SYSWMEVENT:
             if let wanted = screen.connection?.changeEvent, csdl_x11_event_type(event.syswm.msg) == wanted {
@@ -48,19 +47,17 @@ extension ScreenLoop {
             isRepeating = false
             if event.button.button == 1, press(x: event.button.x, y: event.button.y, on: screen) {
                 // The panel's, or the bar's.
-            } else if let name = KeyName.button(event.button.button, clicks: event.button.clicks) {
-                tell(name)
+            } else {
+                if event.button.button == 1 {
+                    windowDrag = WindowDrag(of: screen, right: event.button.x, down: event.button.y)
+                }
+                if let name = KeyName.button(event.button.button, clicks: event.button.clicks) { tell(name) }
             }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
         case SDL_MOUSEWHEEL:
             isRepeating = false
             let turned = event.wheel.direction == SDL_MOUSEWHEEL_FLIPPED.rawValue ? Int32(-1) : 1
-            if event.wheel.y != 0, let layout = panelLayout {
-                var (x, y): (Int32, Int32) = (0, 0)
-                SDL_GetMouseState(&x, &y)
-                point(layout, x: x, y: y, turned: Int((event.wheel.y * turned).signum()), on: screen)
-                return
-            }
+            if event.wheel.y != 0, turnWheel(Int((event.wheel.y * turned).signum()), on: screen) { return }
             if event.wheel.y != 0 { tell(event.wheel.y * turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
             if event.wheel.x != 0 { tell(event.wheel.x * turned > 0 ? "WHEEL_RIGHT" : "WHEEL_LEFT") }
         case SDL_DROPBEGIN: dropped = []
@@ -76,29 +73,54 @@ extension ScreenLoop {
                 let isShiftHeld = SDL_GetModState().rawValue & KMOD_SHIFT.rawValue != 0
                 control.tell(.dropped(words, appends: isShiftHeld))
             }
-        case SDL_MOUSEBUTTONUP: if event.button.button == 1 { letGo(x: event.button.x, y: event.button.y, on: screen) }
+        case SDL_MOUSEBUTTONUP:
+            guard event.button.button == 1 else { return }
+            // The pointer may be elsewhere already: the window stays where the last motion has put it.
+            windowDrag = nil
+            letGo(x: event.button.x, y: event.button.y, on: screen)
         case SDL_MOUSEMOTION:
+            let now = HostInstant.now
+            // Mice speak a thousand times a second.
+            if windowDrag == nil, let pointerTold, now - pointerTold < .milliseconds(100) { return }
+            pointerTold = now
+            guard pointer.hasMoved(on: screen) else { return }
             cursor.pointerMoved(isFullScreen: screen.isFullScreen)
+            if windowDrag?.follow(screen) == true { return }
             movePointer(x: event.motion.x, y: event.motion.y, on: screen)
         default: break
         }
     }
 
-    /// The pointer acts on the panel, at a place in the window's own units.
-    private func point(_ layout: PanelLayout, x: Int32, y: Int32, turned: Int = 0, on screen: Screen) {
-        let place = screen.pixel(x: Int(x), y: Int(y))
+    /// The pointer was pressed while there is a panel, at a pixel of the window.
+    private func point(_ layout: PanelLayout, at place: (x: Int, y: Int)) {
         if let hit = layout.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
-            control.tell(.panel(row: hit.row, hit.part, turned: turned))
-        } else if turned == 0, !layout.contains(x: place.x, y: place.y) {
+            control.tell(.panel(row: hit.row, hit.part, turned: 0))
+        } else if !layout.contains(x: place.x, y: place.y) {
             control.tell(.besidePanel)
         }
+    }
+
+    /// The wheel over a panel, beside it, or over the volume of the bar; false elsewhere.
+    private func turnWheel(_ turned: Int, on screen: Screen) -> Bool {
+        var (x, y): (Int32, Int32) = (0, 0)
+        SDL_GetMouseState(&x, &y)
+        let place = screen.pixel(x: Int(x), y: Int(y))
+        if let hit = panelLayout?.hit(x: place.x, y: place.y, rows: panel?.rows.count ?? 0) {
+            control.tell(.panel(row: hit.row, hit.part, turned: turned))
+            return true
+        }
+        let isOnPanel = panelLayout?.contains(x: place.x, y: place.y) == true
+        let part = isOnPanel ? nil : barLayout?.hit(x: place.x, y: place.y)
+        guard panelLayout != nil || part?.isVolume == true else { return false }
+        control.tell(.wheel(over: part, turned: turned))
+        return true
     }
 
     /// A press on the panel, or on the bar beside it, or beside both while there is a panel; false where it lies elsewhere.
     private func press(x: Int32, y: Int32, on screen: Screen) -> Bool {
         let place = screen.pixel(x: Int(x), y: Int(y))
         if let panelLayout {
-            point(panelLayout, x: x, y: y, on: screen)
+            point(panelLayout, at: place)
             if panelLayout.contains(x: place.x, y: place.y) { return true }
         }
         guard let part = barLayout?.hit(x: place.x, y: place.y) else { return panelLayout != nil }
@@ -116,10 +138,6 @@ extension ScreenLoop {
 
     private func movePointer(x: Int32, y: Int32, on screen: Screen) {
         let place = screen.pixel(x: Int(x), y: Int(y))
-        let now = HostInstant.now
-        // Mice speak a thousand times a second.
-        if let pointerTold, now - pointerTold < .milliseconds(100) { return }
-        pointerTold = now
         if let dragged, let part = barLayout?.drag(dragged, to: place.x) {
             return control.tell(.bar(part, isDragged: true))
         }

@@ -33,6 +33,9 @@ public final class ScreenLoop {
     var barLayout: BarLayout?
     /// The part of the bar that a pointer was pressed on, for as long as it is held down.
     var dragged: ScreenBar.Part?
+    var pointer = PointerPlace()
+    /// The window is moved by the picture, or may be, for as long as the button is held down.
+    var windowDrag: WindowDrag?
     /// When a movement of the pointer was last told.
     var pointerTold: HostInstant?
     let overlayPainter: OverlayPainter
@@ -153,6 +156,7 @@ public final class ScreenLoop {
         if !isDescribed, screen?.isOpen == true {
             // It opened by itself for the first picture.
             isDescribed = true
+            pointer.note(on: screen)
             describe()
             fullScreenMayHaveChanged()
             keepAwake()

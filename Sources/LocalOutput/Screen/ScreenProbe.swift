@@ -13,7 +13,8 @@ public struct ScreenProbe: Sendable {
 
     /// - Throws: why no display can be reached.
     public static func examine(converter: any PictureConverter) throws(OutputError) -> ScreenProbe {
-        let screen = try Screen(converter: converter)
+        let screen = try Screen(options: ScreenOptions(), converter: converter)
+        if let failure = screen.failure { throw failure }
         return ScreenProbe(
             driver: SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? "unknown", displays: screen.displays,
             hasGraphicsProcessor: GraphicsProcessor.isLikely, placeboObstacle: PlaceboPresenter.obstacle)

@@ -72,6 +72,14 @@ public struct ScreenSnapshot: Sendable {
         }
     }
 
+    /// Nil for a size that no screen has.
+    init?(black size: PixelSize) {
+        guard size.width * size.height <= Self.largest else { return nil }
+        self.size = size
+        pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
+        for alpha in stride(from: 3, to: pixels.count, by: 4) { pixels[alpha] = 255 }
+    }
+
     // MARK: Words
 
     /// Draws the words that lie over the picture in its own size, as on a window of that size. Blocks while it draws; any thread.

@@ -25,6 +25,7 @@ final class DeviceMonitor: Sendable {
 
     /// Where the system gives no thread nobody looks: what plays plays on.
     func start() {
+        // ignored: without a thread a lost device is not replaced, and what plays plays on.
         let worker = try? WorkerThread.start(name: "sound card look", priority: .background) { self.run() }
         thread.withLock { $0 = worker }
     }

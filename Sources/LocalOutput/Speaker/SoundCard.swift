@@ -180,6 +180,12 @@ public final class SoundCard: AudioOutput {
         return OutputLatency(startLead: pump.startLead, stopLead: pump.stopLead, shares: shares)
     }
 
+    /// The device was lost, and no other one plays in its place so far. Any thread.
+    public var loss: OutputError? {
+        guard let worker = state.withLock({ $0.worker }), worker.keeper.place == nil else { return nil }
+        return OutputError(.lost, "the sound device \"\(device)\" is gone; connect it again, or choose another output")
+    }
+
     public var isReadyToStart: Bool { state.withLock { $0.worker }?.pump.isSettled ?? false }
 
     /// Time from the card's output to the ear that the card cannot know of, as a calibration found it. Any thread.

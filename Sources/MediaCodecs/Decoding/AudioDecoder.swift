@@ -1,5 +1,6 @@
 internal import CFFmpeg
 internal import MediaCore
+internal import SyncRendering
 
 /// Decodes packets of sound and cuts off what encoders added at the ends. Owned and called by one thread.
 final class AudioDecoder {
@@ -18,6 +19,10 @@ final class AudioDecoder {
     /// The frame that the last `Output` speaks of; valid until the next call.
     let frame: UnsafeMutablePointer<AVFrame>
     private(set) var damagedPackets = 0
+    /// The sound of such packets, until it is taken.
+    var undecodable: UndecodableSound?
+    /// The place of the packet being decoded, as far as it is to be heard.
+    private var sending: UndecodableSound?
 
     private var context: UnsafeMutablePointer<AVCodecContext>
     /// Opened ahead of the buffers that need it.
@@ -113,6 +118,7 @@ final class AudioDecoder {
         (index, toSkip, trimEnd) = (0, 0, 0)
         (isDecodeOnly, isFinished, isDrained) = (false, false, false)
         (isChanging, beginsPiece, isLent) = (false, false, false)
+        (undecodable, sending) = (nil, nil)
         isDiscontinuous = true
     }
 
@@ -128,7 +134,7 @@ final class AudioDecoder {
                 if let output = trimmed() { return output }
                 continue
             }
-            if code != cff_error_again, code != cff_error_eof { damagedPackets += 1 }
+            if code != cff_error_again, code != cff_error_eof { noteDamage() }
             if code == cff_error_eof {
                 // Ready for what may come after an end, for instance when a playlist goes on.
                 avcodec_flush_buffers(context)
@@ -163,7 +169,7 @@ final class AudioDecoder {
         }
         // A contradiction: the packets are not of one length, or the stamps are not rounded but wrong.
         guard least <= most + 1e-6, batch.packets.count > index else { return nil }
-        return MediaTime(seconds: (least + most) / 2)
+        return MediaTime(boundedSeconds: (least + most) / 2)
     }
 
     private func feedNextPacket() throws(MediaError) -> Bool {
@@ -241,6 +247,8 @@ final class AudioDecoder {
         packet.pointee.pts = entry.presentationTime?.value ?? cff_nopts_value
         packet.pointee.dts = packet.pointee.pts
         packet.pointee.duration = 0
+        sending =
+            isDecodeOnly ? nil : entry.presentationTime.map { UndecodableSound(start: $0, duration: entry.duration) }
         toSkip += min(entry.trimStart, 1 << 24)
         trimEnd = entry.trimEnd
         let isExact = Int(entry.duration.timescale) == format.sampleRate && entry.duration.value > 0
@@ -249,10 +257,16 @@ final class AudioDecoder {
             let bytes = interleaver?.interleaved(bytes) ?? bytes
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
-            if avcodec_send_packet(context, packet) < 0 { damagedPackets += 1 }
+            if avcodec_send_packet(context, packet) < 0 { noteDamage() }
         }
         packet.pointee.data = nil
         packet.pointee.size = 0
+    }
+
+    private func noteDamage() {
+        damagedPackets += 1
+        guard let lost = sending.take() else { return }
+        undecodable = undecodable?.adding(lost) ?? lost
     }
 
     private func lend(_ block: PCMBlock, at start: MediaTime) {
@@ -275,13 +289,16 @@ final class AudioDecoder {
     private func trimmed() -> Output? {
         let total = Int(frame.pointee.nb_samples)
         let rate = frame.pointee.sample_rate
-        guard total > 0, rate > 0, AudioLayouts.isSensible(frame.pointee.ch_layout) else { return nil }
+        guard total > 0, InputLimit.sampleRates.contains(rate), AudioLayouts.isSensible(frame.pointee.ch_layout) else {
+            return nil
+        }
         // Trims are stated at the container's rate, which HE-AAC's decoded rate may be twice of.
         func scaled(_ frames: Int) -> Int {
             Int(rate) == format.sampleRate ? frames : frames * Int(rate) / format.sampleRate
         }
         var start: MediaTime?
-        if frame.pointee.pts != cff_nopts_value { start = MediaTime(value: frame.pointee.pts, timescale: timescale) }
+        // A decoder may count on from a stamp near the limit.
+        if let pts = frame.pointee.pts.boundedTicks { start = MediaTime(value: pts, timescale: timescale) }
         let skipped = min(scaled(toSkip), total)
         if toSkip > 0 {
             toSkip = skipped < total ? 0 : max(0, toSkip - skipped * format.sampleRate / Int(rate))

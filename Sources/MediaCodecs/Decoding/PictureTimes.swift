@@ -16,7 +16,7 @@ struct PictureTimes {
     init(timescale: Int32, frameRate: Ratio?) {
         self.timescale = max(1, timescale)
         if let frameRate, frameRate.value > 0.1, frameRate.value < 1000 {
-            nominal = max(1, Int64((Double(self.timescale) / frameRate.value).rounded()))
+            nominal = Int64(clamping: Double(self.timescale) / frameRate.value, in: 1...Int64(Int32.max) * 10)
         } else {
             nominal = 0
         }
@@ -42,7 +42,7 @@ struct PictureTimes {
             duration += duration * Int64(extraFields) / 2
         }
         var start: Int64
-        if let stated {
+        if let stated = stated?.boundedTicks {
             start = stated
             if let last, stated <= last {
                 if last - stated <= Int64(timescale) / 4 {
@@ -57,7 +57,7 @@ struct PictureTimes {
                 duration = stated - last
             }
         } else {
-            start = last.map { $0 &+ lastLength } ?? 0
+            start = last.map { $0 + lastLength } ?? 0
             repairs += 1
         }
         last = start

@@ -8,6 +8,8 @@ public import SyncRendering
 public final class VideoDecoder: PictureDecoder {
     /// Packets that could not be decoded, so far; their pictures are missing or repaired by the decoder.
     public private(set) var damagedPackets = 0
+    /// A device has failed, and no decoder could be opened in its place.
+    private var brokenBy: MediaError?
     /// Pictures whose time stamps were missing or wrong and were put right, so far.
     public var repairedTimes: Int { times?.repairs ?? 0 }
     /// May be changed between any two calls.
@@ -72,8 +74,10 @@ public final class VideoDecoder: PictureDecoder {
 
     /// Hands in the next packet. A damaged one is counted and skipped.
     ///
-    /// - Throws: `unsupported` when the format changed to one that cannot be decoded.
+    /// - Throws: `unsupported` when the format changed to one that cannot be decoded, and the reason where a device has failed and this
+    ///   processor cannot take its place: nothing is decoded any more then.
     public func send(_ buffer: SampleBuffer) throws(MediaError) {
+        if let brokenBy { throw brokenBy }
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
         if buffer.flags.contains(.discontinuity) {
             drain()
@@ -87,6 +91,7 @@ public final class VideoDecoder: PictureDecoder {
         if hardware != nil { replay.note(buffer) }
         decode(buffer, batch)
         if hasHardwareFailed { takeOver() }
+        if let brokenBy { throw brokenBy }
     }
 
     private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
@@ -204,6 +209,8 @@ public final class VideoDecoder: PictureDecoder {
 
     // MARK: The device fails
 
+    /// libavcodec's frame threads hold 64 packets at most.
+    private static let maxErrors = 64
     /// One packet in a row may be the film's fault.
     private static let mostFailures = 3
 
@@ -217,8 +224,11 @@ public final class VideoDecoder: PictureDecoder {
     private func takeOver() {
         hasHardwareFailed = false
         hardware = nil
-        guard let opened = try? Self.open(format, threads: threads) else { return }
-        replaceContext(opened)
+        do throws(MediaError) { replaceContext(try Self.open(format, threads: threads)) } catch {
+            // The device's context must not be used any more: it may give errors without end.
+            brokenBy = error
+            return
+        }
         times?.reset()
         latestSent = nil
         (replayedUntil, awaitsSync) = (replay.shownUntil, replay.isBroken)
@@ -265,7 +275,8 @@ public final class VideoDecoder: PictureDecoder {
     }
 
     private func nextPicture() -> SampleBuffer? {
-        while !hasHardwareFailed {
+        var errors = 0
+        while !hasHardwareFailed, brokenBy == nil {
             let received = pool.acquire()
             av_frame_unref(received.frame)
             let code = avcodec_receive_frame(context, received.frame)
@@ -278,6 +289,9 @@ public final class VideoDecoder: PictureDecoder {
             if code < 0 {
                 damagedPackets += 1
                 noteHardwareFailure()
+                errors += 1
+                // A decoder reports each damaged packet once; one that reports more than it can hold needs another packet.
+                guard errors < Self.maxErrors else { return nil }
                 continue
             }
             noteWhoDecoded(received)

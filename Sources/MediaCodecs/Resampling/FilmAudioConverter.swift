@@ -33,6 +33,7 @@ final class FilmAudioConverter: PCMConverter {
     }
 
     var damagedPackets: Int { decoder.damagedPackets }
+    func takeUndecodableSound() -> UndecodableSound? { decoder.undecodable.take() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false

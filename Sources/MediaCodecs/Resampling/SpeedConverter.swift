@@ -32,6 +32,7 @@ final class SpeedConverter: PCMConverter {
     }
 
     var damagedPackets: Int { inner.damagedPackets }
+    func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false
@@ -49,6 +50,7 @@ final class SpeedConverter: PCMConverter {
 
     func reset() {
         inner.reset()
+        // ignored: `begin` is repeated with the next block, where its failure is thrown.
         try? stretcher.begin()
         (start, expected) = (nil, nil)
         (isEnding, isHolding, isFinished) = (false, false, false)

@@ -13,6 +13,30 @@ public struct LanguageCode: Hashable, Sendable {
     /// Whether it is one of the languages below; other words may be languages, too.
     package var isKnown: Bool { Self.known.contains(code) }
 
+    /// The English name of the language, as ISO 639 has it; nil for codes that are not listed here.
+    public var name: String? { Self.names[code] }
+
+    /// No language: undetermined, several, without words (ISO 639-2).
+    package var isUndetermined: Bool { ["und", "mul", "mis", "zxx"].contains(code) }
+
+    private static let names: [String: String] = [
+        "afr": "Afrikaans", "ara": "Arabic", "aze": "Azerbaijani", "bel": "Belarusian", "ben": "Bengali",
+        "bod": "Tibetan", "bos": "Bosnian", "bul": "Bulgarian", "cat": "Catalan", "ces": "Czech", "cym": "Welsh",
+        "dan": "Danish", "deu": "German", "ell": "Greek", "eng": "English", "epo": "Esperanto", "est": "Estonian",
+        "eus": "Basque", "fas": "Persian", "fil": "Filipino", "fin": "Finnish", "fra": "French", "gle": "Irish",
+        "glg": "Galician", "gsw": "Swiss German", "heb": "Hebrew", "hin": "Hindi", "hrv": "Croatian",
+        "hun": "Hungarian", "hye": "Armenian", "ind": "Indonesian", "isl": "Icelandic", "ita": "Italian",
+        "jpn": "Japanese", "kan": "Kannada", "kat": "Georgian", "kaz": "Kazakh", "khm": "Khmer", "kor": "Korean",
+        "kur": "Kurdish", "lao": "Lao", "lat": "Latin", "lav": "Latvian", "lit": "Lithuanian",
+        "ltz": "Luxembourgish", "mal": "Malayalam", "mar": "Marathi", "mkd": "Macedonian", "mlt": "Maltese",
+        "mon": "Mongolian", "mri": "Maori", "msa": "Malay", "mya": "Burmese", "nep": "Nepali", "nld": "Dutch",
+        "nno": "Norwegian Nynorsk", "nob": "Norwegian Bokmål", "nor": "Norwegian", "pan": "Punjabi", "pol": "Polish",
+        "por": "Portuguese", "ron": "Romanian", "rus": "Russian", "sin": "Sinhala", "slk": "Slovak",
+        "slv": "Slovenian", "spa": "Spanish", "sqi": "Albanian", "srp": "Serbian", "swa": "Swahili",
+        "swe": "Swedish", "tam": "Tamil", "tel": "Telugu", "tha": "Thai", "tur": "Turkish", "ukr": "Ukrainian",
+        "urd": "Urdu", "uzb": "Uzbek", "vie": "Vietnamese", "yid": "Yiddish", "yue": "Cantonese", "zho": "Chinese",
+    ]
+
     private static let known = Set(threeLetters.values)
 
     /// ISO 639-1 and the bibliographic codes of ISO 639-2 that differ, to the terminologic codes of ISO 639-2, for

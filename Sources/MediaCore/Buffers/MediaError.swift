@@ -19,6 +19,8 @@ extension CodedError<MediaErrors>.Code {
     public static var damagedPacket: Self { Self(rawValue: "damagedPacket") }
     /// Reading failed and will fail again.
     public static var readFailed: Self { Self(rawValue: "readFailed") }
+    /// The data end before the length that the container's header states. What is there has been read.
+    public static var incomplete: Self { Self(rawValue: "incomplete") }
     /// It took too long.
     public static var timedOut: Self { Self(rawValue: "timedOut") }
     /// The one who asked has given up.

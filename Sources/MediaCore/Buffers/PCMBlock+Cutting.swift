@@ -3,7 +3,7 @@ extension PCMBlock {
     package func frames(before time: MediaTime) -> Int {
         let away = (time - start).seconds * Double(format.sampleRate) / speed
         // A time that was rounded to nanoseconds stands for the frame next to it.
-        return max(0, min(frames, Int((away - 1e-3).rounded(.up))))
+        return Int(clamping: (away - 1e-3).rounded(.up), in: 0...max(0, frames))
     }
 
     /// Shortens the block to what lies before a film time; false when nothing is left. For its owner before publication.

@@ -21,7 +21,8 @@ public protocol SampleSource: AnyObject, Sendable {
 
     /// The next samples, or nil at the end of the track. May block while a disk or a network answers.
     ///
-    /// - Throws: `damagedPacket` when reading can go on, anything else when it cannot.
+    /// - Throws: `damagedPacket` when reading can go on, anything else when it cannot: `incomplete` where the data end before the
+    ///   length that the header states, `readFailed` where the disk or the network fails. A failure is never an end.
     func read() throws(MediaError) -> SampleBuffer?
 
     /// Goes elsewhere on the film. Returns the film time from which samples will come, as far as known: at or before
@@ -52,6 +53,13 @@ public protocol MediaSource: AnyObject, Sendable {
     ///
     /// Sources of different tracks are independent of each other unless `summary.sharesReader` says otherwise.
     func source(for track: Track) throws(MediaError) -> any SampleSource
+
+    /// The host name of the server whose connection broke off and is being reopened; nil otherwise. Any thread.
+    var lostServer: String? { get }
+}
+
+extension MediaSource {
+    public var lostServer: String? { nil }
 }
 
 /// What is known about a film before its samples are read.
@@ -61,6 +69,8 @@ public struct MediaSummary: Sendable {
     public var tracks: [Track]
     /// How long the film lasts from film time 0; nil for live streams and where it can't be known.
     public var duration: MediaTime?
+    /// `duration` comes from the container's header and not from the data or the bitrate: data that end earlier are incomplete.
+    package var isDurationStated = false
     public var title: String?
     /// Who plays or sings, and the record that it is from, where a recording says so.
     public package(set) var artist: String?

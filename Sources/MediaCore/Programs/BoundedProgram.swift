@@ -17,6 +17,16 @@ package enum BoundedProgram {
         case tooLong
         /// It cannot be started, by the system's word for why.
         case notStarted(String)
+
+        /// The predicate of a sentence about the program.
+        package var words: String {
+            switch self {
+            case .cancelled: "it was cancelled"
+            case .tooSlow: "it does not end in time"
+            case .tooLong: "it prints too much"
+            case .notStarted(let cause): "it cannot be started (\(cause))"
+            }
+        }
     }
 
     private static let longestComplaint = 64 << 10
@@ -34,11 +44,14 @@ package enum BoundedProgram {
     }
 
     /// - Parameters:
+    ///   - input: what it reads from standard input; empty is `/dev/null`.
     ///   - most: bytes of its output.
     ///   - isCancelled: asked twenty times a second.
     package static func run(
-        _ path: String, _ words: [String], most: Int, patience: Duration, isCancelled: () -> Bool
+        _ path: String, _ words: [String], input: [UInt8] = [], most: Int, patience: Duration, isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
+        let source = try inputFile(input)
+        defer { if let source { close(source) } }
         var (out, complaints): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard cshim_pipe(&out) == 0 else { throw .notStarted(SystemCause.text(errno)) }
         defer { close(out[0]) }
@@ -54,7 +67,7 @@ package enum BoundedProgram {
                 close(out[1])
                 close(complaints[1])
             }
-            child = try start(path, words, out[1], complaints[1])
+            child = try start(path, words, source, out[1], complaints[1])
         }
         var hasEnded = false
         defer {
@@ -104,10 +117,25 @@ package enum BoundedProgram {
             status: status & 0x7F == 0 ? (status >> 8) & 0xFF : nil)
     }
 
-    private static func start(_ path: String, _ words: [String], _ out: Int32, _ complaints: Int32) throws(Failure)
-        -> pid_t
-    {
+    /// Returns a descriptor of an unnamed file in memory that holds `bytes`; nil without bytes. A pipe would block on a program
+    /// that does not read.
+    private static func inputFile(_ bytes: [UInt8]) throws(Failure) -> Int32? {
+        guard !bytes.isEmpty else { return nil }
+        let descriptor = cshim_memory_file("input")
+        guard descriptor >= 0 else { throw .notStarted(SystemCause.text(errno)) }
+        guard write(descriptor, bytes, bytes.count) == bytes.count, lseek(descriptor, 0, SEEK_SET) == 0 else {
+            let cause = SystemCause.text(errno)
+            close(descriptor)
+            throw .notStarted(cause)
+        }
+        return descriptor
+    }
+
+    private static func start(
+        _ path: String, _ words: [String], _ input: Int32?, _ out: Int32, _ complaints: Int32
+    ) throws(Failure) -> pid_t {
         var program = ProgramStart(path, words)
+        if let input { program.input = .descriptor(input) }
         program.output = .descriptor(out)
         program.complaints = .descriptor(complaints)
         program.leadsGroup = true

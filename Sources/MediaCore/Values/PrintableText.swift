@@ -13,9 +13,31 @@ package enum PrintableText {
     /// else as it is.
     package static func withoutCredentials(_ address: String) -> String {
         guard let separator = address.firstRange(of: "://") else { return address }
+        let address = withoutSecretParameters(address)
         let authority = address[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let at = authority.lastIndex(of: "@"), at > authority.startIndex else { return address }
         return "\(address[..<separator.upperBound])…\(address[at...])"
+    }
+
+    /// Replaces the values of query parameters that grant access, as `token=` and `X-Amz-Signature=`.
+    private static func withoutSecretParameters(_ address: String) -> String {
+        guard let mark = address.firstIndex(of: "?") else { return address }
+        let query = address[address.index(after: mark)...]
+        let end = query.firstIndex(of: "#") ?? query.endIndex
+        let parameters = query[..<end].split(separator: "&", omittingEmptySubsequences: false)
+        let printable = parameters.map { parameter -> String in
+            guard let equals = parameter.firstIndex(of: "="), isSecret(parameter[..<equals].lowercased()) else {
+                return String(parameter)
+            }
+            return "\(parameter[...equals])…"
+        }
+        return "\(address[...mark])\(printable.joined(separator: "&"))\(query[end...])"
+    }
+
+    private static func isSecret(_ name: String) -> Bool {
+        ["key", "pwd", "pass", "sig", "auth", "jwt", "policy", "hdnea", "hdnts"].contains(name)
+            || ["token", "signature", "password", "passwd", "secret", "credential", "session", "apikey", "api_key"]
+                .contains { name.contains($0) }
     }
 
     /// Printable, on one line, with its full stop.

@@ -27,12 +27,29 @@ struct DASHManifest: Sendable {
     static let largest = 8 << 20
     static let mostPieces = 100_000
     static let mostRepresentations = 32
+    /// The length of a piece in ticks.
+    static let longestPiece: Int64 = 1 << 50
+
+    /// What all representations together may expand to: ten qualities of ten hours in pieces of two seconds, with
+    /// addresses of a hundred bytes.
+    struct Budget {
+        struct Exceeded: Error {}
+        private var pieces = 200_000
+        private var bytes = 24 << 20
+
+        mutating func spend(on address: WebAddress) throws(Exceeded) {
+            pieces -= 1
+            bytes -= address.target.utf8.count
+            guard pieces >= 0, bytes >= 0 else { throw Exceeded() }
+        }
+    }
 
     let representations: [Representation]
     /// How long it says that the film lasts.
     let seconds: Double?
 
-    /// - Throws: `notMedia` for what is none, `unsupported` for what is live, of several parts, or enciphered.
+    /// - Throws: `notMedia` for what is none, `unsupported` for what is live, of several parts, or enciphered, `limitExceeded` for more
+    ///   pieces than `Budget`.
     init(_ bytes: [UInt8], at address: WebAddress, named name: String) throws(MediaError) {
         guard bytes.count <= Self.largest, let root = MarkupElement(bytes), root.name == "MPD" else {
             throw MediaError(.notMedia, "\(name) is not a manifest of DASH, or it is damaged; check the address")
@@ -54,7 +71,7 @@ struct DASHManifest: Sendable {
         guard let base = Self.base(of: root, in: address).flatMap({ Self.base(of: period, in: $0) }) else {
             throw MediaError(.unsupported, "\(name) leads away from the web; look for another address of it")
         }
-        var (all, isEnciphered) = ([Representation](), false)
+        var (all, isEnciphered, budget) = ([Representation](), false, Budget())
         for (number, set) in period.all("AdaptationSet").enumerated() {
             guard let here = Self.base(of: set, in: base) else { continue }
             for element in set.all("Representation") where all.count < Self.mostRepresentations {
@@ -62,10 +79,14 @@ struct DASHManifest: Sendable {
                     isEnciphered = true
                     continue
                 }
-                guard let at = Self.base(of: element, in: here),
-                    let one = Self.representation(element, in: set, period, at, number, seconds)
-                else { continue }
-                all.append(one)
+                guard let at = Self.base(of: element, in: here) else { continue }
+                do throws(Budget.Exceeded) {
+                    let one = try Self.representation(element, in: set, period, at, number, seconds, &budget)
+                    if let one { all.append(one) }
+                } catch {
+                    throw MediaError(
+                        .limitExceeded, "\(name) names more pieces than a film has; look for another address of it")
+                }
             }
         }
         guard !all.isEmpty else {
@@ -85,8 +106,8 @@ struct DASHManifest: Sendable {
 
     private static func representation(
         _ element: MarkupElement, in set: MarkupElement, _ period: MarkupElement, _ base: WebAddress, _ number: Int,
-        _ film: Double?
-    ) -> Representation? {
+        _ film: Double?, _ budget: inout Budget
+    ) throws(Budget.Exceeded) -> Representation? {
         func value(_ key: String) -> String? { element.attributes[key] ?? set.attributes[key] }
         let type = set.attributes["contentType"] ?? value("mimeType") ?? ""
         guard type.hasPrefix("video") || type.hasPrefix("audio") else { return nil }
@@ -94,10 +115,10 @@ struct DASHManifest: Sendable {
         let levels = [element, set, period]
         var made: (start: Piece?, pieces: [Piece])?
         if levels.contains(where: { $0.first("SegmentTemplate") != nil }) {
-            made = SegmentTemplate(levels, id: element.attributes["id"] ?? "", bandwidth: bandwidth).pieces(
-                in: base, film)
+            made = try SegmentTemplate(levels, id: element.attributes["id"] ?? "", bandwidth: bandwidth).pieces(
+                in: base, film, &budget)
         } else if levels.contains(where: { $0.first("SegmentList") != nil }) {
-            made = list(levels, base, film)
+            made = try list(levels, base, film, &budget)
         } else {
             made = (nil, [Piece(address: base, range: nil, seconds: film ?? 1)])
         }
@@ -109,20 +130,22 @@ struct DASHManifest: Sendable {
     }
 
     /// Pieces that are named one by one.
-    private static func list(_ levels: [MarkupElement], _ base: WebAddress, _ film: Double?) -> (Piece?, [Piece])? {
+    private static func list(
+        _ levels: [MarkupElement], _ base: WebAddress, _ film: Double?, _ budget: inout Budget
+    ) throws(Budget.Exceeded) -> (Piece?, [Piece])? {
         let lists = levels.compactMap { $0.first("SegmentList") }
         func value(_ key: String) -> String? { lists.lazy.compactMap { $0.attributes[key] }.first }
-        let scale = value("timescale").flatMap { Double($0) } ?? 1
+        let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
         let elements = (lists.first { $0.first("SegmentURL") != nil }?.all("SegmentURL") ?? []).prefix(mostPieces)
-        let usual =
-            value("duration").flatMap { Double($0) }.map { $0 / max(1, scale) } ?? (film ?? 1)
-            / Double(max(1, elements.count))
+        let stated = value("duration").flatMap { Double($0) }.flatMap { Int64(bounded: $0, in: 1...longestPiece) }
+        let usual = stated.map { Double($0) / scale } ?? (film ?? 1) / Double(max(1, elements.count))
         let times = lists.lazy.compactMap { $0.first("SegmentTimeline") }.first.map {
             SegmentTemplate.times($0, until: nil, scale: scale)
         }
         var pieces: [Piece] = []
         for (index, element) in elements.enumerated() {
             guard let address = element.attributes["media"].map({ base.resolving($0) }) ?? base else { return nil }
+            try budget.spend(on: address)
             let seconds = times.flatMap { index < $0.count ? Double($0[index].length) / scale : nil } ?? usual
             pieces.append(Piece(address: address, range: range(element.attributes["mediaRange"]), seconds: seconds))
         }
@@ -135,9 +158,8 @@ struct DASHManifest: Sendable {
     }
 
     private static func range(_ text: String?) -> Range<Int64>? {
-        let ends = (text ?? "").split(separator: "-").compactMap { Int64($0) }
-        guard ends.count == 2, ends[0] >= 0, ends[1] >= ends[0], ends[1] < .max else { return nil }
-        return ends[0]..<ends[1] + 1
+        let ends = (text ?? "").split(separator: "-").compactMap { Int64(boundedBytes: $0) }
+        return ends.count == 2 ? Range(firstByte: ends[0], lastByte: ends[1]) : nil
     }
 
     /// A length of time as XML Schema writes it: `PT1H2M3.5S` (part 2, 3.2.6), as far as films are long.

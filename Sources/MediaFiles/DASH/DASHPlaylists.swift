@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// A manifest's film as playlists (RFC 8216), under addresses that lead nowhere: whoever opens for the demuxer knows them.
 struct DASHPlaylists: Sendable {
     /// A name that no server has (RFC 6761, 6.4).
@@ -51,7 +53,8 @@ struct DASHPlaylists: Sendable {
         let one = manifest.representations[number]
         let longest = one.pieces.map(\.seconds).max() ?? 1
         var lines = [
-            "#EXTM3U", "#EXT-X-VERSION:7", "#EXT-X-TARGETDURATION:\(Int(min(1e6, longest.rounded(.up))))",
+            "#EXTM3U", "#EXT-X-VERSION:7",
+            "#EXT-X-TARGETDURATION:\(Int(clamping: longest.rounded(.up), in: 1...1_000_000))",
             "#EXT-X-PLAYLIST-TYPE:VOD",
         ]
         if let start = one.start {

@@ -13,27 +13,34 @@ struct SegmentTemplate {
 
     private func value(_ key: String) -> String? { templates.lazy.compactMap { $0.attributes[key] }.first }
 
-    func pieces(in base: WebAddress, _ film: Double?) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
+    /// - Parameter budget: what the manifest's other representations have left; nothing is expanded beyond it.
+    func pieces(
+        in base: WebAddress, _ film: Double?, _ budget: inout DASHManifest.Budget
+    ) throws(DASHManifest.Budget.Exceeded) -> (DASHManifest.Piece?, [DASHManifest.Piece])? {
         guard let media = value("media") else { return nil }
         let scale = max(1, value("timescale").flatMap { Double($0) } ?? 1)
-        let first = value("startNumber").flatMap { Int64($0) } ?? 1
-        guard scale < 1e12, (0..<Int64.max / 2).contains(first) else { return nil }
+        guard scale < 1e12, let first = (value("startNumber").map { Int64($0) } ?? 1)?.boundedTicks, first >= 0 else {
+            return nil
+        }
         let times: [(time: Int64, length: Int64)]
         if let timeline = templates.lazy.compactMap({ $0.first("SegmentTimeline") }).first {
             let offset = value("presentationTimeOffset").flatMap { Double($0) } ?? 0
             times = Self.times(timeline, until: film.map { $0 * scale + offset }, scale: scale)
         } else {
-            guard let length = value("duration").flatMap({ Double($0) }), length >= 1, length < 1e15, let film else {
-                return nil
-            }
+            guard let length = value("duration").flatMap({ Double($0) }), length >= 1,
+                let whole = Int64(bounded: length, in: 1...DASHManifest.longestPiece), let film
+            else { return nil }
             // What is left of a piece behind the film's end is none.
-            let count = Int(min(Double(DASHManifest.mostPieces), (film * scale / length - 0.001).rounded(.up)))
-            times = (0..<max(1, count)).map { (Int64(Double($0) * length), Int64(length)) }
+            let count = Int(clamping: (film * scale / length - 0.001).rounded(.up), in: 1...DASHManifest.mostPieces)
+            times = (0..<count).compactMap { number in
+                Int64(bounded: Double(number) * length, in: 0...InputLimit.maxTicks).map { ($0, whole) }
+            }
         }
         var pieces: [DASHManifest.Piece] = []
         for (index, entry) in times.enumerated() {
             let name = filled(media, number: first + Int64(index), time: entry.time)
             guard let address = base.resolving(name) else { return nil }
+            try budget.spend(on: address)
             pieces.append(DASHManifest.Piece(address: address, range: nil, seconds: Double(entry.length) / scale))
         }
         guard let initialization = value("initialization") else { return (nil, pieces) }
@@ -47,16 +54,15 @@ struct SegmentTemplate {
         let all = timeline.all("S")
         for (index, element) in all.enumerated() {
             func number(_ key: String) -> Int64? { element.attributes[key].flatMap { Int64($0) } }
-            guard let length = number("d"), length > 0, length < 1 << 50 else { return times }
+            guard let length = number("d"), length > 0, length <= DASHManifest.longestPiece else { return times }
             if let time = number("t"), time >= 0, time < 1 << 60 { now = time }
             var more = number("r") ?? 0
             if more < 0 {
                 let next = index + 1 < all.count ? all[index + 1].attributes["t"].flatMap { Double($0) } : end
                 guard let next else { return times }
                 more = Int64(
-                    max(
-                        0,
-                        min(Double(DASHManifest.mostPieces), ((next - Double(now)) / Double(length)).rounded(.up) - 1)))
+                    clamping: ((next - Double(now)) / Double(length)).rounded(.up) - 1,
+                    in: 0...Int64(DASHManifest.mostPieces))
             }
             for _ in 0...min(more, Int64(DASHManifest.mostPieces)) {
                 guard times.count < DASHManifest.mostPieces, now < 1 << 61 else { return times }

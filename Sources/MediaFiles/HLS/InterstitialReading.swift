@@ -60,7 +60,7 @@ enum InterstitialReading {
     private static func length(_ text: String?) -> MediaTime? {
         guard let text, let seconds = DecimalNumber.parse(String(text.prefix(32))), (0...86_400).contains(seconds)
         else { return nil }
-        return MediaTime(seconds: seconds)
+        return MediaTime(boundedSeconds: seconds)
     }
 
     private static func address(_ text: String, _ base: WebAddress?) -> String? {
@@ -90,6 +90,9 @@ package enum AssetList {
         waiting.allow(patience)
         var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 16 << 10))
         let asker = WebAsker(address, options)
+        // A refused certificate costs this list, not what the thread opens next.
+        var certificates = TLSWatch()
+        defer { _ = certificates.refusal() }
         do throws(WebFailure) {
             let input = try WebInput(place, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
                 try NetworkConnection(address, asker.trust, waiting)

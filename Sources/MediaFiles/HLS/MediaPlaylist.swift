@@ -44,9 +44,15 @@ struct MediaPlaylist: Sendable {
     private var states = [State()]
     private var firstNumber: Int64 = 0
 
-    /// Nil for what is no playlist, or names no pieces.
+    /// A line is kept as a slice of 32 bytes, however short it is: counted before they are split.
+    static let maxLines = 1_000_000
+    static let maxBytes = 32 << 20
+
+    /// Nil for what is no playlist, names no pieces, or has more bytes or lines than that.
     init?(_ bytes: [UInt8]) {
-        guard bytes.starts(with: "#EXTM3U".utf8) else { return nil }
+        guard bytes.starts(with: "#EXTM3U".utf8), bytes.count <= Self.maxBytes,
+            bytes.count(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) < Self.maxLines
+        else { return nil }
         // As libavformat ends lines.
         lines = bytes.split { $0 == 0x0A || $0 == 0x0D || $0 == 0 }.map { line in
             line.prefix((line.lastIndex { $0 != 0x20 && $0 != 0x09 } ?? line.startIndex - 1) + 1 - line.startIndex)
@@ -60,8 +66,8 @@ struct MediaPlaylist: Sendable {
             if let value = Self.value(of: "#EXTINF:", in: line) {
                 seconds = Self.number(value.prefix { $0 != UInt8(ascii: ",") }) ?? 0
             } else if let value = Self.value(of: "#EXT-X-BYTERANGE:", in: line) {
-                let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(Self.text($0)) }
-                if let count = parts.first ?? nil, count >= 0 { range = (count, parts.count > 1 ? parts[1] : nil) }
+                let parts = value.split(separator: UInt8(ascii: "@")).map { Int64(boundedBytes: Self.text($0)) }
+                if let count = parts.first ?? nil { range = (count, parts.count > 1 ? parts[1] : nil) }
             } else if Self.value(of: "#EXT-X-KEY:", in: line) != nil {
                 state.keys = keys(state.keys, with: index)
             } else if Self.value(of: "#EXT-X-MAP:", in: line) != nil {
@@ -75,14 +81,14 @@ struct MediaPlaylist: Sendable {
             } else if line.elementsEqual("#EXT-X-ENDLIST".utf8) {
                 isEnded = true
             } else if let value = Self.value(of: "#EXT-X-MEDIA-SEQUENCE:", in: line) {
-                firstNumber = Int64(Self.text(value)).map { max(0, $0) } ?? 0
+                firstNumber = Int64(boundedBytes: Self.text(value)) ?? 0
             } else if line.first != UInt8(ascii: "#"), let length = seconds {
                 guard pieces.count < Self.mostPieces else { continue }
                 var implied: Int64?
                 if let range {
                     let offset = range.offset ?? rangeEnd
                     if range.offset == nil { implied = offset }
-                    rangeEnd = max(0, offset).addingReportingOverflow(range.count).partialValue
+                    rangeEnd = Range(firstByte: offset, count: range.count)?.upperBound ?? 0
                 }
                 pieces.append(
                     Piece(
@@ -114,7 +120,7 @@ struct MediaPlaylist: Sendable {
             if let own = piece.date, found == nil || own <= date { found = start + date - own }
             start += piece.seconds
         }
-        return found.map { MediaTime(seconds: $0) }
+        return found.flatMap { MediaTime(boundedSeconds: $0) }
     }
 
     // MARK: Cutting
@@ -146,7 +152,7 @@ struct MediaPlaylist: Sendable {
         }
         // Without it a key has no other vector than the number of the piece (4.3.2.4).
         kept.append(
-            Array("#EXT-X-MEDIA-SEQUENCE:\(firstNumber.addingReportingOverflow(Int64(index)).partialValue)".utf8)[...])
+            Array("#EXT-X-MEDIA-SEQUENCE:\(firstNumber + Int64(index))".utf8)[...])
         let state = states[first.state]
         if let map = state.map {
             kept += state.mapKeys.map { lines[$0] } + [lines[map]]
@@ -163,7 +169,7 @@ struct MediaPlaylist: Sendable {
         }
         kept += lines[first.lines.upperBound...]
         return Cut(
-            text: Self.joined(kept), start: MediaTime(seconds: start), isBehindBreak: first.breaks > 0)
+            text: Self.joined(kept), start: MediaTime(boundedSeconds: start) ?? moment, isBehindBreak: first.breaks > 0)
     }
 
     private static func joined(_ lines: [ArraySlice<UInt8>]) -> [UInt8] {

@@ -57,6 +57,8 @@ public final class RecordingWithCovers: MediaSource {
             recording, named: named, found: named.isEmpty ? CoverArt.find(beside: address, search) : [])
     }
 
+    public var lostServer: String? { recording.lostServer }
+
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let cover = covers[track.id] else { return try recording.source(for: track) }
         return try cover.source(for: track)

@@ -10,6 +10,8 @@ final class BlockingGuard: Sendable {
     private let cancellations: Lock<[Cancellation]>
     /// Nanoseconds on the host clock after which waiting ends; `Int64.max` when there is no limit.
     private let deadline = Atomic<Int64>(.max)
+    /// The same for one call of many.
+    private let callDeadline = Atomic<Int64>(.max)
 
     init(_ cancellations: [Cancellation]) { self.cancellations = Lock(cancellations) }
 
@@ -34,13 +36,24 @@ final class BlockingGuard: Sendable {
         deadline.store(limit, ordering: .relaxed)
     }
 
+    /// Limits one call into the network; nil lifts the limit.
+    func limitCall(to duration: Duration?) {
+        let limit = duration.map { HostInstant.now.advanced(by: $0).nanoseconds } ?? .max
+        callDeadline.store(limit, ordering: .relaxed)
+    }
+
+    private var isPastCallDeadline: Bool {
+        let limit = callDeadline.load(ordering: .relaxed)
+        return limit != .max && HostInstant.now.nanoseconds >= limit
+    }
+
     /// The callback to install; the caller keeps this object alive for as long as it is.
     var callback: AVIOInterruptCB {
         AVIOInterruptCB(
             callback: { @Sendable raw in
                 guard let raw else { return 0 }
                 let asked = Unmanaged<BlockingGuard>.fromOpaque(raw).takeUnretainedValue()
-                return asked.isCancelled || asked.isPastDeadline ? 1 : 0
+                return asked.isCancelled || asked.isPastDeadline || asked.isPastCallDeadline ? 1 : 0
             }, opaque: Unmanaged.passUnretained(self).toOpaque())
     }
 }

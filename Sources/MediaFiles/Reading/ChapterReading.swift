@@ -13,13 +13,13 @@ enum ChapterReading {
         var chapters: [Chapter] = []
         for chapter in context.chapters.prefix(Limit.chapters) {
             let base = chapter.pointee.time_base
-            guard base.num > 0, base.den > 0 else { continue }
-            let (value, overflow) = chapter.pointee.start.multipliedReportingOverflow(by: Int64(base.num))
-            guard !overflow else { continue }
-            let start = MediaTime(value: value, timescale: base.den) - origin
+            guard
+                let start = MediaTime(
+                    boundedTicks: chapter.pointee.start, numerator: base.num, timescale: base.den)
+            else { continue }
             chapters.append(
                 Chapter(
-                    start: max(.zero, start),
+                    start: max(.zero, start - origin),
                     title: DemuxContext.value(of: "title", in: chapter.pointee.metadata).map {
                         String($0.prefix(Limit.title))
                     }))

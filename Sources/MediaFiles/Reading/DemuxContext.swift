@@ -22,6 +22,13 @@ final class DemuxContext {
     }
     /// Follows jumping stamps, in containers that may have such.
     var follower: JumpFollower?
+    /// Finds gaps in stamps, in all others.
+    private(set) var gaps: GapFollower?
+    /// Packets read ahead to decide what a gap is, and how reading them ended.
+    private var ahead: [UnsafeMutablePointer<AVPacket>] = []
+    private var failureAhead: MediaError?
+    private static let maxPacketsAhead = 500
+    private static let maxBytesAhead = 8 << 20
     /// How far the stamps of the packet last given are to be moved.
     private(set) var shift = MediaTime.zero
     private var packet: UnsafeMutablePointer<AVPacket>?
@@ -100,6 +107,7 @@ final class DemuxContext {
                 fresh.pointee.pb = pipe?.context
                 fresh.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
             }
+            _ = TLSWatch.takeUnresolvedHost()
             // On failure libavformat frees the context and sets the pointer to nil.
             code = avformat_open_input(&context, url, format.flatMap { av_find_input_format($0) }, &settings)
             if code < 0 { throw distrust ?? ReadingErrors.opening(code, address, waiting) }
@@ -263,12 +271,12 @@ final class DemuxContext {
     var isDASH: Bool { gate?.playlists.dash != nil }
 
     /// How long such a manifest says that the film lasts.
-    var statedDuration: MediaTime? { gate?.playlists.dash?.seconds.map { MediaTime(seconds: $0) } }
+    var statedDuration: MediaTime? { gate?.playlists.dash?.seconds.flatMap { MediaTime(boundedSeconds: $0) } }
 
-    /// Microseconds; nil when not known.
-    var duration: Int64? {
-        guard let value = context?.pointee.duration, value != cff_nopts_value, value > 0 else { return nil }
-        return value
+    /// Returns the length that the container states; nil where it states none, or more than ten years.
+    var duration: MediaTime? {
+        guard let value = context?.pointee.duration, value > 0 else { return nil }
+        return MediaTime(boundedTicks: value, timescale: 1_000_000)
     }
 
     /// As the container orders them.
@@ -343,6 +351,59 @@ final class DemuxContext {
     }
 
     private func readPacket() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
+        guard let packet = try readUnshifted() else { return nil }
+        if gaps == nil {
+            shift = follower?.shift(of: packet) ?? .zero
+        } else if let known = gaps?.shift(of: packet) {
+            shift = known
+        } else {
+            shift = try shiftAcrossGap(packet)
+        }
+        return packet
+    }
+
+    /// Reads ahead until it is clear what a stamp far from its place means.
+    private func shiftAcrossGap(_ packet: UnsafeMutablePointer<AVPacket>) throws(MediaError) -> MediaTime {
+        var bytes = ahead.reduce(0) { $0 + Int($1.pointee.size) }
+        var isLast = failureAhead != nil
+        // `packet` belongs to this context and is where the next one is read to.
+        guard let doubtful = av_packet_alloc() else { throw Self.exhausted(address) }
+        var owned = Optional(doubtful)
+        av_packet_move_ref(doubtful, packet)
+        while !isLast, !(gaps?.isEnough([doubtful] + ahead) ?? true), ahead.count < Self.maxPacketsAhead,
+            bytes < Self.maxBytesAhead
+        {
+            do throws(MediaError) {
+                guard let next = try readFromInput(), let kept = av_packet_alloc() else {
+                    isLast = true
+                    break
+                }
+                av_packet_move_ref(kept, next)
+                ahead.append(kept)
+                bytes += Int(kept.pointee.size)
+            } catch {
+                (failureAhead, isLast) = (error, true)
+            }
+        }
+        let shift = gaps?.decide([doubtful] + ahead, isLast: isLast) ?? .zero
+        av_packet_move_ref(packet, doubtful)
+        av_packet_free(&owned)
+        return shift
+    }
+
+    private func readUnshifted() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
+        guard let packet, !ahead.isEmpty else {
+            if let failure = failureAhead.take() { throw failure }
+            return try readFromInput()
+        }
+        var first = Optional(ahead.removeFirst())
+        av_packet_unref(packet)
+        av_packet_move_ref(packet, first!)
+        av_packet_free(&first)
+        return packet
+    }
+
+    private func readFromInput() throws(MediaError) -> UnsafeMutablePointer<AVPacket>? {
         guard let packet else { return nil }
         guard let context else { throw ReadingErrors.reading(cff_error_invalid_data, address, waiting) }
         if address.kind == .network { waiting.allow(options.readTimeout) }
@@ -353,8 +414,9 @@ final class DemuxContext {
             if let distrust { throw distrust }
             if code >= 0 {
                 consecutiveFailures = 0
+                let index = Int(packet.pointee.stream_index)
+                if streams.indices.contains(index) { Self.bound(packet, of: streams[index]) }
                 film.number(packet)
-                shift = follower?.shift(of: packet) ?? .zero
                 return packet
             }
             if waiting.isCancelled || waiting.isPastDeadline || code == cff_error_exit {
@@ -374,6 +436,22 @@ final class DemuxContext {
                 throw isIndexLast
                     ? ReadingErrors.indexIsLast(address) : ReadingErrors.reading(code, address, waiting)
             }
+        }
+    }
+
+    /// Takes timestamps, lengths and positions out of a packet that are beyond `InputLimit`: later differences of two fit into 64 bits. A
+    /// presentation that is hours from the decoding (`ctts` of MP4) is taken out too; sound has no reordering at all.
+    static func bound(_ packet: UnsafeMutablePointer<AVPacket>, of stream: UnsafeMutablePointer<AVStream>) {
+        packet.pointee.pts = packet.pointee.pts.boundedTicks ?? cff_nopts_value
+        packet.pointee.dts = packet.pointee.dts.boundedTicks ?? cff_nopts_value
+        packet.pointee.duration = max(0, packet.pointee.duration.boundedTicks ?? 0)
+        packet.pointee.pos = packet.pointee.pos.boundedBytes ?? -1
+        let (pts, dts, base) = (packet.pointee.pts, packet.pointee.dts, stream.pointee.time_base)
+        guard pts != cff_nopts_value, dts != cff_nopts_value else { return }
+        let isSound = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_AUDIO
+        let distance = MediaTime(boundedTicks: pts - dts, numerator: base.num, timescale: base.den)
+        if (distance?.seconds.magnitude ?? .infinity) > Double(isSound ? 10 : InputLimit.maxTick) {
+            packet.pointee.pts = isSound ? dts : cff_nopts_value
         }
     }
 
@@ -406,7 +484,18 @@ final class DemuxContext {
         }
         try jump { context in av_seek_frame(context, index, raw, flags) }
         follower?.jumped(near: bytePosition, expecting: time)
+        gaps?.landed(expecting: time)
     }
+
+    /// Looks for gaps from here on, also in what was read to find the tracks' starts.
+    func findGaps(_ follower: GapFollower) {
+        gaps = follower
+        ahead = primed.compactMap(\.packet) + ahead
+        primed.removeAll()
+    }
+
+    /// Returns how far stamps are moved at a film time.
+    func shift(at time: MediaTime) -> MediaTime { gaps?.shift(at: time) ?? .zero }
 
     /// Jumps to a byte; `time` is the film time expected near it.
     func seek(toByte position: Int64, at time: MediaTime) throws(MediaError) {
@@ -426,14 +515,45 @@ final class DemuxContext {
     private func forgetPrimed() {
         for index in primed.indices { av_packet_free(&primed[index].packet) }
         primed.removeAll(keepingCapacity: true)
+        for packet in ahead {
+            var packet = Optional(packet)
+            av_packet_free(&packet)
+        }
+        ahead.removeAll()
+        failureAhead = nil
     }
 
     /// Whether all that the header speaks of lies before it, in an input that cannot go back there.
     private var isIndexLast: Bool {
         guard let headerEnd, formatName.hasPrefix("mov,") else { return false }
-        let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos }.min()
+        let first = streams.compactMap { avformat_index_get_entry($0, 0)?.pointee.pos.boundedBytes }.min()
         return first.map { $0 < headerEnd } ?? false
     }
+
+    /// Returns why the end that was reached is not the end of the film: the header speaks of bytes that are not there. Nil where
+    /// nothing is known to be missing.
+    func shortfall() -> MediaError? {
+        guard let context, let size = byteCount, !managesOwnInputs else { return nil }
+        var expected = statedEnd
+        if formatName.hasPrefix("mov,") {
+            for stream in streams {
+                let last = avformat_index_get_entries_count(stream) - 1
+                guard last >= 0, let entry = avformat_index_get_entry(stream, last) else { continue }
+                let (end, isTooLarge) = entry.pointee.pos.addingReportingOverflow(Int64(entry.pointee.size))
+                if !isTooLarge { expected = max(expected ?? 0, end) }
+            }
+        }
+        guard let expected, expected > size, context.pointee.pb != nil else { return nil }
+        return ReadingErrors.incomplete(address)
+    }
+
+    /// The byte at which the outermost structure of the container ends, as its header says; nil where it does not.
+    private lazy var statedEnd: Int64? = {
+        guard address.kind == .file, ["matroska", "wav", "avi"].contains(where: { formatName.hasPrefix($0) }) else {
+            return nil
+        }
+        return ContainerLength.read(address.path)
+    }()
 
     /// Where in the input reading is, roughly.
     private var bytePosition: Int64 { context?.pointee.pb.map { avio_seek($0, 0, SEEK_CUR) } ?? 0 }
@@ -445,9 +565,24 @@ final class DemuxContext {
         return size > 0 ? size : nil
     }
 
+    /// Whether the duration comes from the header, and neither from stamps that were looked up nor from the bitrate.
+    var statesDuration: Bool {
+        guard let context, duration != nil || statedDuration != nil else { return false }
+        if headerSaysEverything { return true }
+        return context.pointee.duration_estimation_method == AVFMT_DURATION_FROM_STREAM && !managesOwnInputs
+    }
+
     /// Whether the container's stamps may jump: transport streams that were joined or restarted.
     var stampsMayJump: Bool {
         guard let format = context?.pointee.iformat else { return false }
         return format.pointee.flags & AVFMT_TS_DISCONT != 0
+    }
+
+    /// How the other tracks can be looked at where stamps have a gap; nil where `JumpFollower` follows them.
+    var reachAcrossGaps: GapFollower.Reach? {
+        if stampsMayJump || managesOwnInputs { return nil }
+        // These demuxers read all packets, whatever is wanted of them.
+        let sequential = ["matroska", "flv", "asf", "ogg", "nut"]
+        return sequential.contains { formatName.hasPrefix($0) } ? .packets : .index
     }
 }

@@ -94,7 +94,7 @@ enum FormatReading {
         }
         let turn = bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_get($0) }
         guard turn.isFinite else { return 0 }
-        return ((Int((-turn / 90).rounded()) * 90) % 360 + 360) % 360
+        return (Int(clamping: -turn / 90, in: -2...2) * 90 + 360) % 360
     }
 
     /// Why a stream cannot be played.
@@ -114,6 +114,12 @@ enum FormatReading {
             text: "claims pictures of \(width)x\(height) pixels, more than \(largestSide) on a side")
     }
 
+    /// Nil when a tick is short enough for a film: an AVI with another `dwScale` shows each picture for hours.
+    static func problem(withTimeBase base: AVRational) -> Problem? {
+        guard Int64(base.num) > Int64(base.den) * Int64(InputLimit.maxTick), base.den > 0 else { return nil }
+        return Problem(code: .notMedia, text: "counts time in steps of more than an hour")
+    }
+
     /// Nil when the stream can be played.
     static func problem(with source: UnsafePointer<AVCodecParameters>) -> Problem? {
         let from = source.pointee
@@ -127,7 +133,7 @@ enum FormatReading {
                 return oversized(width: from.width, height: from.height)
             }
         case AVMEDIA_TYPE_AUDIO:
-            if from.sample_rate <= 0 || from.sample_rate > 6_144_000 {
+            if !InputLimit.sampleRates.contains(from.sample_rate) {
                 return Problem(code: .notMedia, text: "has no sensible sample rate")
             }
             if from.ch_layout.nb_channels <= 0 || from.ch_layout.nb_channels > mostChannels {

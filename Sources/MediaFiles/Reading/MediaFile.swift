@@ -36,7 +36,8 @@ public final class MediaFile: MediaSource {
     /// Opens a film. Blocks until enough of it has been read to know its tracks and their start.
     ///
     /// - Parameters:
-    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes.
+    ///   - url: a path, `-` for standard input, a `file:` URL, or an address with one of the network schemes. A cue sheet opens
+    ///     the one file that it names, with the sheet's tracks as chapters.
     ///   - cancellation: cancelling it stops the opening, and later every reader of this film.
     /// - Throws: `cannotOpen`, `notPermitted`, `notMedia`, `unsupported`, `limitExceeded`, `timedOut` or `cancelled`.
     ///   Nothing stays open after a failure.
@@ -44,7 +45,18 @@ public final class MediaFile: MediaSource {
         _ url: String, options: ReadOptions = ReadOptions(), cancellation: Cancellation = Cancellation()
     ) throws(MediaError) -> MediaFile {
         LibrarySettings.once
-        let address = try InputAddress(url)
+        var address = try InputAddress(url)
+        var sheet: CueSheet?
+        if address.kind == .file, CueSheet.isNamed(address.path) {
+            let read = try CueSheet(reading: address.path)
+            guard read.files.count == 1 else {
+                throw MediaError(
+                    .unsupported,
+                    "the cue sheet \"\(address.text)\" names \(read.files.count) files; open them as a playlist")
+            }
+            address = try InputAddress(CueSheet.locate(read.files[0], beside: address.path))
+            sheet = read
+        }
         // libavformat asks servers of RTSP for no certificate (`tls_verify` does not reach them as of FFmpeg 5.1).
         if options.trust.verifies, address.url.lowercased().hasPrefix("rtsps:") {
             throw MediaError(
@@ -54,11 +66,12 @@ public final class MediaFile: MediaSource {
         let asker = WebAsker(address.url, options)
         let context = try DemuxContext(address, options: options, asker: asker, cancellations: [cancellation])
         asker.playlists.close()
-        return try MediaFile(context, address: address, options: options, asker: asker, cancellation: cancellation)
+        return try MediaFile(
+            context, address: address, sheet: sheet, options: options, asker: asker, cancellation: cancellation)
     }
 
     private init(
-        _ context: DemuxContext, address: InputAddress, options: ReadOptions, asker: WebAsker,
+        _ context: DemuxContext, address: InputAddress, sheet: CueSheet?, options: ReadOptions, asker: WebAsker,
         cancellation: Cancellation
     ) throws(MediaError) {
         self.address = address
@@ -108,7 +121,13 @@ public final class MediaFile: MediaSource {
             isSeekable: context.canSeek || canReopen,
             sharesReader: sharesReader, isLive: address.kind != .file && duration == nil,
             chapters: ChapterReading.chapters(of: context, origin: origin))
+        summary.isDurationStated = duration != nil && context.statesDuration
         (summary.artist, summary.album) = (tags.artist, tags.album)
+        if let sheet {
+            summary.chapters = sheet.files[0].tracks.sorted { $0.start < $1.start }
+            summary.title = sheet.title ?? summary.title
+            (summary.artist, summary.album) = (sheet.performer ?? summary.artist, sheet.title ?? summary.album)
+        }
         summary.interstitials = context.interstitials(
             of: tracks.first { $0.kind == .video && $0.isDefault } ?? tracks.first)
         self.summary = summary
@@ -117,7 +136,7 @@ public final class MediaFile: MediaSource {
                 context, tracks: tracks, origin: origin, jumps: jumps, options: options,
                 reopening: canReopen
                     ? Self.reopening(
-                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps)
+                        address, options, asker, cancellation, tracks, streamIDs, formatName, origin, jumps, duration)
                     : nil)
             (probed, shared) = (Lock(nil), Lock(demuxer))
         } else {
@@ -131,8 +150,9 @@ public final class MediaFile: MediaSource {
     /// Begins reading a track from the start of the film. The first reader takes over the input that was opened; each
     /// further one opens the film again, which may block.
     public func reader(for track: Track) throws(MediaError) -> any SampleSource {
+        jumps.select(Int32(clamping: track.id))
         if track.isCoverArt, let cover = covers[track.id] { return PictureReader(track: track, cover) }
-        if let demuxer = shared.withLock({ $0 }) { return demuxer.source(for: track) }
+        if let demuxer = shared.withLock({ $0 }) { return try demuxer.source(for: track) }
         if track.kind == .subtitle { return try subtitleReader(for: track) }
         let own = Cancellation()
         if let context = probed.withLock({ $0.take() }), let stream = stream(for: track, in: context) {
@@ -179,6 +199,8 @@ public final class MediaFile: MediaSource {
         return reader
     }
 
+    public var lostServer: String? { asker.lostServer }
+
     /// Stops opening and reading on every reader of this film. Any thread; returns at once.
     public func cancel() { cancellation.cancel() }
 
@@ -186,7 +208,7 @@ public final class MediaFile: MediaSource {
     private static func reopening(
         _ address: InputAddress, _ options: ReadOptions, _ asker: WebAsker, _ cancellation: Cancellation,
         _ tracks: [Track],
-        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps
+        _ ids: [Int: Int32], _ formatName: String, _ origin: MediaTime, _ jumps: StampJumps, _ duration: MediaTime?
     ) -> SharedDemuxer.Reopening {
         let format = formatName.split(separator: ",").first.map(String.init)
         return { () throws(MediaError) in
@@ -203,6 +225,11 @@ public final class MediaFile: MediaSource {
             }
             if context.stampsMayJump {
                 context.follower = JumpFollower(jumps, streams: streams, origin: origin, hasPositions: true)
+            } else if let reach = context.reachAcrossGaps {
+                context.findGaps(
+                    GapFollower(
+                        jumps, streams: streams, origin: origin, duration: duration, maxGap: options.maxGap,
+                        reach: reach))
             }
             return (context, streams)
         }
@@ -212,7 +239,7 @@ public final class MediaFile: MediaSource {
     ///
     /// - Parameter track: the one that is read, where the others' packets would have to be fetched for nothing else.
     private func follow(_ context: DemuxContext, only track: Track? = nil) {
-        guard context.stampsMayJump else { return }
+        guard context.stampsMayJump else { return findGaps(context) }
         let tracks = track.map { [$0] } ?? summary.tracks.filter { !$0.isCoverArt }
         let all = tracks.compactMap { stream(for: $0, in: context) }
         if !summary.sharesReader {
@@ -221,6 +248,17 @@ public final class MediaFile: MediaSource {
         }
         context.follower = JumpFollower(
             jumps, streams: all, of: context.film, origin: origin, hasPositions: !context.managesOwnInputs)
+    }
+
+    private func findGaps(_ context: DemuxContext) {
+        guard let reach = context.reachAcrossGaps else { return }
+        let streams = summary.tracks.filter { !$0.isCoverArt }.compactMap { stream(for: $0, in: context) }
+        let numbers = Set(streams.map { $0.pointee.index })
+        if reach == .packets, !summary.sharesReader { context.keepOnly { numbers.contains($0) } }
+        context.findGaps(
+            GapFollower(
+                jumps, streams: streams, origin: origin, duration: summary.duration, maxGap: options.maxGap,
+                reach: reach))
     }
 
     /// libavformat names the streams of a playlist by its number (`AVStream.id` of its HLS).

@@ -28,6 +28,9 @@ struct PacketPackager {
 
     private static let mostPackets = 64
     private static let mostBytes = 96 * 1024
+    /// Packets of sound are shorter than a second. One that states more (a block of Matroska with a length of years) would count as so
+    /// much sound in advance.
+    private static let longestSound = MediaTime(value: 10, timescale: 1)
     /// One packet of one picture may not be larger: 64 MB is several uncompressed 4K pictures.
     static let largestPacket = 64 << 20
 
@@ -64,7 +67,7 @@ struct PacketPackager {
     /// The film time at which a packet is shown or heard, trims aside, without consuming it.
     func filmTime(of packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) -> MediaTime? {
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
-        return clock.unwrapped(raw).map { clock.filmTime($0) + shift }
+        return clock.unwrapped(raw).flatMap { clock.filmTime($0) }.map { $0 + shift }
     }
 
     /// Whole turns that this input's stamps are off from the film's.
@@ -75,8 +78,11 @@ struct PacketPackager {
 
     // MARK: Packing
 
-    /// - Parameter shift: added to the packet's stamps.
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
+    /// - Parameters:
+    ///   - shift: added to the packet's stamps.
+    ///   - isNewRecording: whether another shift than before means another recording, which has references of its own; a gap inside a
+    ///     recording has not.
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {
         let size = Int(packet.pointee.size)
         guard size > 0, size <= Self.largestPacket, let data = packet.pointee.data else { return }
         adoptNewConfiguration(packet)
@@ -84,18 +90,20 @@ struct PacketPackager {
         let dts = clock.unwrapped(packet.pointee.dts)
         if let stamp = dts ?? pts { clock.follow(stamp) }
         if shift != lastShift {
-            // A new recording begins: its pictures need none of the ones before.
             lastShift = shift
-            if track.kind == .video { isDiscontinuous = true }
+            if isNewRecording, track.kind == .video { isDiscontinuous = true }
         }
         var entry = PacketBatch.Packet(
-            presentationTime: pts.map { clock.filmTime($0) + shift },
-            decodeTime: dts.map { clock.filmTime($0) + shift }, duration: clock.length(packet.pointee.duration))
+            presentationTime: pts.flatMap { clock.filmTime($0) }.map { $0 + shift },
+            decodeTime: dts.flatMap { clock.filmTime($0) }.map { $0 + shift },
+            duration: clock.length(packet.pointee.duration))
         let bytes = UnsafeRawBufferPointer(start: data, count: size)
         switch format {
         case .audio(let format):
             readTrims(of: packet, into: &entry)
-            if entry.duration.value == 0 { entry.duration = naturalLength(size: size, pts, format) }
+            if entry.duration.value == 0 || entry.duration > Self.longestSound {
+                entry.duration = naturalLength(size: size, pts, format)
+            }
             lastSoundStamp = pts
             addSound(bytes, entry, format)
         case .video(let format): addPicture(bytes, entry, format, flags: packet.pointee.flags)

@@ -4,12 +4,19 @@ package import MediaCore
 public struct ReadOptions: Sendable {
     /// Longest wait for a network address to become a film that can be played.
     public var openTimeout: Duration = .seconds(15)
-    /// Longest wait for more bytes from the network, once it plays.
-    public var readTimeout: Duration = .seconds(20)
+    /// Longest wait for more bytes from the network, once it plays; mpv's `--network-timeout`. A server that is away is asked again
+    /// until then.
+    public var readTimeout: Duration = .seconds(60)
+    /// A connection that sends nothing for so long is replaced by another, where the server can continue inside a file: no packet says
+    /// that a router has forgotten it.
+    var maxSilence: Duration = .seconds(10)
     /// Sound put into one buffer, so that a few buffers and not hundreds of packets a second travel.
     public var audioBatch: Duration = .milliseconds(250)
     /// Bytes that a shared reader holds for a track that is read more slowly than the others.
     public var windowBytes: Int = 48 << 20
+    /// The longest pause in the timestamps of a film; at least a second. A longer one across all tracks that are read is a
+    /// discontinuity: the film continues without the pause.
+    public var maxGap: Duration = .seconds(30)
     /// Sent to web servers.
     public var userAgent = "Talkie"
     /// The page that servers are told a film was found on.

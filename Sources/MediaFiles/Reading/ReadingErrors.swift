@@ -7,8 +7,14 @@ enum ReadingErrors {
     /// Why `address` could not be opened.
     static func opening(_ code: Int32, _ address: InputAddress, _ waiting: BlockingGuard) -> MediaError {
         let name = "\"\(address.text)\""
+        let unresolved = TLSWatch.takeUnresolvedHost()
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         switch code {
+        case cff_error_from_errno(EIO) where unresolved != nil:
+            return MediaError(
+                .cannotOpen,
+                "cannot open \(name): the name of the server '\(PrintableText.of(unresolved!))' cannot be resolved; check the "
+                    + "address and the network")
         case cff_error_from_errno(EMFILE), cff_error_from_errno(ENFILE):
             return MediaError(.exhausted, "cannot open \(name): \(text(code))")
         case cff_error_from_errno(ENOENT):
@@ -83,6 +89,11 @@ enum ReadingErrors {
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         if isExhaustion(code) { return MediaError(.exhausted, "reading \(name) failed: \(text(code))") }
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
+    }
+
+    /// The data end before the length that the header states.
+    static func incomplete(_ address: InputAddress) -> MediaError {
+        MediaError(.incomplete, "\"\(address.text)\" is incomplete; copy or download it again")
     }
 
     /// Why an MP4 whose `moov` box comes after its `mdat` (ISO 14496-12, 8.1.1) cannot be read from front to back.

@@ -88,11 +88,11 @@ struct SeekPlan {
     private func place(
         _ context: DemuxContext, at time: MediaTime, packager: PacketPackager, epoch: Int64, jumps: StampJumps
     ) throws(MediaError) {
-        if jumps.count > 1, !context.managesOwnInputs, let size = context.byteCount {
+        if jumps.count > 1, context.follower != nil, !context.managesOwnInputs, let size = context.byteCount {
             let search = ByteSearch(stream: stream, packager: packager, jumps: jumps, size: size)
             try search.run(on: context, for: time)
         } else {
-            try jump(context, to: time) { packager.clock.raw($0) &- epoch }
+            try jump(context, to: time) { packager.clock.raw($0 - context.shift(at: $0)) &- epoch }
         }
     }
 

@@ -47,7 +47,7 @@ extension SharedDemuxer {
                         isThere = true
                     }
                 }
-                state.lanes[lane].add(packet, shift: context.shift)
+                state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
                 // A film with a single sync picture would be kept whole.
                 if state.lanes[lane].bytes > windowBytes * 2 { state.lanes[lane].loseOldest(downTo: windowBytes) }
                 return isThere

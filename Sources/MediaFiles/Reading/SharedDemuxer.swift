@@ -75,13 +75,17 @@ final class SharedDemuxer: @unchecked Sendable {
         context.waiting.add(stop)
     }
 
-    func source(for track: Track) -> SharedTrackReader {
-        let lane = state.withLock { state -> Int in
-            let index = state.lanes.firstIndex { $0.track.id == track.id } ?? 0
+    /// - Throws: `unsupported` for a track that is not of this film.
+    func source(for track: Track) throws(MediaError) -> SharedTrackReader {
+        let lane = state.withLock { state -> Int? in
+            guard let index = state.lanes.firstIndex(where: { $0.track.id == track.id }) else { return nil }
             state.lanes[index].isActive = true
             state.lanes[index].isCancelled = false
             state.choiceChanged = true
             return index
+        }
+        guard let lane else {
+            throw MediaError(.unsupported, "this film has no track \(track.id); take one of its summary")
         }
         return SharedTrackReader(track: track, lane: lane, demuxer: self)
     }
@@ -154,12 +158,13 @@ final class SharedDemuxer: @unchecked Sendable {
         var packet: UnsafeMutablePointer<AVPacket>?
         var failure: MediaError?
         do throws(MediaError) { packet = try context.nextPacket() } catch { failure = error }
+        if packet == nil, failure == nil { failure = context.shortfall() }
         state.withLock { state in
             if let packet {
                 let stream = packet.pointee.stream_index
                 if let lane = state.lanes.firstIndex(where: { $0.stream == stream }) {
                     if state.lanes[lane].isActive {
-                        state.lanes[lane].add(packet, shift: context.shift)
+                        state.lanes[lane].add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
                     } else {
                         state.lanes[lane].notice(packet, shift: context.shift)
                     }

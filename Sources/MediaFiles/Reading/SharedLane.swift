@@ -39,10 +39,10 @@ struct SharedLane {
         self.packager = packager
     }
 
-    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime) {
+    mutating func add(_ packet: UnsafeMutablePointer<AVPacket>, shift: MediaTime, isNewRecording: Bool) {
         if let found = packager.epoch(of: packet) { epoch = found }
         notice(packet, shift: shift)
-        packager.add(packet, shift: shift)
+        packager.add(packet, shift: shift, isNewRecording: isNewRecording)
         collect()
     }
 

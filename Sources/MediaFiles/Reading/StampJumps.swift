@@ -18,6 +18,13 @@ final class StampJumps: Sendable {
     /// The first entry is the beginning of the film, moved by nothing.
     private let jumps = Lock<[Jump]>([Jump(shift: .zero, position: .min, film: .zero)])
 
+    /// The streams that are read.
+    private let selected = Lock<Set<Int32>>([])
+
+    func select(_ stream: Int32) { selected.withLock { _ = $0.insert(stream) } }
+
+    func isSelected(_ stream: Int32) -> Bool { selected.withLock { $0.contains(stream) } }
+
     /// More jumps than this are noise, not joins.
     private static let most = 10_000
 
@@ -66,6 +73,13 @@ struct JumpFollower {
         /// The jump whose shift this stream is under, and the film time at which its last packet ended.
         var jump = 0
         var end: MediaTime?
+        var packets = 0
+        /// Smoothed distance of packets, in seconds.
+        var spacing = 0.0
+        let isVideo: Bool
+
+        /// Pictures that stay for long by themselves: their gaps are no jumps.
+        var isSlides: Bool { isVideo && packets >= 2 && spacing > 1 }
     }
 
     private let jumps: StampJumps
@@ -99,7 +113,8 @@ struct JumpFollower {
             if stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE {
                 sparse[film.number(of: stream.pointee.index)] = clock
             } else {
-                lanes[film.number(of: stream.pointee.index)] = Lane(clock: clock)
+                lanes[film.number(of: stream.pointee.index)] = Lane(
+                    clock: clock, isVideo: stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO)
             }
         }
     }
@@ -113,9 +128,10 @@ struct JumpFollower {
         guard var lane = lanes[stream] else { return .zero }
         defer { lanes[stream] = lane }
         let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
-        guard let stamp = lane.clock.unwrapped(raw) else { return jumps[lane.jump]?.shift ?? .zero }
+        guard let stamp = lane.clock.unwrapped(raw), let plain = lane.clock.filmTime(stamp) else {
+            return jumps[lane.jump]?.shift ?? .zero
+        }
         lane.clock.follow(stamp)
-        let plain = lane.clock.filmTime(stamp)
         if let time = piece {
             piece = nil
             settle(plain, near: time)
@@ -131,7 +147,13 @@ struct JumpFollower {
             }
         }
         let shift = jumps[lane.jump]?.shift ?? .zero
-        let end = plain + shift + lane.clock.length(packet.pointee.duration)
+        let length = lane.clock.length(packet.pointee.duration)
+        if let last = lane.end {
+            let step = min((plain + shift + length - last).seconds.magnitude, 60)
+            lane.spacing += (step - lane.spacing) / (lane.packets < 8 ? 2 : 16)
+        }
+        lane.packets += 1
+        let end = plain + shift + (length > Self.leap ? .zero : length)
         lane.end = end
         if front.map({ $0 < end }) ?? true { front = end }
         return shift
@@ -141,8 +163,9 @@ struct JumpFollower {
     private func shiftOfSubtitle(_ packet: UnsafeMutablePointer<AVPacket>, _ clock: TrackClock) -> MediaTime {
         let shifts = lanes.values.compactMap { jumps[$0.jump]?.shift }
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
-        guard let front, let stamp = clock.unwrapped(raw) else { return shifts.first ?? .zero }
-        let plain = clock.filmTime(stamp)
+        guard let front, let plain = clock.unwrapped(raw).flatMap({ clock.filmTime($0) }) else {
+            return shifts.first ?? .zero
+        }
         func distance(_ shift: MediaTime) -> MediaTime { max(plain + shift - front, front - plain - shift) }
         return shifts.min { distance($0) < distance($1) } ?? .zero
     }
@@ -160,7 +183,7 @@ struct JumpFollower {
         guard let jump else { return false }
         let time = plain + jump.shift
         if let end = lane.end, time - end < Self.stepBack { return false }
-        if let front, time - front > Self.leap { return false }
+        if let front, time - front > Self.leap, !lane.isSlides { return false }
         return true
     }
 

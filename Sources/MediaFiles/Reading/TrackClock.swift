@@ -7,7 +7,7 @@ internal import MediaCore
 /// wrap (33 bits of 90 kHz in MPEG systems: every 26.5 h) are brought to the turn nearest to where reading is, so that
 /// readers agree whatever turn libavformat chose for each of them.
 struct TrackClock {
-    private let numerator: Int64
+    private let numerator: Int32
     private let timescale: Int32
     private let origin: MediaTime
     /// The origin in whole ticks of this stream, where that is exact.
@@ -19,33 +19,38 @@ struct TrackClock {
 
     init(stream: UnsafeMutablePointer<AVStream>, origin: MediaTime) {
         let base = stream.pointee.time_base
-        numerator = Int64(max(1, base.num))
+        numerator = max(1, base.num)
         timescale = max(1, base.den)
         self.origin = origin
         let bits = stream.pointee.pts_wrap_bits
         period = bits > 0 && bits < 60 ? Int64(1) << Int64(bits) : nil
         let exact = Int128(origin.value) * Int128(timescale)
         let tick = Int128(origin.timescale) * Int128(numerator)
-        originTicks = exact % tick == 0 ? Int64(exactly: exact / tick) : nil
+        originTicks = exact % tick == 0 ? Int64(exactly: exact / tick)?.boundedTicks : nil
         reference = originTicks ?? Int64(clamping: exact / tick)
     }
 
     var wraps: Bool { period != nil }
 
-    /// The film time of a raw stamp.
-    func filmTime(_ raw: Int64) -> MediaTime {
+    /// Returns the film time of a raw timestamp; nil for more than ten years before or after the film's origin.
+    func filmTime(_ raw: Int64) -> MediaTime? {
+        guard let raw = raw.boundedTicks else { return nil }
+        // Both are within `InputLimit.maxTicks`.
         if let originTicks {
-            let (ticks, first) = raw.subtractingReportingOverflow(originTicks)
-            let (value, second) = ticks.multipliedReportingOverflow(by: numerator)
-            if !first, !second { return MediaTime(value: value, timescale: timescale) }
+            return MediaTime(boundedTicks: raw - originTicks, numerator: numerator, timescale: timescale)
         }
-        return MediaTime(value: raw, timescale: timescale) * numerator - origin
+        return (MediaTime(value: raw, timescale: timescale) * Int64(numerator) - origin).bounded
     }
 
-    /// A length in stream ticks.
+    /// Returns a raw timestamp as a time of the stream's own, which may count from 1970; nil where it has none.
+    func ownTime(_ raw: Int64) -> MediaTime? {
+        raw.boundedTicks.map { MediaTime(value: $0, timescale: timescale) * Int64(numerator) }
+    }
+
+    /// Returns a length in ticks of the stream; zero for a negative one and for more than ten years.
     func length(_ ticks: Int64) -> MediaTime {
-        let (value, overflow) = ticks.multipliedReportingOverflow(by: numerator)
-        return MediaTime(value: overflow ? 0 : max(0, value), timescale: timescale)
+        MediaTime(boundedTicks: max(0, ticks), numerator: numerator, timescale: timescale)
+            ?? MediaTime(value: 0, timescale: timescale)
     }
 
     /// The raw stamp of a film time, rounded down so that a seek never lands behind it.
@@ -56,14 +61,15 @@ struct TrackClock {
         return Int64(clamping: ticks >= 0 ? ticks / unit : -((-ticks + unit - 1) / unit))
     }
 
-    /// Removes whole turns, so that the stamp lies nearest to where reading is; nil for "no stamp".
+    /// Removes whole turns, so that the stamp lies nearest to where reading is; nil for "no stamp" and for one beyond
+    /// `InputLimit.maxTicks`.
     func unwrapped(_ raw: Int64) -> Int64? {
-        if raw == cff_nopts_value { return nil }
+        guard let raw = raw.boundedTicks else { return nil }
         guard let period, let reference else { return raw }
         let distance = Int128(raw) - Int128(reference)
         let half = Int128(period / 2)
         let turns = (distance >= 0 ? distance + half : distance - half) / Int128(period)
-        return Int64(clamping: Int128(raw) - turns * Int128(period))
+        return Int64(clamping: Int128(raw) - turns * Int128(period)).boundedTicks
     }
 
     /// Where reading is now: after each stamp and after each seek.

@@ -25,7 +25,10 @@ struct TrackInspection {
                 context.damagedCovers.contains(stream.pointee.index)
                 ? FormatReading.Problem(code: .notMedia, text: "is a picture that is damaged or of a kind unknown here")
                 : nil
-            if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters) {
+            if let problem = damaged ?? oversized ?? FormatReading.problem(with: parameters)
+                ?? FormatReading.problem(
+                    withTimeBase: stream.pointee.time_base)
+            {
                 problems.append("track \(stream.pointee.index + 1) \(problem.text)")
                 if isStill(stream) {
                     coverProblems.append("the cover (\(problems[problems.count - 1])) is left out; the sound plays")
@@ -74,14 +77,14 @@ struct TrackInspection {
         of packet: UnsafeMutablePointer<AVPacket>, in stream: UnsafeMutablePointer<AVStream>
     ) -> MediaTime? {
         let raw = packet.pointee.pts != cff_nopts_value ? packet.pointee.pts : packet.pointee.dts
-        guard raw != cff_nopts_value else { return nil }
         let clock = TrackClock(stream: stream, origin: .zero)
+        guard let own = clock.ownTime(raw) else { return nil }
         let rate = stream.pointee.codecpar.pointee.sample_rate
         let skipped = PacketPackager.trims(of: packet).start
-        let heard = clock.filmTime(raw) + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
+        let heard = own + MediaTime(value: Int64(rate > 0 ? skipped : 0), timescale: max(1, rate))
         // Some codecs need a packet before the first sound comes out (Vorbis I, 4.3.8); the container's own start says.
         let stated = stream.pointee.start_time
-        if rate > 0, stated != cff_nopts_value { return max(heard, clock.filmTime(stated)) }
+        if rate > 0, let stated = clock.ownTime(stated) { return max(heard, stated) }
         return heard
     }
 
@@ -103,6 +106,11 @@ struct TrackInspection {
         guard stream.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0, picture.size > 0, let data = picture.data
         else { return nil }
         return PictureHeader(UnsafeRawBufferPointer(start: data, count: Int(picture.size)))
+    }
+
+    private static func length(_ ticks: Int64, _ clock: TrackClock) -> MediaTime? {
+        let length = clock.length(ticks)
+        return length > .zero ? length : nil
     }
 
     /// Sound and pictures in the container's order, then subtitles.
@@ -134,8 +142,8 @@ struct TrackInspection {
                 isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0,
                 isSpecialPurpose: purpose != nil,
                 isCoverArt: !isAudio && isCoverArt(stream),
-                start: starts.byStream[stream.pointee.index].map { $0 - starts.origin },
-                duration: duration != cff_nopts_value && duration > 0 ? clock.length(duration) : nil)
+                start: starts.byStream[stream.pointee.index].flatMap { ($0 - starts.origin).bounded },
+                duration: Self.length(duration, clock))
             if isAudio {
                 track.replayGain = ReplayGainReading.read { key in
                     DemuxContext.value(of: key, in: stream.pointee.metadata) ?? context.metadata(key)
@@ -183,6 +191,6 @@ struct TrackInspection {
         let moving = tracks.filter { !$0.isCoverArt && $0.kind != .subtitle }
         let ends = moving.compactMap { track in track.duration.map { (track.start ?? .zero) + $0 } }
         if let last = ends.max(), ends.count == moving.count { return last }
-        return context.duration.map { MediaTime(value: $0, timescale: 1_000_000) }
+        return context.duration
     }
 }

@@ -29,7 +29,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         packager = PacketPackager(track: track, stream: stream, clock: clock, batch: options.audioBatch)
         let index = self.stream
         // Where stamps may jump, the other tracks are looked at to tell a jump from a hole.
-        if context.follower == nil { context.keepOnly { $0 == index } }
+        if context.follower == nil, context.gaps?.reach != .packets { context.keepOnly { $0 == index } }
     }
 
     /// Learns from the first packet of the input which turn its wrapping stamps are on, so that a jump that comes
@@ -53,11 +53,22 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         defer { use.leave() }
         while true {
             if let buffer = packager.takeReady() { return buffer }
-            guard let packet = try context.nextPacket() else {
+            let next: UnsafeMutablePointer<AVPacket>?
+            do throws(MediaError) { next = try context.nextPacket() } catch {
+                // What was read before the failure is given out first; the next call fails again.
                 packager.close()
-                return packager.takeReady()
+                guard error.code != .cancelled, let buffer = packager.takeReady() else { throw error }
+                return buffer
             }
-            if packet.pointee.stream_index == stream { packager.add(packet, shift: context.shift) }
+            guard let packet = next else {
+                packager.close()
+                if let buffer = packager.takeReady() { return buffer }
+                if let shortfall = context.shortfall() { throw shortfall }
+                return nil
+            }
+            if packet.pointee.stream_index == stream {
+                packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
+            }
         }
     }
 
@@ -81,7 +92,7 @@ public final class TrackReader: SampleSource, @unchecked Sendable {
         guard av_index_search_timestamp(stream, raw, 0) >= 0 else { return nil }
         let index = av_index_search_timestamp(stream, raw, AVSEEK_FLAG_BACKWARD)
         guard index >= 0, let entry = avformat_index_get_entry(stream, index) else { return nil }
-        return packager.clock.filmTime(entry.pointee.timestamp &+ epoch)
+        return packager.clock.filmTime(entry.pointee.timestamp.boundedTicks.map { $0 &+ epoch } ?? cff_nopts_value)
     }
 
     public func cancel() { cancellation.cancel() }

@@ -72,6 +72,8 @@ public final class FilmWithSubtitles: MediaSource {
         return track
     }
 
+    public var lostServer: String? { film.lostServer }
+
     public func source(for track: Track) throws(MediaError) -> any SampleSource {
         guard let entry = outside[track.id] else { return try film.source(for: track) }
         return try entry.file.source(for: entry.id, as: track)

@@ -31,9 +31,10 @@ struct SubtitleReach {
         guard index >= 0, let end = place(near: time) else { return nil }
         var start: MediaTime?
         for _ in 0..<Self.mostEntries {
-            guard index >= 0, let entry = avformat_index_get_entry(stream, index) else { break }
-            let moment = clock.filmTime(entry.pointee.timestamp)
-            if time - moment > Self.longest || end - entry.pointee.pos > Self.mostBytes { break }
+            guard index >= 0, let entry = avformat_index_get_entry(stream, index),
+                let moment = clock.filmTime(entry.pointee.timestamp), let position = entry.pointee.pos.boundedBytes
+            else { break }
+            if time - moment > Self.longest || end - position > Self.mostBytes { break }
             start = min(start ?? moment, moment)
             index -= 1
         }
@@ -48,6 +49,6 @@ struct SubtitleReach {
         let entry =
             avformat_index_get_entry_from_timestamp(leader, raw, AVSEEK_FLAG_BACKWARD)
             ?? avformat_index_get_entry_from_timestamp(leader, raw, 0)
-        return entry?.pointee.pos
+        return entry?.pointee.pos.boundedBytes
     }
 }

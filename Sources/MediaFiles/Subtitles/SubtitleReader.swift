@@ -71,7 +71,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
 
     /// Where stamps may jump, sound and pictures are looked at anyway.
     private func keepStreams(withLeader: Bool) {
-        if context.follower != nil { return }
+        if context.follower != nil || context.gaps?.reach == .packets { return }
         var wanted: Set<Int32> = [stream]
         if let pace { wanted.insert(pace.index) }
         if withLeader, let leader { wanted.insert(leader.index) }
@@ -98,9 +98,12 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
                 progress.gave(buffer.presentationTime)
                 return buffer
             }
-            guard let packet = try context.nextPacket() else { return nil }
+            guard let packet = try context.nextPacket() else {
+                if let shortfall = context.shortfall() { throw shortfall }
+                return nil
+            }
             if packet.pointee.stream_index == stream {
-                packager.add(packet, shift: context.shift)
+                packager.add(packet, shift: context.shift, isNewRecording: context.gaps == nil)
             } else if packet.pointee.stream_index == pace?.index, let moment = paceMoment(packet),
                 let told = progress.moment(at: moment)
             {
@@ -118,7 +121,7 @@ final class SubtitleReader: SampleSource, @unchecked Sendable {
     private func paceMoment(_ packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
         guard let clock = paceClock, let stamp = Self.stamp(of: packet).flatMap(clock.unwrapped) else { return nil }
         paceClock?.follow(stamp)
-        return clock.filmTime(stamp) + context.shift
+        return clock.filmTime(stamp).map { $0 + context.shift }
     }
 
     /// Goes to a place before the target from which everything is given out that may still be up there.

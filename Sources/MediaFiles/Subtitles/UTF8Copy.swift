@@ -17,10 +17,8 @@ final class UTF8Copy: Sendable {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress! + sent, bytes.count - sent) }
-            if count <= 0 {
-                close(descriptor)
-                return nil
-            }
+            // `deinit` closes the descriptor.
+            if count <= 0 { return nil }
             sent += count
         }
     }

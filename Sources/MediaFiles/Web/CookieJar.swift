@@ -61,6 +61,11 @@ public final class CookieJar: Sendable {
                 let domain = Self.domain(value)
                 // Nobody sets cookies for others, nor for everybody at once.
                 guard Self.matches(address.host, domain), domain.contains(".") || domain == address.host else { return }
+                if !Self.isNumeric(domain), PublicSuffix.contains(domain) {
+                    // Such a name may be a host, too, which then sets it for itself (RFC 6265, 5.3, step 5).
+                    guard domain == address.host else { return }
+                    break
+                }
                 (cookie.domain, cookie.isHostOnly) = (domain, domain == address.host && Self.isNumeric(domain))
             case "path" where value.hasPrefix("/"): cookie.path = value
             case "secure": cookie.isSecure = true
@@ -80,7 +85,12 @@ public final class CookieJar: Sendable {
     /// Cookies one after the other as yt-dlp writes them: `name=value; Domain=.example.org; Path=/; Secure; Expires=1; name2=value2; …`
     package func add(listed text: String) {
         var cookie: Cookie?
-        func close() { if let cookie, !cookie.domain.isEmpty { add(cookie) } }
+        func close() {
+            guard let cookie, !cookie.domain.isEmpty, cookie.isHostOnly || !PublicSuffix.contains(cookie.domain) else {
+                return
+            }
+            add(cookie)
+        }
         for part in text.split(separator: ";").prefix(Self.mostCookies) {
             let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(Self.trimmed)
             var value = words.count > 1 ? words[1] : ""

@@ -1,3 +1,5 @@
+internal import MediaCore
+
 /// The head of a server's answer (RFC 9112, 4 and 5).
 struct WebAnswer: Sendable {
     var status: Int
@@ -47,7 +49,7 @@ struct WebAnswer: Sendable {
 
     func all(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
 
-    var length: Int64? { self["content-length"].flatMap { Int64(Self.word($0)) }.flatMap { $0 >= 0 ? $0 : nil } }
+    var length: Int64? { self["content-length"].flatMap { Int64(boundedBytes: Self.word($0)) } }
 
     var isChunked: Bool { self["transfer-encoding"]?.lowercased().contains("chunked") ?? false }
 
@@ -55,11 +57,10 @@ struct WebAnswer: Sendable {
     var range: (first: Int64, total: Int64?)? {
         guard let text = self["content-range"], text.lowercased().hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(separator: "/")
-        guard let first = parts.first?.split(separator: "-").first.flatMap({ Int64(Self.word(String($0))) }), first >= 0
-        else {
-            return nil
-        }
-        return (first, parts.count > 1 ? Int64(Self.word(String(parts[1]))).flatMap { $0 >= 0 ? $0 : nil } : nil)
+        guard
+            let first = parts.first?.split(separator: "-").first.flatMap({ Int64(boundedBytes: Self.word(String($0))) })
+        else { return nil }
+        return (first, parts.count > 1 ? Int64(boundedBytes: Self.word(String(parts[1]))) : nil)
     }
 
     /// What names this very state of what is read, for `If-Range` (RFC 9110, 13.1.5): weak ones do not.
@@ -144,7 +145,7 @@ struct WebBody: Sendable {
                     continue
                 }
                 let digits = String(decoding: line.prefix { $0 != UInt8(ascii: ";") && $0 != 0x20 }, as: UTF8.self)
-                guard let size = Int64(digits, radix: 16), size >= 0 else { throw .malformed }
+                guard let size = Int64(digits, radix: 16)?.boundedBytes else { throw .malformed }
                 if size == 0 {
                     isComplete = true
                     return 0

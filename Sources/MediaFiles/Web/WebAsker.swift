@@ -17,10 +17,27 @@ final class WebAsker: Sendable {
     private let options: ReadOptions
     private let count = Lock<UInt32>(0)
 
-    /// Twelve seconds together, within the patience of reading.
-    static let usualDelays: [Duration] = [
-        .zero, .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(4),
-    ]
+    /// More than a minute together: what ends the attempts is `ReadOptions.readTimeout`.
+    static let usualDelays: [Duration] =
+        [.zero, .milliseconds(500), .seconds(1), .seconds(2)] + Array(repeating: .seconds(4), count: 15)
+
+    /// A connection that sends nothing for so long is replaced.
+    var maxSilence: Duration { options.maxSilence }
+
+    // MARK: Lost servers
+
+    /// The host names of servers that readers try to reach again; one for each reader.
+    private let lostServers = Lock<[String]>([])
+
+    /// One of the servers whose connection broke off and is being reopened.
+    var lostServer: String? { lostServers.withLock { $0.first } }
+    func noteLost(_ host: String) { lostServers.withLock { $0.append(host) } }
+
+    func noteFound(_ host: String) {
+        lostServers.withLock { hosts in
+            if let index = hosts.firstIndex(of: host) { hosts.remove(at: index) }
+        }
+    }
 
     init(_ url: String, _ options: ReadOptions) {
         home = WebAddress(url)

@@ -8,6 +8,12 @@ protocol WebConnection: AnyObject {
     func send(_ bytes: [UInt8]) -> Int32
     /// - Returns: how many came, or an error of libavutil; `cff_error_eof` when the server has closed.
     func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32
+    /// Sets how long `receive` waits before it fails with `ETIMEDOUT`; nil is for as long as the guard allows.
+    func setMaxSilence(_ duration: Duration?)
+}
+
+extension WebConnection {
+    func setMaxSilence(_ duration: Duration?) {}
 }
 
 /// A connection through libavformat's TCP and TLS, which the guard interrupts.
@@ -15,6 +21,7 @@ final class NetworkConnection: WebConnection {
     private var input: UnsafeMutablePointer<AVIOContext>?
     /// Kept for as long as libavformat may ask it.
     private let waiting: BlockingGuard
+    private var maxSilence: Duration?
     /// Whether requests name the whole address, as a proxy wants it (RFC 9112, 3.2.2).
     let isProxied: Bool
 
@@ -34,9 +41,10 @@ final class NetworkConnection: WebConnection {
         let to = proxy ?? address
         var callback = waiting.callback
         let url = (address.isSecure ? "tls" : "tcp") + "://\(to.host):\(to.port)"
+        let watch = TLSWatch()
         let code = avio_open2(&input, url, AVIO_FLAG_READ | AVIO_FLAG_WRITE, &callback, &settings)
         // A server that proves to be another is not asked again.
-        if code < 0 { throw WebFailure(code: TLSWatch.isRefused ? cff_error_from_errno(EPERM) : code) }
+        if code < 0 { throw WebFailure(code: watch.isRefused ? cff_error_from_errno(EPERM) : code) }
     }
 
     deinit { avio_closep(&input) }
@@ -50,9 +58,16 @@ final class NetworkConnection: WebConnection {
 
     func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard let input else { return cff_error_eof }
+        waiting.limitCall(to: maxSilence)
+        defer { waiting.limitCall(to: nil) }
         let got = avio_read_partial(input, target.baseAddress, Int32(clamping: target.count))
+        if got == cff_error_exit, !waiting.isCancelled, !waiting.isPastDeadline {
+            return cff_error_from_errno(ETIMEDOUT)
+        }
         return got == 0 ? cff_error_eof : got
     }
+
+    func setMaxSilence(_ duration: Duration?) { maxSilence = duration }
 
     /// `http_proxy` and `no_proxy`, as libavformat and curl know them.
     private static func proxy(for host: String) -> WebAddress? {

@@ -84,7 +84,8 @@ final class WebGate: @unchecked Sendable {
             return try context(WebSource(known.playlist.text), known.location, DASHPlaylists.type)
         }
         guard let address = WebAddress(text) else { throw WebFailure(code: cff_error_invalid_data) }
-        func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).flatMap { Int64($0) } }
+        // A range beyond all files is refused by `WebInput`; libavformat writes 0 for "to the end".
+        func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
         let (asker, waiting) = (asker, waiting)
         let input: WebInput

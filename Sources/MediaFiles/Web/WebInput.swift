@@ -42,7 +42,7 @@ final class WebInput: @unchecked Sendable {
     /// - Parameters:
     ///   - range: of the bytes that are wanted, where a playlist says so.
     ///   - isPatient: whether a server that has a fault is asked again.
-    /// - Throws: an error of libavutil.
+    /// - Throws: an error of libavutil; EINVAL for a range beyond `InputLimit.maxBytes`.
     init(
         _ address: WebAddress, asker: WebAsker, range: (first: Int64, last: Int64?) = (0, nil),
         isPatient: Bool = false, waiting: BlockingGuard, connect: @escaping Connect
@@ -51,7 +51,10 @@ final class WebInput: @unchecked Sendable {
         self.asker = asker
         self.waiting = waiting
         self.connect = connect
-        (first, last, position) = (max(0, range.first), range.last, max(0, range.first))
+        guard let begin = range.first.boundedBytes, range.last.map({ $0.boundedBytes != nil }) ?? true else {
+            throw WebFailure(code: cff_error_from_errno(EINVAL))
+        }
+        (first, last, position) = (begin, range.last, begin)
         do throws(WebFailure) { try open() } catch {
             // While a film is being opened a person waits for the answer, whatever it is.
             guard isPatient, !error.isDowngrade else { throw error }
@@ -79,9 +82,11 @@ final class WebInput: @unchecked Sendable {
 
     /// Goes elsewhere; the next reading asks for it. Bytes are counted from the beginning of the piece.
     func seek(to wanted: Int64) -> Int64 {
-        guard wanted >= 0 else { return Int64(cff_error_from_errno(EINVAL)) }
-        guard isSeekable || wanted + first >= place else { return Int64(cff_error_from_errno(ESPIPE)) }
-        position = first + wanted
+        guard let target = Range(firstByte: first, count: wanted)?.upperBound else {
+            return Int64(cff_error_from_errno(EINVAL))
+        }
+        guard isSeekable || target >= place else { return Int64(cff_error_from_errno(ESPIPE)) }
+        position = target
         return wanted
     }
 
@@ -150,7 +155,10 @@ final class WebInput: @unchecked Sendable {
             }
             searched = bytes.count
             guard bytes.count < WebAnswer.largestHead else { throw WebFailure(code: cff_error_invalid_data) }
-            bytes += try piece(from: connection)
+            do throws(WebFailure) { bytes += try piece(from: connection) } catch {
+                // A server that closes before it has answered is not at the end of its file.
+                throw error.code == cff_error_eof ? WebFailure(code: cff_error_from_errno(ECONNRESET)) : error
+            }
         }
     }
 
@@ -168,6 +176,7 @@ final class WebInput: @unchecked Sendable {
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
         (connection, place, body) = (fresh, start, WebBody(answer))
+        fresh.setMaxSilence(isSeekable ? asker.maxSilence : nil)
     }
 
     private func reach() throws(WebFailure) {
@@ -195,7 +204,7 @@ final class WebInput: @unchecked Sendable {
         var wanted = target
         if let last {
             wanted = UnsafeMutableBufferPointer(
-                rebasing: target[..<Int(clamping: min(Int64(target.count), last - place))])
+                rebasing: target[..<Int(clamping: max(0, min(Int64(target.count), last - place)))])
         }
         while true {
             if received.isEmpty, let plain = body?.plain, plain > 0 {
@@ -252,6 +261,9 @@ final class WebInput: @unchecked Sendable {
     private func tryAgain(after code: Int32, _ body: () throws(WebFailure) -> Int32) -> Int32 {
         var (code, isTold) = (code, false)
         let began = HostInstant.now
+        let host = address.host
+        asker.noteLost(host)
+        defer { asker.noteFound(host) }
         for delay in asker.delays {
             connection = nil
             guard Self.mayPass(code) else { return code }

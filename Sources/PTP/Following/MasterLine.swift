@@ -156,9 +156,11 @@ struct MasterLine: Sendable {
         let doubt = path == nil ? way : way / 4
         return ClockMapping(
             sourceAnchor: now,
-            targetAnchor: PTPInstant(nanoseconds: now.nanoseconds &+ base.offset &+ Int64(offset.rounded())),
-            rateOffset: rate, uncertainty: .nanoseconds(Int64((noise * noise + doubt * doubt).squareRoot())))
+            targetAnchor: PTPInstant(nanoseconds: now.nanoseconds &+ base.offset &+ Self.whole(offset)),
+            rateOffset: rate, uncertainty: .nanoseconds(Self.whole((noise * noise + doubt * doubt).squareRoot())))
     }
+
+    private static func whole(_ nanoseconds: Double) -> Int64 { Int64(clamping: nanoseconds, in: .min ... .max) }
 
     // MARK: Inside
 

@@ -25,10 +25,13 @@ final class AudioStage: TrackStage {
     private var isJoint = false
     /// Film time just after what was read last.
     private var readUntil = MediaTime.zero
+    /// Sound that is heard was read since the last jump, or since the entry began.
+    private var hasRead = false
     /// Read before there was room for it, so that the end of the sound is known as soon as can be.
     private var next: SampleBuffer?
     private var mover = SoundMover()
     private var failuresInARow = 0
+    let intake: TrackIntake?
 
     private static let mostFailures = 100
 
@@ -36,8 +39,9 @@ final class AudioStage: TrackStage {
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
-        source: any SampleSource
+        source: any SampleSource, intake: TrackIntake? = nil
     ) {
+        self.intake = intake
         choose = { $0.audioTrack }
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.source = StageSource(source)
@@ -50,8 +54,10 @@ final class AudioStage: TrackStage {
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
         shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(),
-        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack }, behind entry: PlaybackList.Entry
+        choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
+        behind entry: PlaybackList.Entry, intake: TrackIntake? = nil
     ) {
+        self.intake = intake
         self.choose = choose
         (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
         self.entry = entry
@@ -70,7 +76,7 @@ final class AudioStage: TrackStage {
         self.entry = entry
         let moment = time - (entry.offset ?? .zero)
         // Until its source is there, nothing of it is read.
-        (isAtEnd, isJoint, readUntil, failuresInARow, next) = (true, false, moment, 0, nil)
+        (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
         shaper?.begin(at: time, of: entry.item)
         list.enter(entry.serial, walker)
         guard let wanted = choose(entry) else { return time }
@@ -87,6 +93,7 @@ final class AudioStage: TrackStage {
             if error.code == .cancelled { throw error }
             // A source that cannot jump goes on from where it is, which at the start is right; one that fails is over.
             if error.code != .unsupported {
+                list.note(error, at: moment, walker, of: entry.serial)
                 _ = reachEnd(of: entry)
                 return time
             }
@@ -118,7 +125,8 @@ final class AudioStage: TrackStage {
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
         if isAtEnd { return goOn(behind: entry) }
-        let hasRoom = renderer.isReadyForMoreMediaData
+        // In this order: a renderer that was full asks for more only after it was asked.
+        let hasRoom = renderer.isReadyForMoreMediaData || intake?.wantsMore ?? false
         if let buffer = next {
             guard hasRoom else { return .full }
             next = nil
@@ -126,16 +134,31 @@ final class AudioStage: TrackStage {
         }
         guard let reader = source.reader else { return reachEnd(of: entry) }
         do {
-            guard let buffer = try reader.read() else { return reachEnd(of: entry) }
+            intake?.beginReading()
+            let read = Result { () throws(MediaError) in try reader.read() }
+            intake?.endReading()
+            guard let buffer = try read.get() else {
+                if walker == .sound { list.noteRead(soundUntil: readUntil, of: entry.serial) }
+                return reachEnd(of: entry)
+            }
             failuresInARow = 0
+            if let start = buffer.presentationTime {
+                intake?.note(readUntil: start + buffer.soundLength + (entry.offset ?? .zero))
+            }
             if hasRoom { return hand(buffer, of: entry) }
             next = buffer
             return .full
         } catch {
             // One bad packet is skipped; a source that only fails is over.
             failuresInARow += 1
-            if error.code == .damagedPacket, failuresInARow < Self.mostFailures { return .moved }
-            if error.code != .cancelled { return reachEnd(of: entry) }
+            if error.code == .damagedPacket {
+                if failuresInARow == 1 { list.noteDamage(of: entry.serial) }
+                if failuresInARow < Self.mostFailures { return .moved }
+            }
+            if error.code != .cancelled {
+                list.note(error, at: readUntil, walker, of: entry.serial)
+                return reachEnd(of: entry)
+            }
             renderer.finish()
             throw error
         }
@@ -153,7 +176,13 @@ final class AudioStage: TrackStage {
             readUntil = max(readUntil, limit)
             return reachEnd(of: entry)
         }
-        if isHeard { readUntil = max(readUntil, start + buffer.soundLength) }
+        if isHeard {
+            if walker == .sound, hasRead, start - readUntil > EntryLosses.shortestHole {
+                list.note(hole: readUntil, until: start, of: entry.serial)
+            }
+            hasRead = true
+            readUntil = max(readUntil, start + buffer.soundLength)
+        }
         // The rest of a film behind a section is on the film's own time, and begins inside a packet all the same.
         if isJoint || entry.isPart || offset.value != 0 {
             buffer = mover.moved(
@@ -178,6 +207,7 @@ final class AudioStage: TrackStage {
             return .moved
         } catch {
             // This track cannot be decoded: the film goes on without it.
+            list.note(error, at: readUntil, walker, of: entry.serial)
             return reachEnd(of: entry)
         }
     }
@@ -214,6 +244,8 @@ final class AudioStage: TrackStage {
         // Opened before it counts as begun: whoever waits for the joint waits for this.
         var wanted = choose(next)
         if let track = wanted {
+            intake?.beginReading()
+            defer { intake?.endReading() }
             do throws(MediaError) {
                 let reader = try next.media.source(for: track)
                 if next.start > .zero { try reader.seek(to: next.start, mode: .exact) }
@@ -226,7 +258,7 @@ final class AudioStage: TrackStage {
         }
         entry = next
         self.next = nil
-        (isAtEnd, isJoint, readUntil, failuresInARow) = (wanted == nil, true, next.start, 0)
+        (isAtEnd, isJoint, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
         shaper?.begin(at: next.begin ?? .zero, of: next.item, isJoint: true)
         list.enter(next.serial, walker)
     }

@@ -22,6 +22,7 @@ extension PlaybackEngine {
             }
         }
         addedSounds.append(sound)
+        if isVolumeChosen { (output as? OutputGroup)?.setVolume(state.volume) }
         applyGain()
         choosePassThrough()
         guard let entry = current, isUnderWay else { return }
@@ -39,7 +40,10 @@ extension PlaybackEngine {
     }
 
     func setVolume(_ volume: Double, ofSound number: Int) {
-        addedSounds.first { $0.number == number }?.volume = min(VolumeCurve.most, max(0, volume))
+        guard let sound = addedSounds.first(where: { $0.number == number }) else { return }
+        let volume = min(VolumeCurve.most, max(0, volume))
+        sound.volume = volume
+        (sound.output as? OutputGroup)?.setVolume(volume)
         applyGain()
     }
 
@@ -76,7 +80,7 @@ extension PlaybackEngine {
             list: shared, walker: sound.walker, renderer: sound.renderer,
             shaper: SoundShaper(options, codecs: parts.codecs), replayGain: options.replayGain,
             choose: { AddedSound.track(choice, of: $0) },
-            behind: entry)
+            behind: entry, intake: TrackIntake(clock: parts.clock))
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })
         sound.pipeline = pipeline
         startPipeline(pipeline, "audio reader")

@@ -124,7 +124,7 @@ extension PlaybackEngine {
             let (place, end) = (start.clock, length.clock)
             return TalkieError(
                 .cannotOpen,
-                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier --start.")
+                "“\(title)” ends at \(end), before \(place), where it was to start; give an earlier start.")
         }
         let what = film.summary.tracks.isEmpty ? "holds neither picture nor sound" : "holds nothing that may play"
         return TalkieError(
@@ -134,6 +134,7 @@ extension PlaybackEngine {
     /// Nothing is on the line any more.
     func closeFilm() {
         synchronizer.setRate(0, time: .zero)
+        abandonHold()
         jump = nil
         progress.arm(false)
         audio?.stop()
@@ -151,7 +152,7 @@ extension PlaybackEngine {
         layer.stopRequestingMediaData()
         var state = state
         state.lineOffset = .zero
-        state.hasVideo = false
+        (state.hasVideo, state.isStill) = (false, false)
         state.pictureFormat = nil
         state.hasAudio = false
         (state.audioTrack, state.audioTracks) = (nil, [])
@@ -192,6 +193,7 @@ extension PlaybackEngine {
 
     /// The next film takes the place of the one that was perceived.
     func advanceList(to next: PlaybackList.Entry) {
+        if let entry = current { reportRest(of: entry) }
         shared.update { $0.advance() }
         describeCurrent()
     }
@@ -219,6 +221,7 @@ extension PlaybackEngine {
     /// What is known of an item before it is open.
     private func describe(_ item: QueueItem) {
         var state = state
+        state.mediaFailure = nil
         state.title = item.title ?? item.name
         (state.artist, state.album) = (nil, nil)
         state.current = item
@@ -230,6 +233,7 @@ extension PlaybackEngine {
     func describeCurrent() {
         guard let entry = current else { return }
         var state = state
+        if state.current?.id != entry.item.id { state.mediaFailure = nil }
         state.title = entry.title
         (state.artist, state.album) = (entry.film.summary.artist, entry.film.summary.album)
         state.current = entry.item
@@ -237,6 +241,7 @@ extension PlaybackEngine {
         state.duration = entry.film.summary.duration
         state.chapters = entry.film.summary.chapters
         state.hasVideo = entry.videoTrack.map { !$0.isCoverArt } ?? false
+        state.isStill = entry.videoTrack?.isPicture ?? false
         state.pictureFormat = entry.videoTrack?.videoFormat
         state.hasAudio = entry.audioTrack != nil
         state.audioTrack = entry.audioTrack

@@ -63,7 +63,11 @@ extension PlaybackEngine {
         guard let entry = list.entries.first(where: { $0.brokenOff != nil && $0.soundEnd != .unknown }),
             let end = shared.update({ $0.settleBrokenOff(entry.serial) })
         else { return }
-        news(.message("“\(entry.title)” breaks off at \(end.clock), before its end."))
+        report(
+            MediaFailure(
+                error: TalkieError(
+                    .failed, "“\(entry.title)” breaks off at \(end.clock), before its end; copy or download it again"),
+                position: end), of: entry)
         let list = list
         guard let index = list.entries.firstIndex(where: { $0.serial == entry.serial }) else { return }
         if let last = list.entries[index].filmEnd, last > end, endTorn(list.entries[index], at: end, last) { return }

@@ -17,6 +17,8 @@ extension PlaybackEngine {
         var isCommanded = false
         /// The film goes on from where it stands: neither track was sent anywhere.
         var resumes = false
+        /// Film time is held until the tracks have a reserve.
+        var collects = false
         /// When the target is to be perceived; nil is as soon as it can be.
         var appointment: HostInstant?
     }
@@ -34,6 +36,7 @@ extension PlaybackEngine {
         at moment: MediaTime, aim: SeekAim, movesPicture: Bool = true, perceivedAt instant: HostInstant? = nil
     ) {
         serial += 1
+        abandonHold()
         if movesPicture { rebase(at: moment) }
         choosePassThrough()
         let target = moment + state.lineOffset
@@ -50,7 +53,7 @@ extension PlaybackEngine {
             seekSounds(to: target)
         }
         state.position = moment
-        state.reason = nil
+        (state.reason, state.bufferingProgress) = (nil, nil)
         enter(.buffering)
     }
 
@@ -59,6 +62,7 @@ extension PlaybackEngine {
 
     func continueJump() {
         guard var jump else { return }
+        if jump.collects { return continueHold() }
         let pictureReady = isPictureReady(for: jump)
         if jump.soundFollowsPicture {
             guard let place = picturePlace(for: jump, isReady: pictureReady) else { return }
@@ -77,7 +81,9 @@ extension PlaybackEngine {
             seekSubtitles(to: jump.target)
         }
         giveOutTailsOfSounds()
-        if wantsPlay, jump.isCommanded || hasFoundPlace(&jump, pictureReady) { commandStart(of: &jump) }
+        if wantsPlay, jump.isCommanded || (hasFoundPlace(&jump, pictureReady) && hasReserve(for: jump)) {
+            commandStart(of: &jump)
+        }
         let isReady =
             jump.isCommanded
             ? hasStarted(&jump, isPictureReady: pictureReady) : !wantsPlay && canPause(jump, pictureReady)

@@ -62,11 +62,53 @@ extension PlaybackEngine {
     func giveUpFilm() {
         guard let entry = current else { return }
         if hasBegun, list.mayComeBack, entry.turn.aside == nil { return waitForReturn() }
-        pass(
-            over: entry.turn,
-            TalkieError(
-                .cannotOpen,
-                "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg"))
+        pass(over: entry.turn, reasonForNothing(in: entry))
+    }
+
+    /// Returns why neither sound nor pictures have come of an entry that was read to its end.
+    private func reasonForNothing(in entry: PlaybackList.Entry) -> TalkieError {
+        guard let failure = entry.losses.failures.first(where: { $0.kind != .subtitle }) else {
+            return TalkieError(
+                .cannotOpen, "nothing in “\(entry.title)” can be decoded; it is damaged, or it needs a newer FFmpeg")
+        }
+        return TalkieError(
+            failure.error.playbackCode, "nothing of “\(entry.title)” can be played: \(failure.error.message)")
+    }
+
+    // MARK: What is missing
+
+    /// Reports what cannot be read or decoded of the entry that is perceived, once, when playback is there.
+    func reportLosses() {
+        noteUndecodableSound()
+        guard jump == nil, state.phase == .playing || state.phase == .paused, let entry = current else { return }
+        report(entry.failure(at: synchronizer.currentTime() - (entry.offset ?? .zero)), of: entry)
+    }
+
+    /// Reports the same of an entry whose playing is over.
+    func reportRest(of entry: PlaybackList.Entry) {
+        noteUndecodableSound()
+        report((shared.entry(entry.serial) ?? entry).failure(at: nil), of: entry)
+    }
+
+    func report(_ failure: MediaFailure?, of entry: PlaybackList.Entry) {
+        guard let failure else { return }
+        shared.update { list in list.change(entry.serial) { $0.losses.isReported = true } }
+        if entry.item.id == state.current?.id { state.mediaFailure = failure }
+        // A loop meets the same place at each pass.
+        guard reported?.item != entry.item.id || reported?.failure != failure else { return }
+        reported = (entry.item.id, failure)
+        news(.incomplete(entry.item, failure))
+    }
+
+    private func noteUndecodableSound() {
+        guard let lost = renderer?.takeUndecodableSound() else { return }
+        shared.update { list in
+            let entry = list.entries.last { $0.begin.map { $0 <= lost.start } ?? false } ?? list.entries.first
+            guard let entry else { return }
+            var own = UndecodableSound(start: lost.start - (entry.offset ?? .zero), duration: lost.duration)
+            own.end = lost.end - (entry.offset ?? .zero)
+            list.change(entry.serial) { $0.losses.note(undecodable: own) }
+        }
     }
 
     // MARK: Waiting for films to come back

@@ -11,6 +11,7 @@ extension PlaybackEngine {
             let covers = summary.tracks.filter { $0.kind == .video && $0.isCoverArt }
             picture = covers.first { $0.isExternal == options.prefersExternalCovers } ?? covers.first
         }
+        if turn.aside == nil, turn.itemPass == 0 { tellMissingTracks(in: summary) }
         let sound = renderer == nil ? nil : chosenAudioTrack(of: media.film)
         let isWhole = turn.aside == nil && turn.from == nil
         guard sound != nil || picture.map({ !$0.isCoverArt }) ?? false,
@@ -26,6 +27,7 @@ extension PlaybackEngine {
         }
         // Where they cannot be had they are silent.
         for track in Set(addedSounds.map { $0.choice.track(in: summary) }) where track != sound {
+            // ignored: opening the track fails again when it is wanted, and is reported then.
             try? media.reserve([track])
         }
         var entry = PlaybackList.Entry(
@@ -38,6 +40,19 @@ extension PlaybackEngine {
             entry.pictureEnd = picture.duration.map { .at((picture.start ?? .zero) + $0) } ?? .none
         }
         return entry
+    }
+
+    /// Reports picture and subtitle tracks that the options name by number and that a film does not have.
+    private func tellMissingTracks(in summary: MediaSummary) {
+        let hasPicture = summary.tracks.contains { $0.kind == .video && !$0.isCoverArt }
+        guard options.playsVideo, hasPicture else { return }
+        if let number = options.videoTrack, summary.track(.video, number: number) == nil {
+            news(.message("This film has no picture track \(number); it plays without a picture."))
+        }
+        for choice in [options.subtitles, options.secondarySubtitles] {
+            guard case .number(let number) = choice, summary.subtitleTrack(number: number) == nil else { continue }
+            news(.message("This film has no subtitles \(number); it plays without them."))
+        }
     }
 
     func chosenAudioTrack(of film: any MediaSource) -> Track? {
@@ -63,6 +78,7 @@ extension PlaybackEngine {
     private func addPicture(of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?) {
         let setting = VideoStage.Setting(
             list: shared, layer: layer, timebase: synchronizer.timebase, events: events, progress: progress,
+            intake: TrackIntake(clock: parts.clock),
             open: { [parts] (media, track) throws(MediaError) in try parts.pictures(of: media, track) },
             tell: { [mailbox] sentence in mailbox.post { $0.news(.message(sentence)) } })
         let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
@@ -101,7 +117,8 @@ extension PlaybackEngine {
         if let before {
             pipeline = TrackPipeline(
                 stage: AudioStage(
-                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before),
+                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before,
+                    intake: TrackIntake(clock: parts.clock)),
                 onNews: wake)
         } else {
             do throws(MediaError) {
@@ -109,7 +126,7 @@ extension PlaybackEngine {
                 pipeline = TrackPipeline(
                     stage: AudioStage(
                         list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, entry: entry,
-                        source: source),
+                        source: source, intake: TrackIntake(clock: parts.clock)),
                     onNews: wake)
             } catch {
                 shared.update { list in list.change(entry.serial) { ($0.audioTrack, $0.soundEnd) = (nil, .none) } }

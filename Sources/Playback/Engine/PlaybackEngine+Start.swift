@@ -13,7 +13,9 @@ extension PlaybackEngine {
         guard !jump.isCommanded else { return }
         jump.isCommanded = true
         self.jump = jump
-        if let instant = jump.appointment {
+        if jump.resumes {
+            synchronizer.setRate(Float(speed))
+        } else if let instant = jump.appointment {
             synchronizer.setRate(Float(speed), time: jump.target, byAppointment: instant)
         } else {
             synchronizer.setRate(Float(speed), time: jump.target)
@@ -46,7 +48,8 @@ extension PlaybackEngine {
         if !expectsSound || options.startPolicy == .picture { return true }
         // A film that goes on has nothing to collect while it is not known what follows.
         if jump.resumes, shared.isWaiting(.sound) { return true }
-        return parts.clock.now - jump.began >= Self.patience
+        // Sound that its source has not delivered is not late: the film waits for it as it does in its middle.
+        return parts.clock.now - jump.began >= Self.patience && !isSoundAwaited
     }
 
     /// The film has sound that can be played.
@@ -65,6 +68,7 @@ extension PlaybackEngine {
 
     /// A film that stands goes on, as soon as everybody can.
     func resume() {
+        if buffering.isHolding { return hold() }
         synchronizer.setRate(Float(speed))
         if let start = synchronizer.pendingStart { wait(for: start) } else { enter(.playing) }
     }
@@ -82,13 +86,18 @@ extension PlaybackEngine {
             target: start.time ?? synchronizer.currentTime(), serial: serial, isExact: true, movesPicture: false,
             soundFollowsPicture: false, began: parts.clock.now, isCommanded: true, resumes: true)
         progress.arm(true)
+        if let jump { state.position = max(.zero, jump.target - state.lineOffset) }
         enter(.buffering)
     }
 
     /// “waiting for Kitchen's clock, about 1.2 s”
     func give(reason wait: OutputWait?) {
+        if let wait, wait.cause == .picture || wait.cause == .sound, let jump, tellIfSlow(jump) { return }
         let reason = wait?.description
-        if state.reason != reason { state.reason = reason }
+        guard state.reason != reason || state.bufferingProgress != nil else { return }
+        var state = state
+        (state.reason, state.bufferingProgress) = (reason, nil)
+        self.state = state
     }
 }
 

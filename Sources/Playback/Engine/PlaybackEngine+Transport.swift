@@ -86,6 +86,10 @@ extension PlaybackEngine {
             // Film goes on at the old speed until the sound can be there at the new one; the renderer sees to that.
             synchronizer.setRate(Float(held))
         case .paused: setSpeedOfSounds(held)
+        case .buffering where jump?.collects == true:
+            setSpeedOfSounds(held)
+            // A second lasts longer, or less long, than before.
+            setReserve(from: jump?.target)
         case .buffering:
             setSpeedOfSounds(held)
             begin(at: moment, exact: true, movesPicture: jump?.movesPicture ?? false)
@@ -97,9 +101,14 @@ extension PlaybackEngine {
 
     // MARK: Loudness
 
+    /// Notes the master volume that the group of outputs has already; an output without a group is set to it, and so are added sounds
+    /// without a volume of their own.
     func setVolume(_ volume: Double) {
         state.volume = min(VolumeCurve.most, max(0, volume))
         isVolumeChosen = true
+        for sound in addedSounds where sound.volume == nil {
+            (sound.output as? OutputGroup)?.setVolume(state.volume)
+        }
         applyGain()
     }
 
@@ -108,12 +117,17 @@ extension PlaybackEngine {
         applyGain()
     }
 
-    /// Until somebody chooses a volume, every output keeps the one its owner left.
+    /// Until a volume is set, every output keeps the one its owner left.
     func applyGain() {
-        func gain(_ volume: Double?) -> Float? { state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) } }
         let volume = isVolumeChosen ? state.volume : nil
-        renderer?.setGain(gain(volume))
-        for sound in addedSounds { sound.renderer.setGain(gain(sound.volume ?? volume)) }
+        if let renderer { apply(volume, to: renderer, parts.audioOutput) }
+        for sound in addedSounds { apply(sound.volume ?? volume, to: sound.renderer, sound.output) }
+    }
+
+    private func apply(_ volume: Double?, to renderer: AudioRenderer, _ output: (any AudioOutput)?) {
+        // A group holds a volume for each of its outputs.
+        let volume = output is OutputGroup ? nil : volume
+        renderer.setGain(state.isMuted ? 0 : volume.map { VolumeCurve.gain(volume: $0) })
     }
 
     func setNightMode(_ isOn: Bool) {

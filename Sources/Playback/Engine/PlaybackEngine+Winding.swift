@@ -75,6 +75,7 @@ extension PlaybackEngine {
             // Nobody who looks at a picture wants it taken away.
             return seek(to: max(.zero, end - MediaTime(value: 1, timescale: 10)), exact: true)
         }
+        abandonHold()
         jump = nil
         progress.arm(false)
         reachEnd()

@@ -58,6 +58,8 @@ package final class PlaybackEngine {
     var exhaustion: MediaError?
     /// The film has played since it was opened.
     var hasBegun = false
+    /// What was reported last of an item that cannot be played whole.
+    var reported: (item: QueueItem.ID, failure: MediaFailure)?
     /// Attempts to open films that have vanished, until one plays; the next is waited for.
     var returning: Retry?
     var isAway = false
@@ -67,6 +69,9 @@ package final class PlaybackEngine {
     /// A part that is played again and again, and the film moment at the last look.
     var repeated: (section: MediaTimeRange, from: MediaTime)?
     var isVolumeChosen: Bool
+    var buffering = BufferingPolicy()
+    /// Host time until a track may run dry, as of the last iteration.
+    var untilDry: Duration?
     private let watch: TimelineWatch
 
     init(
@@ -154,7 +159,7 @@ package final class PlaybackEngine {
         advance()
         let sound = renderer?.progress
         board.note(
-            loadedUntil: sound?.enqueuedUntil, handedUntil: sound?.acceptedUntil,
+            loadedUntil: sound?.enqueuedUntil ?? video?.intake?.report.readUntil, handedUntil: sound?.acceptedUntil,
             soundIsRead: audio?.status.hasEnded ?? true || shared.isWaiting(.sound),
             picturesAreRead: video?.status.hasEnded ?? true || shared.isWaiting(.picture))
         if state.phase == .playing { board.tick() }
@@ -176,8 +181,8 @@ package final class PlaybackEngine {
         let remaining = (next.map { $0 - now } ?? MediaTime(value: 1, timescale: 4)).duration
         // Whoever waits at the end of a film is looked after in time.
         let longest: Duration =
-            shared.isWaiting(.sound) || shared.isWaiting(.picture) ? .milliseconds(50) : .milliseconds(250)
-        return min(longest, max(.milliseconds(2), remaining))
+            shared.isWaiting(.sound) || shared.isWaiting(.picture) || isUnseen ? .milliseconds(50) : .milliseconds(250)
+        return min(min(longest, max(.milliseconds(2), remaining)), lookAfterSupply)
     }
 
     /// - Parameter fail: what a refusal of this sound leads to, on the player's thread.
@@ -224,12 +229,28 @@ package final class PlaybackEngine {
         passJoints()
         endWhatBrokeOff()
         reconcile()
+        passPicturesUnseen()
+        reportLosses()
+        reportOutputs()
         if jump != nil { continueJump() }
         continueSteps()
         noteHold()
+        holdIfStarved()
         tellSubtitleTrouble()
         if state.phase == .playing, hasReachedEnd { reachEnd() }
     }
+
+    /// Pictures that no screen takes are dropped so long after their time: an application may take them itself.
+    private static let unseenDelay = MediaTime(value: 1, timescale: 4)
+
+    /// Without a screen the film goes on all the same, and ends.
+    private func passPicturesUnseen() {
+        guard isUnseen else { return }
+        let time = synchronizer.currentTime() - Self.unseenDelay
+        if let next = layer.nextTime, next <= time { _ = layer.take(upTo: time) }
+    }
+
+    private var isUnseen: Bool { video != nil && state.phase == .playing && !layer.hasPresenter }
 
     /// Where the film ends on the line, as far as known now: where the next begins, or the later of both tracks' ends, or the
     /// end asked for.
@@ -247,13 +268,14 @@ package final class PlaybackEngine {
         return min(left, right)
     }
 
-    /// Where both tracks have ended.
+    /// Where both tracks have ended, sound that is delayed against the timeline included.
     private var ownEnd: MediaTime? {
         guard let entry = current else { return nil }
         var end: MediaTime?
         if let renderer, audio != nil, entry.audioTrack != nil, !soundIsLost {
             guard renderer.progress.isDrained else { return nil }
-            end = renderer.progress.acceptedUntil
+            let delay = max(0, Double(renderer.delay.wholeNanoseconds) * state.speed)
+            end = renderer.progress.acceptedUntil.map { $0 + MediaTime(nanoseconds: Int64(delay)) }
         }
         if video != nil, entry.videoTrack != nil {
             guard layer.isDrained else { return nil }
@@ -266,6 +288,7 @@ package final class PlaybackEngine {
 
     /// The film is over, and nothing has taken its place without a seam: what follows begins as soon as it can.
     func reachEnd() {
+        if let entry = current { reportRest(of: entry) }
         let list = list
         if list.entries.count > 1 {
             let next = list.entries[1]
@@ -302,7 +325,7 @@ package final class PlaybackEngine {
     /// Also where it is the same once more.
     func tellPhase(_ phase: PlayerState.Phase) {
         state.phase = phase
-        if phase != .buffering { state.reason = nil }
+        if phase != .buffering { (state.reason, state.bufferingProgress) = (nil, nil) }
         news(.phase(phase))
     }
 

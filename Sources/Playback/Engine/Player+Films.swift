@@ -14,12 +14,13 @@ extension Player.Parts {
         let named = options.playsVideo ? options.subtitleFiles : []
         let (deinterlacing, toneMapping) = (DeinterlacingSwitch(), ToneMappingSwitch())
         let decoders = DecoderReport()
+        let imageDuration = Lock(options.imageDisplayDuration)
         var parts = Player.Parts(
             open: { (address, cancellation) throws(MediaError) in
                 let reading = Cancellation()
                 cancellation.onCancel { reading.cancel() }
                 if options.playsVideo,
-                    let picture = try PictureFile.open(address, showingFor: options.imageDisplayDuration)
+                    let picture = try PictureFile.open(address, showingFor: imageDuration.withLock { $0 })
                 {
                     return picture
                 }
@@ -64,6 +65,7 @@ extension Player.Parts {
         parts.deinterlacing = deinterlacing
         parts.toneMapping = toneMapping
         parts.decoders = decoders
+        parts.imageDuration = imageDuration
         return parts
     }
 }

@@ -1,30 +1,8 @@
-internal import MediaCodecs
 internal import MediaCore
 internal import Profiles
 public import SyncRendering
 
 extension Player {
-    /// A player with everything real: files and addresses through libavformat, sound to these outputs together.
-    ///
-    /// Give `layer` to a screen to see the picture; without one the sound plays alone. Nothing is opened before the
-    /// first film.
-    ///
-    /// - Parameters:
-    ///   - outputs: sound cards, speakers; empty plays without sound.
-    ///   - options: what every film is told.
-    ///   - news: called on the player's thread; must return at once. `states` says the same as values.
-    public convenience init(
-        outputs: [any AudioOutput], options: PlayerOptions = PlayerOptions(),
-        news: @escaping @Sendable (PlayerNews) -> Void = { _ in }
-    ) {
-        let codecs = FilmAudioCodecs()
-        let output: (any AudioOutput)? =
-            outputs.count > 1 ? OutputGroup(members: outputs, codecs: codecs) : outputs.first
-        self.init(
-            parts: .film(audioOutput: output, options: options), options: options,
-            events: EventLog(clock: MonotonicClock()), news: news)
-    }
-
     /// Where the player stands: the present state at once, then each change, and four times a second while it plays.
     ///
     /// Whoever reads slowly misses states, never the last one. Any number of readers; the sequence ends with `shutDown`.
@@ -37,9 +15,8 @@ extension Player {
     /// those that are left out fall silent. The film is neither stopped nor read anew; while it is paused or sought the
     /// change happens at once.
     ///
-    /// What cannot be had is left out; when that is everybody who is new, the old outputs play on and the result says
-    /// why. A player made without sound refuses. Speakers that are to play together must have been made with one
-    /// `PTPDirectory`.
+    /// An output that cannot be had is left out. When none of the new ones can be had, the old outputs play on and the result says
+    /// why. A player made without sound refuses. Network speakers that are to play together must come from one `OutputRegistry`.
     public func setAudioOutputs(_ outputs: [any AudioOutput]) async -> RouteChange {
         await withCheckedContinuation { continuation in
             setAudioOutputs(outputs) { continuation.resume(returning: $0) }
@@ -62,11 +39,36 @@ extension Player {
         }
     }
 
-    /// Loudness of one output beside the others, 0…1, in proportion to what `setVolume` sets for all. Kept for an
-    /// output that does not play now.
-    public func setGain(_ gain: Float, of output: any AudioOutput) { outputs?.setGain(gain, of: output) }
+    // MARK: Volumes
 
-    public func gain(of output: any AudioOutput) -> Float { outputs?.gain(of: output) ?? 1 }
+    /// The master volume, 0…130 (`VolumeCurve`): that of the loudest output; 100 without sound.
+    public var volume: Double { outputs?.volume ?? 100 }
+
+    /// Sets every output to one volume, 0…130, also those that join later.
+    public func setVolume(_ volume: Double) { changeVolumes { $0.setVolume(volume) } }
+
+    /// Moves all outputs by the same number of decibels, so that the loudest has this volume, 0…130.
+    public func setMasterVolume(_ volume: Double) { changeVolumes { $0.setMasterVolume(volume) } }
+
+    /// Moves all outputs by the same number of decibels: those of so many steps of the master volume.
+    public func changeVolume(by steps: Double) { changeVolumes { $0.changeVolume(by: steps) } }
+
+    /// The volume of one output, 0…130. An output whose volume was never set has the level that its owner left.
+    public func volume(of output: any AudioOutput) -> Double { outputs?.volume(of: output) ?? 100 }
+
+    /// Sets the volume of one output, 0…130; kept for an output that does not play now.
+    public func setVolume(_ volume: Double, of output: any AudioOutput) {
+        changeVolumes { $0.setVolume(volume, of: output) }
+    }
+
+    /// Silences one output without a change of its volume; kept for an output that does not play now.
+    package func setMuted(_ isMuted: Bool, of output: any AudioOutput) { outputs?.setMuted(isMuted, of: output) }
+
+    private func changeVolumes(_ change: (OutputGroup) -> Void) {
+        guard let outputs else { return }
+        change(outputs)
+        mailbox.post { [volume = outputs.volume] in $0.setVolume(volume) }
+    }
 }
 
 /// AVFoundation's name for a player of several items; here every player is one.
@@ -81,6 +83,7 @@ extension PlayerState {
     /// What the outputs say of themselves.
     mutating func describe(_ outputs: OutputGroup, isRunning: Bool) {
         audioRoute = outputs.name
+        volume = outputs.volume
         // The start is decided, and lies as far ahead as the slowest output wants.
         if phase == .playing, !isRunning { reason = outputs.wait?.description }
         routeChange =
@@ -99,11 +102,37 @@ extension Player.Parts {
         guard options.playsAudio, let output = audioOutput else { return nil }
         let group = output as? OutputGroup ?? OutputGroup(members: [output], codecs: codecs)
         audioOutput = group
+        if let volume = options.volume { group.setVolume(volume) }
         return group
     }
 }
 
 extension PlaybackEngine {
+    /// Reports outputs that have fallen silent or refuse the volume, and those that are well again.
+    func reportOutputs() {
+        guard let renderer, renderer.progress.enqueuedUntil != nil || !state.outputProblems.isEmpty else { return }
+        let problems = (parts.audioOutput as? OutputGroup)?.problems ?? Self.problem(of: parts.audioOutput)
+        let before = state.outputProblems
+        guard problems != before else { return }
+        state.outputProblems = problems
+        for problem in before where !problems.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputRecovered(problem))
+        }
+        for problem in problems where !before.contains(where: { $0.isSame(as: problem) }) {
+            news(.outputProblem(problem))
+        }
+    }
+
+    private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
+        guard let output else { return [] }
+        if let loss = output.loss {
+            return [OutputProblem(output: OutputID(0), name: output.name, kind: .silent, error: loss)]
+        }
+        return output.gainFailure.map {
+            [OutputProblem(output: OutputID(0), name: output.name, kind: .gainRefused, error: $0)]
+        } ?? []
+    }
+
     /// An output that had been lost plays again by itself, with the sound that it missed.
     func soundIsBack() { if renderer?.progress.hasFailed == false { soundIsLost = false } }
 
@@ -118,4 +147,9 @@ extension PlaybackEngine {
         case .idle, .opening, .ended, .failed: break
         }
     }
+}
+
+extension OutputProblem {
+    /// Whether it is the same problem, whatever is said about it by now.
+    fileprivate func isSame(as other: OutputProblem) -> Bool { output == other.output && kind == other.kind }
 }

@@ -11,6 +11,7 @@ extension Player {
             self.shutDown()
             done.raise()
         }
+        // ignored: without a thread this one shuts down itself.
         guard let thread = try? WorkerThread.start(name: "shutdown", shutDown) else {
             shutDown()
             return true

@@ -30,6 +30,7 @@ public final class Player: Sendable {
     package let calibration: RouteCalibration?
     private let deinterlacing: DeinterlacingSwitch
     private let decoders: DecoderReport
+    private let imageDuration: Lock<Duration?>
     /// Counts further sounds.
     let addedSounds = Lock(0)
     private let thread = Lock<WorkerThread?>(nil)
@@ -53,6 +54,7 @@ public final class Player: Sendable {
         deinterlacing = parts.deinterlacing
         deinterlacing.mode = options.deinterlacing
         decoders = parts.decoders
+        imageDuration = parts.imageDuration
         self.synchronizer = synchronizer
         self.layer = layer
         self.events = events
@@ -166,8 +168,8 @@ public final class Player: Sendable {
 
     /// Film seconds per second, held to `PlayerOptions.speedRange`; the pitch stays.
     public func setSpeed(_ speed: Double) { mailbox.post { $0.setSpeed(speed) } }
-    /// 0…130 on the perceptual curve; see `VolumeCurve`.
-    public func setVolume(_ volume: Double) { mailbox.post { $0.setVolume(volume) } }
+    /// Replaces `PlayerOptions.imageDisplayDuration` for picture files that are opened from now on.
+    public func setImageDisplayDuration(_ duration: Duration?) { imageDuration.withLock { $0 = duration } }
     /// Brings loud and quiet nearer to each other.
     public func setNightMode(_ isOn: Bool) { mailbox.post { $0.setNightMode(isOn) } }
     /// Decibels by which a film's centre channel, which speaks, is lifted above the others; held to 0…12.

@@ -13,6 +13,14 @@ final class SharedPlaybackList: Sendable {
         case secondarySubtitle
 
         static let sound = Walker.sound(0)
+
+        var kind: Track.Kind {
+            switch self {
+            case .sound: .audio
+            case .picture: .video
+            case .subtitle, .secondarySubtitle: .subtitle
+            }
+        }
     }
 
     /// What follows an entry.
@@ -139,6 +147,27 @@ final class SharedPlaybackList: Sendable {
         state.withLock { $0.list.note(end, kind, of: serial) }
         onChange()
     }
+
+    /// Reading a track of an entry failed at a film time.
+    func note(_ error: MediaError, at place: MediaTime, _ walker: Walker, of serial: Int) {
+        let failure = EntryLosses.Failure(kind: walker.kind, error: error, place: place)
+        update { list in list.change(serial) { $0.losses.note(failure) } }
+        onChange()
+    }
+
+    /// The sound of an entry was read to its end, in film time.
+    func noteRead(soundUntil time: MediaTime, of serial: Int) {
+        update { list in list.change(serial) { $0.losses.soundRead = time } }
+        onChange()
+    }
+
+    /// The stamps of the sound of an entry leave a hole, in film time.
+    func note(hole start: MediaTime, until end: MediaTime, of serial: Int) {
+        update { list in list.change(serial) { $0.losses.note(hole: start, until: end) } }
+    }
+
+    /// Packets of an entry are damaged.
+    func noteDamage(of serial: Int) { update { list in list.change(serial) { $0.losses.isDamaged = true } } }
 
     /// Where the pictures of an entry ended as they were read to their end, in film time.
     func noteRead(picturesUntil time: MediaTime, of serial: Int) {

@@ -74,6 +74,7 @@ struct SoundShaper {
 
     private mutating func receive(_ hand: (SampleBuffer) -> Void) {
         // What cannot be decoded is left out; the next packets may be better.
+        // ignored: what cannot be decoded is counted by the converter.
         while (try? converter?.converter.receive(into: scratch)) == true { take(hand) }
     }
 

@@ -16,6 +16,8 @@ final class SubtitleStage: TrackStage {
     private let source = StageSource()
     private var isAtEnd = true
     private var failuresInARow = 0
+    /// Film time of what was read last.
+    private var readUntil = MediaTime.zero
 
     private static let mostFailures = 100
 
@@ -50,7 +52,7 @@ final class SubtitleStage: TrackStage {
 
     /// - Returns: false where the entry shows none, or none that can be read.
     private func open(_ entry: PlaybackList.Entry, at moment: MediaTime) throws(MediaError) -> Bool {
-        failuresInARow = 0
+        (failuresInARow, readUntil) = (0, moment)
         guard let wanted = choose(entry) else { return false }
         do throws(MediaError) {
             let reader: any SampleSource
@@ -66,6 +68,7 @@ final class SubtitleStage: TrackStage {
             return true
         } catch {
             if error.code == .cancelled { throw error }
+            list.note(error, at: moment, walker, of: entry.serial)
             return false
         }
     }
@@ -92,13 +95,17 @@ final class SubtitleStage: TrackStage {
             failuresInARow += 1
             if error.code == .cancelled { throw error }
             // One bad packet is skipped; a source that only fails is over, and the film goes on without its words.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { isAtEnd = true }
+            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+                isAtEnd = true
+                list.note(error, at: readUntil, walker, of: entry.serial)
+            }
             return .moved
         }
     }
 
     private func hand(_ buffer: SampleBuffer, of entry: PlaybackList.Entry) {
         guard let time = buffer.presentationTime else { return }
+        readUntil = max(readUntil, time)
         let limit = [entry.limit, list.settledEnd(of: entry.serial).map { $0 - (entry.offset ?? .zero) }]
             .compactMap { $0 }.min()
         if let limit, time >= limit {

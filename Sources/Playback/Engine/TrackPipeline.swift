@@ -15,6 +15,12 @@ protocol TrackStage: AnyObject {
     func cancel()
     /// Has the signal raised whenever the renderer may have room.
     func askForRoom(raising signal: Signal)
+    /// The state of the track's reading; nil where film time never waits for it.
+    var intake: TrackIntake? { get }
+}
+
+extension TrackStage {
+    var intake: TrackIntake? { nil }
 }
 
 enum TrackStep {
@@ -50,9 +56,11 @@ final class TrackPipeline: @unchecked Sendable {
     }
 
     private let stage: any TrackStage
+    let intake: TrackIntake?
     private let commands = Lock(Command())
     private let state = Lock(Status())
-    private let signal = Signal()
+    /// What the thread waits for between two iterations.
+    let signal = Signal()
     private let onNews: @Sendable () -> Void
     private let run: Prefetcher.Run
     private let thread = Lock<WorkerThread?>(nil)
@@ -67,6 +75,7 @@ final class TrackPipeline: @unchecked Sendable {
         onNews: @escaping @Sendable () -> Void
     ) {
         self.run = run
+        intake = stage.intake
         stage.askForRoom(raising: signal)
         self.stage = stage
         self.onNews = onNews
@@ -169,6 +178,9 @@ final class TrackPipeline: @unchecked Sendable {
                     $0.hasEnded = false
                     $0.failure = nil
                 }
+                intake?.restart()
+                intake?.beginReading()
+                defer { intake?.endReading() }
                 let landed = try stage.seek(to: seek.time, aim: seek.aim)
                 state.withLock { ($0.seekSerial, $0.landed) = (seek.serial, landed) }
                 isActive = true
@@ -187,14 +199,18 @@ final class TrackPipeline: @unchecked Sendable {
             guard isActive else { return .rest }
             switch try stage.step() {
             case .moved: return .again
-            case .full: return .rest
+            case .full:
+                intake?.rest()
+                return .rest
             case .ended:
+                intake?.rest()
                 isActive = false
                 state.withLock { $0.hasEnded = true }
                 onNews()
                 return .rest
             }
         } catch {
+            intake?.rest()
             isActive = false
             state.withLock {
                 if let seek = command.seek { ($0.seekSerial, $0.landed) = (seek.serial, seek.time) }

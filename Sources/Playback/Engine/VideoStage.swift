@@ -13,6 +13,7 @@ final class VideoStage: TrackStage {
         var timebase: Timebase
         var events: EventLog
         var progress: ProgressGate
+        var intake: TrackIntake?
         /// Opens a film's picture track.
         var open: @Sendable (PrefetchedMedia, Track) throws(MediaError) -> PictureTrack
         /// A sentence for people; any thread.
@@ -22,6 +23,7 @@ final class VideoStage: TrackStage {
     private let setting: Setting
     private var layer: DisplayLayer { setting.layer }
     private var list: SharedPlaybackList { setting.list }
+    var intake: TrackIntake? { setting.intake }
     /// The entry whose pictures are decoded; nil before the first jump.
     private var entry: PlaybackList.Entry?
     private let pictures: Lock<(track: PictureTrack?, isCancelled: Bool)>
@@ -29,6 +31,8 @@ final class VideoStage: TrackStage {
     private var isAtEnd = false
     private var shift = TimeShift(.zero)
     private var lastEnd: MediaTime?
+    /// Time of the video frame that was handed over last.
+    private var lastTime: MediaTime?
     /// The next picture is the first of an entry that follows another.
     private var isJoint = false
     /// Where the picture of a recording is shown first.
@@ -59,7 +63,7 @@ final class VideoStage: TrackStage {
 
     func seek(to time: MediaTime, aim: SeekAim) throws(MediaError) -> MediaTime? {
         layer.flush()
-        (lastEnd, isJoint) = (nil, false)
+        (lastEnd, lastTime, isJoint) = (nil, nil, false)
         policy.reset()
         guard let entry = list.current else { return time }
         self.entry = entry
@@ -81,6 +85,7 @@ final class VideoStage: TrackStage {
         } catch {
             if error.code == .cancelled { throw error }
             // A source that fails is over.
+            list.note(error, at: time - (entry.offset ?? .zero), .picture, of: entry.serial)
             _ = reachEnd(of: entry)
             return time
         }
@@ -113,17 +118,18 @@ final class VideoStage: TrackStage {
     func step() throws(MediaError) -> TrackStep {
         guard let entry else { return .full }
         if isAtEnd { return try goOn(behind: entry) }
-        guard layer.isReadyForMoreMediaData else { return .full }
+        guard layer.isReadyForMoreMediaData else { return try readAhead() ? .moved : .full }
         guard let present else { return reachEnd(of: entry) }
         do {
-            switch try present.step() {
+            defer { noteRead(present) }
+            switch try present.step(noting: intake) {
             case .picture(let picture): return hand(picture, of: entry, from: present.decoder)
             case .moved: return .moved
             case .ended:
                 if present.isOnePicture {
                     if !present.hasGiven { leaveOut(of: entry) }
-                } else if let lastEnd {
-                    list.noteRead(picturesUntil: lastEnd - (entry.offset ?? .zero), of: entry.serial)
+                } else {
+                    noteEnd(of: entry, present)
                 }
                 return reachEnd(of: entry)
             }
@@ -131,6 +137,40 @@ final class VideoStage: TrackStage {
             layer.finish()
             throw error
         }
+    }
+
+    /// The pictures were read to their end, or as far as they can be.
+    private func noteEnd(of entry: PlaybackList.Entry, _ pictures: PictureTrack) {
+        let end = lastEnd.map { $0 - (entry.offset ?? .zero) }
+        if pictures.decoder.damagedPackets > 0 { list.noteDamage(of: entry.serial) }
+        if let error = pictures.failure { list.note(error, at: end ?? entry.start, .picture, of: entry.serial) }
+        if let end { list.noteRead(picturesUntil: end, of: entry.serial) }
+    }
+
+    /// Reads packets although the layer is full, as far as the engine wants.
+    ///
+    /// - Returns: false where there is nothing to read.
+    private func readAhead() throws(MediaError) -> Bool {
+        guard let intake, intake.wantsMore, let present, !present.isOnePicture else { return false }
+        defer { noteRead(present) }
+        if try present.readAhead(noting: intake) { return true }
+        intake.noteSated()
+        return false
+    }
+
+    private func noteRead(_ present: PictureTrack) {
+        if let until = present.readUntil { intake?.note(readUntil: shift.moved(until)) }
+    }
+
+    /// Notes how far the layer is filled: to the end of the frame, or, where containers state a frame's duration wrongly, for as long as
+    /// the frame before was shown.
+    private func noteHanded(_ picture: SampleBuffer) {
+        guard let intake, let time = picture.presentationTime else { return }
+        let interval = lastTime.map { max(.zero, time - $0) } ?? .zero
+        let until = max(picture.end ?? time, time + interval)
+        lastTime = time
+        intake.note(handedUntil: until)
+        intake.note(readUntil: until)
     }
 
     private func hand(
@@ -163,6 +203,7 @@ final class VideoStage: TrackStage {
             if let end = picture.end, end > joint { picture.duration = joint - time }
         }
         adaptEffort(to: picture, of: decoder)
+        noteHanded(picture)
         layer.enqueue(picture)
         setting.progress.report()
         return .moved
@@ -203,7 +244,7 @@ final class VideoStage: TrackStage {
         try take(list.takePictures(of: next.serial))
         entry = next
         shift = TimeShift(next.offset ?? .zero)
-        (lastEnd, isJoint, stillTime) = (nil, true, next.begin ?? .zero)
+        (lastEnd, lastTime, isJoint, stillTime) = (nil, nil, true, next.begin ?? .zero)
         isAtEnd = present == nil
         // A machine that was too slow for the film before is as slow now.
         if let effort { present?.decoder.effort = effort }
@@ -260,7 +301,7 @@ final class VideoStage: TrackStage {
         guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime,
             picture.duration > .zero, time > lastEnd
         else { return }
-        let count = Int(((time - lastEnd).seconds / picture.duration.seconds).rounded())
+        let count = Int(clamping: (time - lastEnd).seconds / picture.duration.seconds, in: 0...1 << 40)
         if count > 0 { setting.events.note(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

@@ -38,6 +38,8 @@ extension PlaybackList {
         var brokenOff: MediaTime?
         /// Sound that goes on a little behind the pictures of a film that was cut short is not heard beyond this, in film time.
         var tornEnd: MediaTime?
+        /// What of it could not be read or decoded.
+        var losses = EntryLosses()
         /// The list changed when it could not be taken back any more: it is perceived all the same, to `cutEnd` if that is known.
         var isCut = false
         var cutEnd: MediaTime?
@@ -117,6 +119,7 @@ extension PlaybackList {
         mutating func becomeWhole() {
             (start, sectionEnd, brokenOff, tornEnd) = (itemStart, nil, nil, nil)
             (turn.from, turn.until) = (nil, nil)
+            losses.restart()
         }
 
         /// The same film, or a part of it, once more behind this playing of it.

@@ -231,8 +231,10 @@ package struct PlaybackList: Sendable {
 
     /// Where the pictures of an entry ended as they were read to their end, in film time.
     mutating func noteRead(picturesUntil time: MediaTime, of serial: Int) {
-        guard let index = entries.firstIndex(where: { $0.serial == serial }), entries[index].setEnd == nil,
-            let known = entries[index].pictureEnd.time, time + Self.brokenOffLead < known
+        guard let index = entries.firstIndex(where: { $0.serial == serial }) else { return }
+        entries[index].losses.picturesRead = time
+        guard entries[index].setEnd == nil, let known = entries[index].pictureEnd.time,
+            time + Self.brokenOffLead < known
         else { return }
         entries[index].brokenOff = time
     }

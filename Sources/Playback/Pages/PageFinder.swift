@@ -1,5 +1,6 @@
 internal import MediaCore
 internal import MediaFiles
+internal import Storage
 
 /// Finds the film that a web page is about, by yt-dlp.
 struct PageFinder {
@@ -28,15 +29,26 @@ struct PageFinder {
             return try MediaFile.open(address, options: reading, cancellation: cancellation)
         } catch {
             guard options.isOn, Self.mayBePage(address, error) else { throw error }
+            if Self.hasCredentials(address) {
+                guard error.code == .notMedia else { throw error }
+                throw MediaError(
+                    .notMedia,
+                    "\(name(address)) is not a film; yt-dlp is not asked about addresses with a password, so give the film's own address"
+                )
+            }
             guard path != nil else {
                 guard error.code == .notMedia else { throw error }
                 throw MediaError(
                     .notMedia,
-                    "\"\(PrintableText.withoutCredentials(address))\" is not a film; if it is the page of one, install yt-dlp"
+                    "\(name(address)) is not a film; if it is the page of one, install yt-dlp"
                 )
             }
             return try film(behind: address, depth: 0)
         }
+    }
+
+    private static func hasCredentials(_ address: String) -> Bool {
+        PrintableText.withoutCredentials(address) != address
     }
 
     private static func mayBePage(_ address: String, _ error: MediaError) -> Bool {
@@ -79,11 +91,18 @@ struct PageFinder {
     }
 
     private func listing(of page: String) throws(MediaError) -> PageListing {
+        // A list may name such addresses, too.
+        guard !Self.hasCredentials(page) else {
+            throw MediaError(.notMedia, "\(name(page)) has a password in it, which is not passed to yt-dlp")
+        }
+        let cookies = try options.rawOptions.last { $0.name == "cookies" }.flatMap(\.value)
+            .map { (path) throws(MediaError) in try CookieFileCopy(of: path) }
+        defer { cookies?.remove() }
         let outcome: BoundedProgram.Outcome
         do throws(BoundedProgram.Failure) {
             outcome = try BoundedProgram.run(
-                path ?? "", words(for: page), most: Self.mostBytes, patience: Self.patience,
-                isCancelled: { cancellation.isCancelled })
+                path ?? "", words, input: Array(configuration(for: page, cookies: cookies?.path).utf8),
+                most: Self.mostBytes, patience: Self.patience, isCancelled: { cancellation.isCancelled })
         } catch {
             switch error {
             case .cancelled: throw MediaError(.cancelled, "looking for the film of \(name(page)) was cancelled")
@@ -100,17 +119,27 @@ struct PageFinder {
             "\(name(page)) is no film, and yt-dlp finds none on it\(why); check the address, or update yt-dlp")
     }
 
-    func words(for page: String) -> [String] {
-        let raw = options.rawOptions
-        var words = ["--no-warnings", "--dump-single-json", "--flat-playlist", "--no-progress"]
-        words += ["--format", options.format ?? "bestvideo+bestaudio/best"]
-        if !raw.contains(where: { $0.name == "yes-playlist" }) { words.append("--no-playlist") }
-        return words + raw.flatMap(\.words) + ["--", page]
+    /// The arguments of yt-dlp. Other users of the computer can read them (`ps`), so that they hold nothing of the user's.
+    private var words: [String] {
+        ["--no-warnings", "--dump-single-json", "--flat-playlist", "--no-progress", "--config-locations", "-"]
+    }
+
+    /// Returns what yt-dlp reads from standard input as a configuration: options and an address, each a quoted word.
+    ///
+    /// - Parameter cookies: the file that takes the place of the user's.
+    func configuration(for page: String, cookies: String?) -> String {
+        var all = ["--format=\(options.format ?? "bestvideo+bestaudio/best")"]
+        if !options.rawOptions.contains(where: { $0.name == "yes-playlist" }) { all.append("--no-playlist") }
+        all += options.rawOptions.filter { $0.name != "cookies" }.map(\.word)
+        if let cookies { all.append("--cookies=\(cookies)") }
+        // The address begins with http:, and is no option.
+        return (all + [page]).map { ShellWord.quoted($0) + "\n" }.joined()
     }
 
     /// The first line that it calls an error, short enough for a sentence.
     static func complaint(_ text: String) -> String? {
-        let lines = text.split(whereSeparator: \.isNewline)
+        // It announces that it reads its configuration.
+        let lines = text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("Reading ") }
         guard let line = lines.first(where: { $0.hasPrefix("ERROR:") }) ?? lines.last else { return nil }
         let words = PrintableText.of(String(line.drop { $0 != " " }.dropFirst().prefix(200)))
         // An address in it may hold a permission.

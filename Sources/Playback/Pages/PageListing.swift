@@ -55,8 +55,10 @@ struct PageListing: Sendable {
             return nil
         }
         chapters = (page.objects("chapters", most: Self.mostChapters) ?? []).compactMap { chapter in
-            guard let start = chapter.real("start_time"), start >= 0, start < 1e7 else { return nil }
-            return Chapter(start: MediaTime(seconds: start), title: Self.title(chapter))
+            guard let seconds = chapter.real("start_time"), seconds >= 0,
+                let start = MediaTime(boundedSeconds: seconds)
+            else { return nil }
+            return Chapter(start: start, title: Self.title(chapter))
         }.sorted { $0.start < $1.start }
     }
 

@@ -12,11 +12,11 @@ public struct PageOptions: Sendable {
     public var onList: (@Sendable (_ page: String, _ films: [(address: String, title: String?)]) -> Void)?
 
     public struct RawOption: Sendable, Hashable {
-        public var name: String
-        /// Nil or empty is a word without a value.
-        public var value: String?
-        /// As it is given to the program.
-        var words: [String] { value.map { $0.isEmpty ? ["--\(name)"] : ["--\(name)", $0] } ?? ["--\(name)"] }
+        public let name: String
+        /// Nil for a flag.
+        public let value: String?
+        /// One word, so that no value is read as an option of its own.
+        var word: String { value.map { "--\(name)=\($0)" } ?? "--\(name)" }
     }
 
     public init() {}
@@ -33,26 +33,47 @@ public struct PageOptions: Sendable {
             guard !name.isEmpty, !name.hasPrefix("-"), isName else {
                 throw ValueError("options of yt-dlp are written name=value,name=, without their dashes")
             }
-            guard Self.allowed.contains(name) else {
-                throw ValueError("--\(name) is no option of yt-dlp that a player hands on")
+            let value = words.count > 1 ? String(words[1]) : nil
+            if Self.flags.contains(name) {
+                guard value?.isEmpty ?? true else {
+                    throw ValueError("--\(name) of yt-dlp takes no value; write \(name)=")
+                }
+                all.append(RawOption(name: name, value: nil))
+            } else {
+                guard Self.valued.contains(name) else {
+                    throw ValueError(
+                        "--\(name) is not passed to yt-dlp; options that run programs, write files or read more options are refused"
+                    )
+                }
+                guard let value else { throw ValueError("--\(name) of yt-dlp needs a value; write \(name)=VALUE") }
+                guard !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                    throw ValueError("the value of --\(name) contains a control character")
+                }
+                all.append(RawOption(name: name, value: value))
             }
-            all.append(RawOption(name: name, value: words.count > 1 ? String(words[1]) : nil))
         }
         guard all.count <= 64 else { throw ValueError("these are more than 64 options") }
         return all
     }
 
-    /// Of its options those that say who asks and what for: others run programs, write files, or read more options. It completes
-    /// shortened names itself, so that what is not named here is refused.
-    private static let allowed: Set<String> = [
+    // Options of yt-dlp (its README, "Usage and options"; those of 2023.03.04 and 2026.10.26 were compared) that neither run a program, nor name a file to be written, nor read
+    // further options. Everything else is refused by name, because yt-dlp completes shortened names: exec, netrc-cmd and downloader
+    // run programs; output, paths, print-to-file, write-* and cache-dir write files; config-locations, alias, plugin-dirs and
+    // load-info-json change what runs. The file of `cookies` is replaced with a private copy.
+
+    private static let flags: Set<String> = [
+        "force-ipv4", "force-ipv6", "format-sort-force", "geo-bypass", "ignore-config", "ignore-errors",
+        "legacy-server-connect", "live-from-start", "mark-watched", "netrc", "no-cache-dir", "no-check-certificates",
+        "no-cookies", "no-geo-bypass", "no-playlist", "playlist-random", "playlist-reverse", "prefer-free-formats",
+        "yes-playlist",
+    ]
+
+    private static let valued: Set<String> = [
         "add-header", "add-headers", "age-limit", "ap-mso", "ap-password", "ap-username", "client-certificate",
         "client-certificate-key", "client-certificate-password", "cookies", "cookies-from-browser", "default-search",
-        "extractor-args", "extractor-retries", "force-ipv4", "force-ipv6", "format-sort", "format-sort-force",
-        "geo-bypass", "geo-bypass-country", "geo-bypass-ip-block", "geo-verification-proxy", "ignore-config",
-        "ignore-errors", "impersonate", "legacy-server-connect", "live-from-start", "mark-watched", "netrc",
-        "netrc-location", "no-cache-dir", "no-check-certificates", "no-cookies", "no-geo-bypass", "no-playlist",
-        "password", "playlist-end", "playlist-items", "playlist-random", "playlist-reverse", "playlist-start",
-        "prefer-free-formats", "proxy", "referer", "retries", "sleep-requests", "socket-timeout", "source-address",
-        "twofactor", "user-agent", "username", "video-password", "xff", "yes-playlist",
+        "extractor-args", "extractor-retries", "format-sort", "geo-bypass-country", "geo-bypass-ip-block",
+        "geo-verification-proxy", "impersonate", "netrc-location", "password", "playlist-end", "playlist-items",
+        "playlist-start", "proxy", "referer", "retries", "sleep-requests", "socket-timeout", "source-address",
+        "twofactor", "user-agent", "username", "video-password", "xff",
     ]
 }

@@ -8,6 +8,9 @@ package struct FileEdition: Hashable, Sendable {
     private let seconds: Int
     private let nanoseconds: Int
 
+    /// Identifies the edition in a state file, without the device, whose number may change with the next boot.
+    package var text: String { "\(number)-\(size)-\(seconds)-\(nanoseconds)" }
+
     /// Nil for what is no regular file, or is not there. Blocks on the disk.
     package init?(of path: String) {
         var status = stat()

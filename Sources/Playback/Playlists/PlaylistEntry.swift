@@ -1,3 +1,6 @@
+internal import MediaCore
+internal import MediaFiles
+
 /// One film that a playlist names.
 struct PlaylistEntry: Hashable, Sendable {
     /// As written: a path, perhaps relative to the playlist, or an address.
@@ -7,7 +10,7 @@ struct PlaylistEntry: Hashable, Sendable {
 
 /// How playlists are written.
 enum PlaylistFormat: Sendable {
-    case m3u, pls, xspf
+    case m3u, pls, xspf, cue
 
     /// Recognises a playlist by the end of its name or the head of its text; nil is anything else.
     ///
@@ -23,6 +26,8 @@ enum PlaylistFormat: Sendable {
             self = .pls
         } else if name.hasSuffix(".xspf") || (head.hasPrefix("<") && head.contains("http://xspf.org/ns/")) {
             self = .xspf
+        } else if CueSheet.isNamed(name) {
+            self = .cue
         } else {
             return nil
         }
@@ -31,7 +36,7 @@ enum PlaylistFormat: Sendable {
     /// Whether a name alone promises a playlist, for entries that nobody has opened yet.
     static func isLikely(name: String) -> Bool {
         let name = name.lowercased()
-        return [".m3u", ".m3u8", ".pls", ".xspf"].contains { name.hasSuffix($0) }
+        return [".m3u", ".m3u8", ".pls", ".xspf", ".cue"].contains { name.hasSuffix($0) }
     }
 
     /// The films named, in order, at most `limit`. Bytes from outside: what makes no sense is left out.
@@ -40,6 +45,10 @@ enum PlaylistFormat: Sendable {
         case .m3u: M3UPlaylist.entries(in: text, limit: limit)
         case .pls: PLSPlaylist.entries(in: text, limit: limit)
         case .xspf: XSPFPlaylist.entries(in: text, limit: limit)
+        case .cue:
+            CueSheet(text).files.prefix(limit).map { file in
+                PlaylistEntry(location: file.name, title: file.tracks.count == 1 ? file.tracks[0].title : nil)
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 package import MediaCore
+internal import MediaFiles
 internal import Storage
 
 /// Turns what was named on the command line into films: playlists are opened, and the playlists in them. Bounded in
@@ -132,6 +133,9 @@ package struct PlaylistLoader {
         guard let (text, identity) = Self.read(path), let format = PlaylistFormat(name: path, text: text) else {
             return false
         }
+        let sheet = format == .cue ? CueSheet(text) : nil
+        // Of a single file, whose chapters are in the sheet: `MediaFile` reads both.
+        if let sheet, sheet.files.count < 2 { return false }
         if ancestors.contains(identity) {
             throw Self.failure("the playlist '\(path)' contains itself; take that line out")
         }
@@ -150,8 +154,16 @@ package struct PlaylistLoader {
         if items.count + entries.count > Self.mostItems {
             warnings.append("the playlist '\(path)' is too long; only the first \(Self.mostItems) films are played")
         }
-        for entry in entries {
+        for (index, entry) in entries.enumerated() {
             guard items.count < Self.mostItems else { break }
+            if let sheet {
+                do throws(MediaError) {
+                    add(Item(address: try CueSheet.locate(sheet.files[index], beside: path), title: entry.title))
+                } catch {
+                    warnings.append(error.message)
+                }
+                continue
+            }
             if let path = Self.localPath(of: entry.location) ?? (entry.location == "-" ? "-" : nil) {
                 // "./" keeps a file named "-" from being standard input.
                 let full = path.hasPrefix("/") ? path : (folder.isEmpty ? "./" : folder) + path

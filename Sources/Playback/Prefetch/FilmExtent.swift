@@ -75,6 +75,7 @@ enum SoundEndFinder {
                 guard !buffer.flags.contains(.decodeOnly), let begin = buffer.presentationTime ?? end else { continue }
                 end = max(end ?? begin, begin + buffer.soundLength)
             } catch {
+                if error.code == .incomplete { return end }
                 failures += 1
                 guard error.code == .damagedPacket, failures < 100 else { throw error }
             }

@@ -20,8 +20,16 @@ package final class PictureTrack: @unchecked Sendable {
     private var ready: [SampleBuffer] = []
     /// A packet that was read to find a place to begin.
     private var found: SampleBuffer?
+    /// Packets that were read while no frame was wanted, and how the source ended meanwhile.
+    private var ahead: [SampleBuffer] = []
+    private var aheadBytes = 0
+    private var endAhead: Result<Void, MediaError>?
+    /// Film time up to which packets were read since the last jump.
+    private(set) var readUntil: MediaTime?
     private var sourceHasEnded = false
     private var failuresInARow = 0
+    /// Why the source ended before its end, since the last jump.
+    private(set) var failure: MediaError?
     /// The picture that was handed out last, and the latest place of a sync picture that was read, since the last jump.
     private var last: SampleBuffer?
     private var lastSync: MediaTime?
@@ -31,6 +39,8 @@ package final class PictureTrack: @unchecked Sendable {
     /// Packets that may be read for a first picture.
     private static let mostPackets = 500
     private static let mostFailures = 1000
+    /// Four seconds of film at 64 Mbit/s.
+    private static let maxBytesAhead = 32 << 20
     /// Where an index has holes, so much at most is decoded on the way to a place that a jump would find at once.
     private static let longestWay = MediaTime(value: 10, timescale: 1)
 
@@ -57,7 +67,8 @@ package final class PictureTrack: @unchecked Sendable {
         }
         if aim == .exact, goOn(to: time) { return time }
         (found, last, lastSync, staying) = (nil, nil, nil, nil)
-        (sourceHasEnded, failuresInARow) = (false, 0)
+        (sourceHasEnded, failuresInARow, failure) = (false, 0, nil)
+        (ahead, aheadBytes, endAhead, readUntil) = ([], 0, nil, nil)
         if let sync = try findSync(aim, time) {
             decoder.flush()
             // Pictures that are shown before it and sent behind it need one that is not there.
@@ -145,7 +156,11 @@ package final class PictureTrack: @unchecked Sendable {
     /// The next picture, or one packet more. A damaged packet is passed over; a source that fails ends here.
     ///
     /// - Throws: `cancelled`.
-    package func step() throws(MediaError) -> Step {
+    ///
+    /// - Parameter intake: where calls into the source are noted.
+    package func step() throws(MediaError) -> Step { try step(noting: nil) }
+
+    func step(noting intake: TrackIntake?) throws(MediaError) -> Step {
         if !ready.isEmpty { return handed(ready.removeFirst()) }
         if still != nil { return .ended }
         if var picture = decoder.receive() {
@@ -156,7 +171,7 @@ package final class PictureTrack: @unchecked Sendable {
         }
         if sourceHasEnded { return .ended }
         do {
-            if let buffer = try nextPacket() {
+            if let buffer = try nextPacket(noting: intake) {
                 failuresInARow = 0
                 if buffer.flags.contains(.sync) { lastSync = buffer.presentationTime ?? lastSync }
                 try decoder.send(buffer)
@@ -167,9 +182,32 @@ package final class PictureTrack: @unchecked Sendable {
             if error.code == .cancelled { throw error }
             failuresInARow += 1
             // What the decoder still holds is shown before the track is given up.
-            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures { finish() }
+            if error.code != .damagedPacket || failuresInARow >= Self.mostFailures {
+                failure = error
+                finish()
+            }
         }
         return .moved
+    }
+
+    /// Reads one packet more, for later.
+    ///
+    /// - Returns: false where nothing can be read, or too much waits.
+    /// - Throws: `cancelled`.
+    func readAhead(noting intake: TrackIntake) throws(MediaError) -> Bool {
+        guard !sourceHasEnded, endAhead == nil, aheadBytes < Self.maxBytesAhead else { return false }
+        do throws(MediaError) {
+            guard let buffer = try read(noting: intake) else {
+                endAhead = .success(())
+                return false
+            }
+            ahead.append(buffer)
+            aheadBytes += buffer.byteCount
+        } catch {
+            if error.code == .cancelled { throw error }
+            if error.code != .damagedPacket { endAhead = .failure(error) }
+        }
+        return true
     }
 
     private func handed(_ picture: SampleBuffer) -> Step {
@@ -185,9 +223,27 @@ package final class PictureTrack: @unchecked Sendable {
         return .picture(picture)
     }
 
-    private func nextPacket() throws(MediaError) -> SampleBuffer? {
+    private func nextPacket(noting intake: TrackIntake?) throws(MediaError) -> SampleBuffer? {
         if let buffer = found.take() { return buffer }
-        return try source.read()
+        if !ahead.isEmpty {
+            // At most a few hundred, after a hold only.
+            let buffer = ahead.removeFirst()
+            aheadBytes -= buffer.byteCount
+            return buffer
+        }
+        if let endAhead {
+            try endAhead.get()
+            return nil
+        }
+        return try read(noting: intake)
+    }
+
+    private func read(noting intake: TrackIntake?) throws(MediaError) -> SampleBuffer? {
+        intake?.beginReading()
+        defer { intake?.endReading() }
+        let buffer = try source.read()
+        if let end = buffer?.end { readUntil = max(readUntil ?? end, end) }
+        return buffer
     }
 
     private func finish() {
@@ -196,4 +252,12 @@ package final class PictureTrack: @unchecked Sendable {
     }
 
     package func cancel() { source.cancel() }
+}
+
+extension SampleBuffer {
+    /// Bytes of the encoded picture inside.
+    fileprivate var byteCount: Int {
+        if case .encodedVideo(_, let batch) = payload { return batch.byteCount }
+        return 0
+    }
 }

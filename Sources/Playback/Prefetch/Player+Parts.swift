@@ -45,6 +45,8 @@ extension Player {
         package var deinterlacing = DeinterlacingSwitch()
         /// What its decoders ask; the screen that shows the player's layer sets it.
         package var toneMapping = ToneMappingSwitch()
+        /// For how long a picture file that is opened from now on is shown; nil for ever.
+        package var imageDuration = Lock<Duration?>(PlayerOptions().imageDisplayDuration)
         /// Where its decoders say who they are.
         package var decoders = DecoderReport()
         /// Moves the outputs by what was calibrated; nil moves none.

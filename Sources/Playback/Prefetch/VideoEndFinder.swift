@@ -24,7 +24,8 @@ enum VideoEndFinder {
                 }
             }
         } catch {
-            return stated(track)
+            // What is there of an incomplete file is played.
+            return error.code == .incomplete ? last.map { $0.time + $0.length } ?? stated(track) : stated(track)
         }
         return stated(track)
     }

@@ -6,4 +6,7 @@ extension MediaTime {
         let text = Decimals.clock(seconds: max(0, seconds))
         return text.utf8.count == 5 ? "00:" + text : text.utf8.count == 7 ? "0" + text : text
     }
+
+    /// Without hours where there are none: `00:31`, `1:02:03`.
+    package var shortClock: String { Decimals.clock(seconds: max(0, seconds)) }
 }

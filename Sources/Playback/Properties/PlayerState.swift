@@ -1,4 +1,5 @@
 public import MediaCore
+public import SyncRendering
 
 /// What an interface shows of a player: one value, read whole.
 public struct PlayerState: Sendable, Equatable {
@@ -39,11 +40,14 @@ public struct PlayerState: Sendable, Equatable {
     /// Of the film that is perceived, in order.
     public var chapters: [Chapter] = []
     public var speed: Double = 1
+    /// The master volume, 0…130: that of the loudest output.
     public var volume: Double = 100
     public var isMuted = false
     public var audioDelay: Duration = .zero
     /// It has moving pictures.
     public var hasVideo = false
+    /// One picture is shown for the item's whole duration, as of a picture file.
+    package internal(set) var isStill = false
     /// What is shown, so that a screen can get ready: pictures, or the one that came along with a recording; nil shows nothing.
     public var pictureFormat: VideoFormat?
     public var hasAudio = false
@@ -63,7 +67,7 @@ public struct PlayerState: Sendable, Equatable {
     public var routeChange: String?
     /// Sound against picture as the outputs report it (positive: sound late); nil while unknown.
     public var offset: Duration?
-    /// How far sound has been read, on the player's timeline.
+    /// How far sound has been read, on the player's timeline; in a film without sound, the picture.
     public var loadedUntil: MediaTime?
     /// How far the output holds it; of several the one that holds least.
     public var handedUntil: MediaTime?
@@ -74,11 +78,28 @@ public struct PlayerState: Sendable, Equatable {
     package internal(set) var picturesAreRead = true
     public var droppedFrames = 0
     public var underruns = 0
-    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s".
+    /// Outputs that have fallen silent while a film plays, and those that refuse the volume; empty while all is well.
+    public internal(set) var outputProblems: [OutputProblem] = []
+    /// Why playback waits, for people: "waiting for sound", "waiting for Kitchen's clock, about 1.2 s", "Waiting for the network: 34 %".
     public var reason: String?
+    /// While film time is held because the source delivers too slowly: the share of the reserve that has been read, 0…1. Nil otherwise.
+    public internal(set) var bufferingProgress: Double?
     public var failure: TalkieError?
+    /// What could not be read or decoded of `current`: a film that breaks off still ends in the phase `ended`. Nil while nothing is
+    /// missing, and again when another item begins.
+    public internal(set) var mediaFailure: MediaFailure?
 
     public init() {}
+}
+
+/// A part of an item that could not be played, and why.
+public struct MediaFailure: Sendable, Equatable {
+    /// The cause, with a sentence that says what to do.
+    public var error: TalkieError
+    /// The film time at which the item breaks off, or from which something is missing.
+    public var position: MediaTime
+
+    public init(error: TalkieError, position: MediaTime) { (self.error, self.position) = (error, position) }
 }
 
 /// What a player tells its owner, on its own thread; the handler must return at once.
@@ -98,6 +119,13 @@ public enum PlayerNews: Sendable {
     case looped(at: MediaTime)
     /// An item cannot be played and is passed over.
     case failed(QueueItem, TalkieError)
+    /// A part of an item cannot be played: reading failed in its middle, its data end early, or sound could not be decoded. Reported
+    /// once for each playing, when playback is there. The item goes on with what there is of it, and the list after it.
+    case incomplete(QueueItem, MediaFailure)
+    /// An output has fallen silent, or refuses the volume; see `PlayerState.outputProblems`. The film goes on.
+    case outputProblem(OutputProblem)
+    /// What was wrong with an output is over, or the output does not play any more.
+    case outputRecovered(OutputProblem)
     /// Nothing can be read any more of a film or a list that is to loop for ever; it is opened again as soon as it can be.
     case lost(TalkieError)
 }

@@ -27,8 +27,8 @@ package final class RouteController {
     private var before: [OutputPlace]?
     /// Where the sound likely goes by its history, until somebody chooses or it was offered.
     private var remembered: [String]?
-    /// Beside the others, 0…100, by id; 100 where nothing was set.
-    private var volumes: [String: Double] = [:]
+    /// The outputs of places that were made, by the place's id. The thread that makes them adds them.
+    private let outputs = Lock<[String: [any AudioOutput]]>([:])
     package private(set) var picker: RoutePicker?
     /// What was told of files that could not be read; the session has told those of the start.
     private var toldNotes: [String]
@@ -50,6 +50,10 @@ package final class RouteController {
         offered = routes
         toldNotes = registry.notes
         if !offered.contains(where: { $0.id == home.id }) { offered.insert(home, at: 0) }
+        // The registry has made them.
+        for route in routes {
+            if let made = try? registry.outputs(at: route) { outputs.withLock { $0[route.id] = made } }
+        }
     }
 
     /// Looks no longer.
@@ -107,7 +111,7 @@ package final class RouteController {
             let isNew = isTicked && before.map { !$0.contains { $0.id == route.id } } == true
             return RoutePicker.Row(
                 id: route.id, name: route.name, isTicked: isTicked, pending: isNew ? change ?? "connecting" : nil,
-                obstacle: isTicked ? nil : route.obstacle, volume: volumes[route.id] ?? 100)
+                obstacle: isTicked ? nil : route.obstacle, volume: volume(of: route))
         }
     }
 
@@ -126,6 +130,9 @@ package final class RouteController {
         switch wish {
         case .close: closePicker()
         case .play(let ids): choose(ids)
+        case .playAndClose(let id):
+            closePicker()
+            choose([id])
         case .explain(let text): picker?.notice = text
         case .setVolume(let id, let volume): setVolume(volume, of: id)
         }
@@ -159,13 +166,18 @@ package final class RouteController {
         if before == nil { before = chosen }
         chosen = routes
         picker?.notice = nil
-        let (registry, player, post) = (registry, player, post)
+        let (registry, player, post, outputs) = (registry, player, post, outputs)
         let wanted = routes.map(\.id)
         // Making a speaker's output reads files and asks for ports.
         do throws(ExhaustionError) {
             _ = try WorkerThread.start(name: "route choice") {
                 do throws(TalkieError) {
-                    let members = try registry.outputs(at: routes)
+                    var members: [any AudioOutput] = []
+                    for route in routes {
+                        let made = try registry.outputs(at: route)
+                        outputs.withLock { $0[route.id] = made }
+                        members += made.filter { output in !members.contains { $0 === output } }
+                    }
                     player.setAudioOutputs(members) { post(.changed($0, wanted)) }
                 } catch {
                     post(.failed(error, wanted))
@@ -179,12 +191,20 @@ package final class RouteController {
     /// Goes on with this computer, when what played is lost.
     package func fallBack() { choose([home.id]) }
 
+    // MARK: Volumes
+
+    /// That of the loudest of its outputs; nil before they are made.
+    private func volume(of route: OutputPlace) -> Double? {
+        outputs.withLock { $0[route.id] }?.map { group.volume(of: $0) }.max()
+    }
+
     private func setVolume(_ volume: Double, of id: String) {
-        volumes[id] = volume
-        guard let route = offered.first(where: { $0.id == id }), let members = try? registry.outputs(at: route) else {
-            return
+        var made = outputs.withLock { $0[id] }
+        if made == nil, let route = offered.first(where: { $0.id == id }) {
+            made = try? registry.outputs(at: route)
+            outputs.withLock { $0[id] = made }
         }
-        for output in members { player.setGain(VolumeCurve.gain(volume: volume), of: output) }
+        for output in made ?? [] { player.setVolume(volume, of: output) }
     }
 
     // MARK: News

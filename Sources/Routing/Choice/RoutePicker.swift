@@ -13,8 +13,8 @@ package struct RoutePicker: Equatable {
         package var pending: String?
         /// Why it cannot be chosen.
         package var obstacle: String?
-        /// Loudness beside the others, 0…100.
-        package var volume: Double
+        /// 0…130; nil while it is not known.
+        package var volume: Double?
     }
 
     /// The part of a row that a pointer is on.
@@ -29,6 +29,8 @@ package struct RoutePicker: Equatable {
         case close
         /// Only these, by id; never none.
         case play([String])
+        /// Only this one, and the list is closed.
+        case playAndClose(String)
         case setVolume(String, Double)
         /// To be told why nothing happens.
         case explain(String)
@@ -99,7 +101,7 @@ package struct RoutePicker: Equatable {
     private func playOnly(_ place: Int) -> Wish? {
         let row = rows[place]
         if let obstacle = row.obstacle { return .explain("\(row.name): \(obstacle)") }
-        return .play([row.id])
+        return .playAndClose(row.id)
     }
 
     private func toggle(_ place: Int) -> Wish? {
@@ -115,12 +117,17 @@ package struct RoutePicker: Equatable {
     }
 
     private mutating func turn(_ place: Int, by step: Double) -> Wish? {
-        setVolume(place, to: rows[place].volume + step)
+        guard let volume = rows[place].volume else {
+            return .explain("\(rows[place].name): its volume is not known before it plays")
+        }
+        return setVolume(place, to: volume + step)
     }
 
     private mutating func setVolume(_ place: Int, to volume: Double) -> Wish? {
-        rows[place].volume = min(100, max(0, volume))
-        return .setVolume(rows[place].id, rows[place].volume)
+        // Up to 100, and not beyond what the master has lifted it to.
+        let volume = min(max(100, rows[place].volume ?? 100), max(0, volume))
+        rows[place].volume = volume
+        return .setVolume(rows[place].id, volume)
     }
 
     // MARK: What is seen
@@ -131,7 +138,8 @@ package struct RoutePicker: Equatable {
     package var line: String {
         rows.map { row in
             let mark = row.pending != nil ? "…" : row.isTicked ? "x" : " "
-            let text = "[\(mark)] \(row.name) \(Decimals.text(row.volume, 0))%"
+            let volume = row.volume.map { " \(Decimals.text($0, 0))%" } ?? ""
+            let text = "[\(mark)] \(row.name)\(volume)"
             return row.id == current ? ">\(text)<" : " \(text) "
         }.joined(separator: " ") + (notice.map { "  \($0)" } ?? "")
     }

@@ -22,9 +22,34 @@ public protocol PCMConverter: AnyObject {
     func reset()
     /// Packets that could not be decoded since the start.
     var damagedPackets: Int { get }
+    /// Returns the sound that could not be decoded since the last call, in film time; nil where there is none, as by default.
+    func takeUndecodableSound() -> UndecodableSound?
+}
+
+/// Sound whose packets could not be decoded.
+public struct UndecodableSound: Sendable, Equatable {
+    /// The film time of the first such packet.
+    public var start: MediaTime
+    /// The film time just after the last.
+    public var end: MediaTime
+    /// The sum of the lengths that the packets state.
+    public var duration: MediaTime
+
+    public init(start: MediaTime, duration: MediaTime) {
+        (self.start, self.duration, end) = (start, duration, start + duration)
+    }
+
+    /// Returns both together.
+    public func adding(_ other: UndecodableSound) -> UndecodableSound {
+        var sum = self
+        (sum.start, sum.end) = (min(start, other.start), max(end, other.end))
+        sum.duration += other.duration
+        return sum
+    }
 }
 
 extension PCMConverter {
+    public func takeUndecodableSound() -> UndecodableSound? { nil }
     public func follow(_ format: AudioFormat) throws(MediaError) -> Bool { false }
     public func setDialogueLift(_ decibels: Double) {}
 }

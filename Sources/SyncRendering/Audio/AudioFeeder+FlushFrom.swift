@@ -43,7 +43,15 @@ extension AudioFeeder {
 
     private mutating func answer(_ request: PartialFlushRequest, _ result: PartialFlushResult) {
         steps &+= 1
-        renderer.state.withLock { $0.isCutting = false }
+        let enqueuedUntil = renderer.state.withLock { state -> MediaTime? in
+            state.isCutting = false
+            return state.enqueuedUntil
+        }
+        var result = result
+        // Nothing was enqueued so far ahead: the sound ends where it did.
+        if case .flushed(let time) = result, let enqueuedUntil, enqueuedUntil < time {
+            result = .flushed(from: enqueuedUntil)
+        }
         request.completion(result)
         if request.feedsAgain { hear(result, of: request) }
         renderer.tell(.progress)
@@ -154,6 +162,7 @@ extension AudioFeeder {
             }
         }
         encoder?.finish()
+        // ignored: what does not come out of the encoder is dropped, as it was to be.
         _ = try? encoder?.receive(into: rest)
         encoder?.reset()
         encodedUntil = nil
@@ -209,10 +218,12 @@ extension AudioFeeder {
         let buffer = SampleBuffer(
             payload: .encodedAudio(format, packets), presentationTime: start, duration: first.duration)
         let head = PCMBlock(format: pcm, capacity: max(encoder.framesPerPacket, 1))
+        // ignored: up to one packet before the cut is silent, as where packets cannot be cut.
         guard (try? decoder.send(buffer)) != nil else { return }
         decoder.finish()
         guard (try? decoder.receive(into: head)) == true, head.cut(at: time) else { return }
         // The encoder copies what fills a packet only later; it keeps the block.
+        // ignored: the same; the next block fails as well and is reported.
         try? encoder.send(head)
         encodedUntil = head.end
     }

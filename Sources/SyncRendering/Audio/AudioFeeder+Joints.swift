@@ -83,6 +83,7 @@ extension AudioFeeder {
         } else if hole < encoder.framesPerPacket {
             let silence = PCMBlock(format: pcm, capacity: hole)
             (silence.frames, silence.start) = (hole, end)
+            // ignored: the next block fails as well and is reported.
             guard (try? encoder.send(silence)) != nil else { return }
             encodedUntil = silence.end
         }

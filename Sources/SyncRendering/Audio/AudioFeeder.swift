@@ -149,6 +149,8 @@ struct AudioFeeder {
             settleTreatment()
         }
         note(command.treatment)
+        // Before the flush, with which an output forgets how far it has come.
+        let held = output?.acceptedUntil
         if command.flush {
             forget()
             output?.flush()
@@ -165,7 +167,7 @@ struct AudioFeeder {
             forget()
             var lostFrom: MediaTime?
             if let old = output, old !== command.output {
-                if old.acceptedUntil != nil { lostFrom = renderer.timebase.currentTime }
+                if held != nil { lostFrom = renderer.timebase.currentTime }
                 old.close()
             }
             output = command.output
@@ -308,7 +310,11 @@ struct AudioFeeder {
         }
         if converter.damagedPackets != damagedBefore {
             damagedBefore = converter.damagedPackets
-            renderer.state.withLock { [damagedBefore] in $0.status.damagedPackets = damagedBefore }
+            let lost = converter.takeUndecodableSound()
+            renderer.state.withLock { [damagedBefore] state in
+                state.status.damagedPackets = damagedBefore
+                if let lost { state.undecodable = state.undecodable?.adding(lost) ?? lost }
+            }
         }
         return true
     }

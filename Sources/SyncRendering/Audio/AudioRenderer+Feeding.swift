@@ -42,7 +42,7 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
     ///
     /// A buffer without a time follows on from the one before; the first of all is taken to be due at the present film
     /// time. A buffer whose time lies before the end of the last is placed where its time says: what overlaps is heard
-    /// once, what lies behind the playhead not at all. Buffers without sound are ignored.
+    /// once, what lies before the playhead not at all (`Progress.lateBuffers` counts those). Buffers without sound are ignored.
     ///
     /// Pictures make `status` failed, and `error` says so.
     public func enqueue(_ buffer: SampleBuffer) {
@@ -63,7 +63,9 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
         state.finished = false
         state.status.isDrained = false
         if state.firstEnqueued == nil { state.firstEnqueued = start }
-        state.enqueuedUntil = start + buffer.soundDuration
+        let end = start + buffer.soundDuration
+        state.enqueuedUntil = end
+        if !buffer.flags.contains(.decodeOnly), end < state.timebase.currentTime { state.status.lateBuffers += 1 }
         if !isReady(state) { state.wasFull = true }
     }
 

@@ -36,6 +36,8 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         /// The output or the decoder refused; see the news.
         public var hasFailed: Bool
         public var damagedPackets: Int
+        /// Buffers that were enqueued when their time had passed, since the last flush: nothing of them is heard.
+        public var lateBuffers = 0
     }
 
     /// The owner's handler as an object: a closure taken out of a lock costs an allocation each time.
@@ -76,7 +78,13 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var failure: (any Error)?
         var status = Progress(
             acceptedUntil: nil, enqueuedUntil: nil, isDrained: false, hasFailed: false, damagedPackets: 0)
+        /// Sound that could not be decoded, until it is taken.
+        var undecodable: UndecodableSound?
         var wasFull = false
+        /// The line that was announced last.
+        var line: TimebaseSegment?
+        /// It was said that there is no output.
+        var hasComplained = false
         var stopping = false
         /// Counts feeders: one that belongs to an earlier use ends.
         var life: UInt64 = 0
@@ -232,6 +240,31 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     /// How much film the output must have taken before a start can be kept; zero without an output.
     public var preroll: Duration { state.withLock { $0.output?.preroll ?? .zero } }
 
+    /// A line that goes on elsewhere by less than this is no jump: a stop that is rounded, a clock that is followed.
+    private static let leastJump: Duration = .milliseconds(5)
+
+    /// A jump without a flush, past everything that the output holds: what lies before the new place is not heard, and would keep the
+    /// output full while time stands still.
+    private func dropPassed(_ state: inout State) {
+        let (line, before) = (state.timebase.snapshot.upcoming, state.line)
+        state.line = line
+        guard let before, line.rate == 0, let until = state.status.acceptedUntil, line.mediaAnchor > until,
+            (line.mediaAnchor - before.mediaTime(at: line.hostAnchor)).duration > Self.leastJump
+        else { return }
+        let moment = line.mediaAnchor
+        feedAgain(&state, from: moment)
+        _ = Self.skip(to: moment, &state)
+    }
+
+    /// Returns true once where film passes and the renderer has sound and no output.
+    private func hasNoOutput(_ state: inout State) -> Bool {
+        guard group == nil, state.output == nil, !state.hasComplained, state.enqueueCount > 0,
+            state.master.snapshot.upcoming.rate > 0
+        else { return false }
+        state.hasComplained = true
+        return true
+    }
+
     /// For people: where the sound goes.
     public var routeName: String? { state.withLock { $0.output?.name } }
 
@@ -265,6 +298,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.acceptedUntil = nil
         state.status.isDrained = false
         state.status.hasFailed = false
+        state.status.lateBuffers = 0
         state.failure = nil
         state.wasFull = false
     }
@@ -301,9 +335,13 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
     }
 
     public func timebaseDidChange(_ snapshot: TimebaseSnapshot) {
-        let (output, timebase) = state.withLock { state in
+        let (output, timebase, isSilent) = state.withLock { state in
             followRate(&state)
-            return (state.output, state.timebase)
+            dropPassed(&state)
+            return (state.output, state.timebase, hasNoOutput(&state))
+        }
+        if isSilent {
+            Complaint.write("AudioRenderer: it has no output, so nothing is heard; set one with setOutput(_:)")
         }
         output?.timebaseDidChange(timebase.snapshot)
         // The playhead may have come nearer to the end of the queue.

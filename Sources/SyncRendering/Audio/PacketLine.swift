@@ -86,7 +86,8 @@ struct PacketLine {
             var from = max(moment, beginning)
             if let first, moment > first {
                 let tolerant = (moment - first).advanced(by: .zero - Self.tolerance)
-                from = first + length * max(0, Int64((tolerant.seconds / length.seconds).rounded(.up)))
+                from =
+                    first + length * Int64(clamping: (tolerant.seconds / length.seconds).rounded(.up), in: 0...1 << 40)
             } else if let first {
                 from = max(first, moment)
             }

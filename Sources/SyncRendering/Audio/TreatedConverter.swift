@@ -66,6 +66,7 @@ final class TreatedConverter: PCMConverter {
     // MARK: PCMConverter
 
     var damagedPackets: Int { inner.damagedPackets }
+    func takeUndecodableSound() -> UndecodableSound? { inner.takeUndecodableSound() }
 
     func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinished = false

@@ -10,7 +10,7 @@ internal import Glibc
 /// below 100, too). 130 is +6.8 dB, and the steps from 100 on are about as large as those up to it.
 public enum VolumeCurve {
     /// The level of a volume just above 0, in dB.
-    private static let floor: Double = -30
+    static let floor: Double = -30
 
     /// The loudest volume: mpv's default of `--volume-max`.
     public static let most: Double = 130

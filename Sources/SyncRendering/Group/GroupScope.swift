@@ -21,3 +21,16 @@ public final class GroupScope: Sendable {
         }
     }
 }
+
+extension GroupScope {
+    /// Members that could not be opened since the group was made.
+    final class UnopenedMembers: Sendable {
+        private let members = Lock<Set<ObjectIdentifier>>([])
+
+        func insert(_ member: any AudioOutput) { members.withLock { _ = $0.insert(ObjectIdentifier(member)) } }
+        func remove(_ member: any AudioOutput) { members.withLock { _ = $0.remove(ObjectIdentifier(member)) } }
+        func contains(_ member: any AudioOutput) -> Bool { members.withLock { $0.contains(ObjectIdentifier(member)) } }
+    }
+
+    var unopened: UnopenedMembers { shared { UnopenedMembers() } }
+}

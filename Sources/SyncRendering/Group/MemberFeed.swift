@@ -16,6 +16,7 @@ final class MemberFeed: Sendable {
     let feeder: MemberFeeder
     let id: OutputID
     private let context: AudioOutputContext
+    private let scope: GroupScope
     private let work: GroupWork
     /// Told when anything here moves.
     private let changes: MemberChanges
@@ -43,6 +44,7 @@ final class MemberFeed: Sendable {
         self.member = member
         self.id = id
         self.context = context
+        self.scope = scope
         self.work = work
         self.changes = changes
         part = Lock(role)
@@ -65,6 +67,9 @@ final class MemberFeed: Sendable {
         let error: OutputError? = condition.withLock { if case .failed(let error) = $0 { error } else { nil } }
         return error ?? undecodable.withLock { $0 }
     }
+
+    /// The same, and why the member is silent while it tries to come back.
+    var loss: OutputError? { failure ?? (isOpen ? member.loss : nil) }
 
     /// Takes another part from now on, and is heard in the part of the film that the gate leaves open. The group makes
     /// these calls one at a time.
@@ -146,6 +151,7 @@ final class MemberFeed: Sendable {
         let isNews = condition.withLock { condition in
             defer { condition = .failed(error) }
             if case .failed = condition { return false }
+            if case .opening = condition { scope.unopened.insert(member) }
             return true
         }
         // Who never joined is not missed.
@@ -192,6 +198,7 @@ final class MemberFeed: Sendable {
     private func enter() {
         let wasLost = condition.withLock { condition in
             defer { condition = .open }
+            scope.unopened.remove(member)
             if case .failed = condition { return true }
             return false
         }

@@ -113,6 +113,42 @@ extension OutputGroup {
         return first
     }
 
+    /// Why nothing is heard from any member at present: the first one's reason. Any thread.
+    public var loss: OutputError? {
+        var first: OutputError?
+        for feed in feeds where feed.role == .playing {
+            guard let loss = feed.loss else { return nil }
+            first = first ?? loss
+        }
+        return first
+    }
+
+    /// Returns the sound that could not be decoded since the last call. Each member decodes the same sound: the first one's counts.
+    func takeUndecodableSound() -> UndecodableSound? {
+        var first: UndecodableSound?
+        for feed in feeds {
+            let lost = feed.renderer.takeUndecodableSound()
+            first = first ?? lost
+        }
+        return first
+    }
+
+    /// What is wrong with members that play or are to play; empty while all is well. Any thread.
+    public var problems: [OutputProblem] {
+        var problems: [OutputProblem] = []
+        for feed in feeds where feed.role == .playing {
+            if let loss = feed.loss {
+                problems.append(OutputProblem(output: feed.id, name: feed.member.name, kind: .silent, error: loss))
+            } else if let error = feed.member.gainFailure {
+                problems.append(
+                    OutputProblem(output: feed.id, name: feed.member.name, kind: .gainRefused, error: error))
+            }
+        }
+        return problems
+    }
+    /// Returns true if no member has been opened: the group's own failure says why. Any thread.
+    package var isUnopened: Bool { members.allSatisfy(scope.unopened.contains) }
+
     /// Why nothing is heard from one member at present. Any thread.
     public func failure(ofMember number: Int) -> OutputError? {
         guard let member = output(number: number) else { return nil }

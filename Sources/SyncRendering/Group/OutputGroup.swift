@@ -23,14 +23,15 @@ public final class OutputGroup: AudioOutput {
     let feeding = Lock(Turn())
     /// Held while it is settled who turns the feeders.
     let seating = Lock(Turn())
+    /// Held while gains go to the feeds, so that the last ones computed are the last ones set. Taken before `state`.
+    private let gaining = Lock(Turn())
 
     struct State {
         /// Those that play, or are to play once the group is prepared.
         var members: [any AudioOutput]
         /// Everybody who ever was a member, by number.
         var known: [any AudioOutput]
-        /// Loudness within the group, by number.
-        var shares: [Float]
+        var volumes = OutputVolumes()
         var feeds: [MemberFeed] = []
         var context: AudioOutputContext?
         /// Where sound is taken from; nil while nothing may be taken.
@@ -40,7 +41,7 @@ public final class OutputGroup: AudioOutput {
         var format: AudioFormat?
         /// Members were asked to open before there is sound for them: nobody feeds them so far.
         var isOpenedAhead = false
-        /// Nil leaves every member as its owner left it.
+        /// A factor beside the members' own volumes; nil where none was set.
         var gain: Float?
         /// How much later than the group each is to be heard, by number; negative is earlier.
         var delays: [Duration]
@@ -61,9 +62,13 @@ public final class OutputGroup: AudioOutput {
         mutating func number(of member: any AudioOutput) -> Int {
             if let number = known.firstIndex(where: { $0 === member }) { return number }
             known.append(member)
-            shares.append(1)
             delays.append(.zero)
             return known.count - 1
+        }
+
+        /// An output as `volumes` takes it. The owner's level is read while the lock is held: outputs keep it in a field of their own.
+        func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
+            OutputVolumes.Member(number: known.firstIndex { $0 === output } ?? -1, own: output.ownVolume)
         }
     }
 
@@ -87,8 +92,7 @@ public final class OutputGroup: AudioOutput {
         self.work = work
         state = Lock(
             State(
-                members: members, known: members, shares: [Float](repeating: 1, count: members.count),
-                delays: [Duration](repeating: .zero, count: members.count)))
+                members: members, known: members, delays: [Duration](repeating: .zero, count: members.count)))
     }
 
     // MARK: Who is in it
@@ -175,7 +179,9 @@ public final class OutputGroup: AudioOutput {
             work: work, scope: scope, changes: changes, delay: state.delays[number])
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.treatment = state.treatment
-        if let gain = Self.gain(of: member, state.gain, state.shares[number]) { feed.renderer.setGain(gain) }
+        if let gain = state.volumes.gain(of: state.volumeMember(member), group: state.gain) {
+            feed.renderer.setGain(gain)
+        }
         feed.renderer.setSpeed(state.speed)
         return feed
     }
@@ -243,15 +249,55 @@ public final class OutputGroup: AudioOutput {
         for feed in feeds { feed.renderer.treatment = treatment }
     }
 
-    /// Loudness of the whole group; each member's own is kept in proportion.
+    /// A factor for the whole group beside its members' own volumes. Any thread.
     public func setGain(_ gain: Float) {
         state.withLock { $0.gain = gain }
         applyGains()
     }
 
-    /// Loudness of one member within the group, 0…1. Any thread.
-    public func setGain(_ gain: Float, ofMember number: Int) {
-        state.withLock { if $0.shares.indices.contains(number) { $0.shares[number] = gain } }
+    /// The volume of the loudest member, 0…130 (`VolumeCurve`): the master. Any thread.
+    public var volume: Double {
+        state.withLock { state in state.volumes.master(of: state.members.map { state.volumeMember($0) }) }
+    }
+
+    /// Sets every output to one volume, 0…130, also those that become members later. Any thread.
+    public func setVolume(_ volume: Double) {
+        state.withLock { $0.volumes.setAll(volume) }
+        applyGains()
+    }
+
+    /// Moves all members by the same number of decibels, so that the loudest has this volume, 0…130. Any thread.
+    public func setMasterVolume(_ volume: Double) {
+        state.withLock { state in
+            state.volumes.setMaster(volume, of: state.members.map { state.volumeMember($0) })
+        }
+        applyGains()
+    }
+
+    /// Moves all members by the same number of decibels: those of so many steps of the master. Any thread.
+    public func changeVolume(by steps: Double) {
+        state.withLock { state in
+            let members = state.members.map { state.volumeMember($0) }
+            state.volumes.setMaster(state.volumes.master(of: members) + steps, of: members)
+        }
+        applyGains()
+    }
+
+    /// The volume of an output, whether it is a member or may become one, 0…130: what was set, otherwise its owner's level, otherwise 100.
+    /// Any thread.
+    public func volume(of output: any AudioOutput) -> Double {
+        state.withLock { $0.volumes.volume(of: $0.volumeMember(output)) }
+    }
+
+    /// Sets the volume of one output, whether it is a member or may become one. Any thread.
+    public func setVolume(_ volume: Double, of output: any AudioOutput) {
+        state.withLock { state in state.volumes.set(volume, of: state.number(of: output)) }
+        applyGains()
+    }
+
+    /// Silences one output, whether it is a member or may become one, without a change of its volume. Any thread.
+    public func setMuted(_ isMuted: Bool, of output: any AudioOutput) {
+        state.withLock { state in state.volumes.setMuted(isMuted, of: state.number(of: output)) }
         applyGains()
     }
 
@@ -267,43 +313,20 @@ public final class OutputGroup: AudioOutput {
         feed?.renderer.delay = delay
     }
 
-    /// Loudness of an output within the group, whether it is a member or may become one. Any thread.
-    public func setGain(_ gain: Float, of output: any AudioOutput) {
-        state.withLock { state in
-            let number = state.number(of: output)
-            state.shares[number] = gain
-        }
-        applyGains()
-    }
-
-    /// What was last set for an output, 1 before that. Any thread.
-    public func gain(of output: any AudioOutput) -> Float {
-        state.withLock { state in
-            state.known.firstIndex { $0 === output }.map { state.shares[$0] } ?? 1
-        }
-    }
-
     public func restoreGain() {
         state.withLock { $0.gain = nil }
         applyGains()
     }
 
-    /// That of the quietest member: whoever begins to change the loudness of all from there makes none shout.
-    public var ownVolume: Double? { members.map { $0.ownVolume ?? 100 }.min() }
-
     private func applyGains() {
-        let (gain, feeds) = state.withLock { state in
-            var feeds: [(MemberFeed, Float)] = []
-            for feed in state.feeds { feeds.append((feed, state.shares[state.number(of: feed.member)])) }
-            return (state.gain, feeds)
+        gaining.withLock { _ in
+            let gains = state.withLock { state in
+                state.feeds.map { feed in
+                    (feed, state.volumes.gain(of: state.volumeMember(feed.member), group: state.gain))
+                }
+            }
+            for (feed, gain) in gains { feed.renderer.setGain(gain) }
         }
-        for (feed, share) in feeds { feed.renderer.setGain(Self.gain(of: feed.member, gain, share)) }
-    }
-
-    /// - Parameter share: the member's own within the group.
-    private static func gain(of member: any AudioOutput, _ gain: Float?, _ share: Float) -> Float? {
-        if let gain { return gain * share }
-        return share == 1 ? nil : VolumeCurve.gain(volume: member.ownVolume ?? 100) * share
     }
 
     /// Silences and releases every member, all at once, so that one that does not answer keeps nobody waiting. A

@@ -104,6 +104,13 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// Why nothing is heard any more, when an output found that out by itself after `prepare`; nil otherwise.
     var failure: OutputError? { get }
 
+    /// Why nothing is heard at present: `failure`, or the output was lost and tries to come back without being prepared again. Nil
+    /// while it plays. Any thread.
+    var loss: OutputError? { get }
+
+    /// Why the loudness that was set last is not in force; nil while it is. Any thread.
+    var gainFailure: OutputError? { get }
+
     /// The line on which sound handed over lies for good, when the output plays by a clock of its own that cannot be
     /// moved; the timebase is bent to meet it. Nil for outputs that follow the timebase, as nearly all do. Any thread.
     var remoteTimeline: TimebaseSegment? { get }
@@ -127,7 +134,7 @@ public protocol AudioOutput: AnyObject, Sendable {
     func restoreGain()
 
     /// The loudness its owner left, as a volume of 0…100 (`VolumeCurve`); nil when it has none of its own, or it is
-    /// not known yet. Any thread.
+    /// not known yet. Any thread; reads a field.
     var ownVolume: Double? { get }
 
     /// Falls silent and gives the device or speaker back. May block briefly. The output may be prepared again.
@@ -180,5 +187,7 @@ extension AudioOutput {
     public var earliestStart: HostInstant? { nil }
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
+    public var loss: OutputError? { failure }
+    public var gainFailure: OutputError? { nil }
     public var remoteTimeline: TimebaseSegment? { nil }
 }

@@ -39,8 +39,8 @@ package final class SubtitleDrawer {
         guard let renderer, !renderer.state.withLock({ $0.isStopping }) else { return nil }
         renderer.wake.clear()
         decode(for: renderer)
-        let isOutOfBreath = draw(for: renderer)
-        return Rest(until: isOutOfBreath ? .now : nextTurn(of: renderer))
+        let hasMore = draw(for: renderer)
+        return Rest(until: hasMore ? renderer.state.withLock { $0.synchronizer?.clock.now } : nextTurn(of: renderer))
     }
 
     // MARK: Decoding
@@ -183,15 +183,15 @@ package final class SubtitleDrawer {
         let (synchronizer, drawn, asked) = renderer.state.withLock { state in
             (
                 state.synchronizer, state.spans.last?.until,
-                state.wasFull ? state.knownUntil.map { $0 - SubtitleRenderer.asksAgain } : nil
+                state.wasFull && state.failure == nil ? state.knownUntil.map { $0 - SubtitleRenderer.asksAgain } : nil
             )
         }
         guard let synchronizer else { return nil }
         let now = synchronizer.clock.now
-        let segment = synchronizer.timebase.snapshot.segment(at: now)
         let wanted = [drawn.map { $0 - Self.drawsAhead }, asked].compactMap { $0 }.min()
         guard let wanted, wanted < Self.forever - Self.drawsAhead else { return nil }
         // Never in a hurry: what is due now was drawn in this turn.
-        return segment.hostInstant(of: wanted).map { max($0, now.advanced(by: .milliseconds(20))) }
+        return synchronizer.timebase.snapshot.hostInstant(of: wanted, at: now)
+            .map { max($0, now.advanced(by: .milliseconds(20))) }
     }
 }

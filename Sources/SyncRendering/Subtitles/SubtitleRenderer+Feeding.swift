@@ -17,11 +17,17 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     /// (`encodedSubtitle` without packets) how far it has looked.
     public var isReadyForMoreMediaData: Bool {
         if demand.isStopping { return false }
-        return state.withLock { state in
+        let (hasRoom, isFirstRefusal) = state.withLock { state in
             let hasRoom = state.hasRoom(below: Self.readsAhead)
-            if !hasRoom { state.wasFull = true }
-            return hasRoom
+            defer { if !hasRoom { state.wasFull = true } }
+            return (hasRoom, !hasRoom && !state.wasFull)
         }
+        // The thread asks again. It may rest without a deadline, or not run yet: a supplier may have found no line so far.
+        if isFirstRefusal {
+            startThread()
+            wake.raise()
+        }
+        return hasRoom
     }
 
     /// Adds an encoded subtitle, or a decoded cue. What has no time is ignored; sound and pictures make `error` say so until a

@@ -1,4 +1,4 @@
-internal import MediaCore
+package import MediaCore
 internal import Synchronization
 
 /// Takes subtitles and lays the right ones over each picture of a display layer: the third kind of renderer, beside sound and
@@ -53,7 +53,8 @@ public final class SubtitleRenderer: Sendable {
 
     let state = Lock(State())
     let demand = MediaDataDemand()
-    let wake = Signal()
+    /// Raised when the thread has something to do before the instant that its last iteration returned.
+    package let wake = Signal()
     weak let layer: DisplayLayer?
     private let codecs: (any SubtitleCodecs)?
     let makeDrawing: @Sendable () -> (any SubtitleDrawing)?
@@ -163,9 +164,10 @@ public final class SubtitleRenderer: Sendable {
     /// Where the system gives no thread the film has no words, and `error` says so.
     func startThread() {
         state.withLock { state in
-            guard state.thread == nil, state.failure == nil, state.synchronizer?.runsByItself == true,
-                !state.waiting.isEmpty || !state.store.isEmpty
+            guard state.thread == nil, state.failure == nil, let synchronizer = state.synchronizer,
+                synchronizer.runsByItself, !state.waiting.isEmpty || !state.store.isEmpty || state.wasFull
             else { return }
+            let clock = synchronizer.clock
             do throws(ExhaustionError) {
                 let (codecs, makeDrawing) = (codecs, makeDrawing)
                 state.thread = try WorkerThread.start(name: "subtitles") { [weak self, wake] in
@@ -175,7 +177,11 @@ public final class SubtitleRenderer: Sendable {
                         })
                     else { return }
                     while let rest = drawer.turn() {
-                        if let instant = rest.until { wake.wait(until: instant) } else { wake.wait() }
+                        if let instant = rest.until {
+                            wake.wait(until: clock.machineInstant(of: instant))
+                        } else {
+                            wake.wait()
+                        }
                     }
                 }
             } catch {

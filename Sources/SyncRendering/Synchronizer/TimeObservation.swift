@@ -90,6 +90,7 @@ final class TimeObservation: Sendable {
         if startsThread {
             thread.withLock { thread in
                 guard thread == nil else { return }
+                // ignored: without a thread the feeders call the observers (`isOrphaned`).
                 thread = try? WorkerThread.start(name: "time observers") { self.run() }
                 isOrphaned.store(thread == nil, ordering: .relaxed)
             }

@@ -24,16 +24,21 @@ public struct TimebaseSegment: Hashable, Sendable, BitwiseCopyable {
     /// The film moment perceived at a host instant.
     public func mediaTime(at instant: HostInstant) -> MediaTime {
         guard rate != 0 else { return mediaAnchor }
-        let elapsed = instant.nanoseconds - hostAnchor.nanoseconds
-        return mediaAnchor + MediaTime(nanoseconds: rate == 1 ? elapsed : Int64((Double(elapsed) * rate).rounded()))
+        let elapsed = instant.nanoseconds.subtractingClamped(hostAnchor.nanoseconds)
+        return mediaAnchor + MediaTime(nanoseconds: rate == 1 ? elapsed : Self.rounded(Double(elapsed) * rate))
     }
 
     /// The host instant at which a film moment is perceived; nil while time stands still.
     public func hostInstant(of time: MediaTime) -> HostInstant? {
         guard rate != 0 else { return nil }
         let film = (time - mediaAnchor).nanoseconds
-        let elapsed = rate == 1 ? film : Int64((Double(film) / rate).rounded())
-        return HostInstant(nanoseconds: hostAnchor.nanoseconds.addingReportingOverflow(elapsed).partialValue)
+        let elapsed = rate == 1 ? film : Self.rounded(Double(film) / rate)
+        return HostInstant(nanoseconds: hostAnchor.nanoseconds.addingClamped(elapsed))
+    }
+
+    /// Returns the nearest nanosecond; an application's own media time may lie as far away as 64 bits reach.
+    private static func rounded(_ nanoseconds: Double) -> Int64 {
+        Int64(clamping: nanoseconds, in: .min ... .max)
     }
 }
 
@@ -54,6 +59,16 @@ public struct TimebaseSnapshot: Hashable, Sendable, BitwiseCopyable {
 
     /// The film moment perceived at a host instant.
     public func mediaTime(at instant: HostInstant) -> MediaTime { segment(at: instant).mediaTime(at: instant) }
+
+    /// Returns the host instant at which a film moment is perceived, seen from `now`: on the segment in force, or, where
+    /// that does not reach it before a scheduled one begins, on the scheduled one. A moment before the anchor of a scheduled
+    /// segment that has not begun is due at that anchor. Nil where neither segment reaches it.
+    public func hostInstant(of time: MediaTime, at now: HostInstant) -> HostInstant? {
+        let running = segment(at: now)
+        guard let scheduled, scheduled.hostAnchor > now else { return running.hostInstant(of: time) }
+        if let instant = running.hostInstant(of: time), instant < scheduled.hostAnchor { return instant }
+        return scheduled.hostInstant(of: time).map { max($0, scheduled.hostAnchor) }
+    }
 
     /// The stretch that ends up in force: what outputs prepare for.
     public var upcoming: TimebaseSegment { scheduled ?? current }

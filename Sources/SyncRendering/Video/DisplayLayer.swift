@@ -29,6 +29,8 @@ public final class DisplayLayer: Sendable {
         /// Requests were stopped: what is there is enough for a start.
         var isEnding = false
         var isJoined = false
+        /// Presenters that take its pictures.
+        var presenters = 0
         /// Told when a start may have become possible.
         weak var synchronizer: RenderSynchronizer?
         /// Why nothing is shown; nil while all is well.
@@ -233,6 +235,9 @@ public final class DisplayLayer: Sendable {
     /// Whether nothing was taken since the last flush: the next picture is then due at once, whatever its time, so
     /// that a seek or a start shows its first picture while time still stands.
     public var awaitsFirst: Bool { state.withLock { !$0.hasShown } }
+
+    /// A presenter takes its pictures. Any thread.
+    package var hasPresenter: Bool { state.withLock { $0.presenters > 0 } }
 
     /// The next picture without taking it, for preparing early.
     public func peek() -> SampleBuffer? { state.withLock { $0.queue.first } }

@@ -32,12 +32,15 @@ public final class FramePresenter {
     /// The picture on screen, for repainting and screenshots.
     public private(set) var onScreen: SampleBuffer?
 
+    deinit { layer.state.withLock { $0.presenters -= 1 } }
+
     public init(layer: DisplayLayer, timebase: Timebase, output: any VideoOutput, events: EventLog) {
         self.layer = layer
         self.timebase = timebase
         self.output = output
         self.events = events
         removals = layer.removals
+        layer.state.withLock { $0.presenters += 1 }
     }
 
     /// Does what is due now and says when to come back.
@@ -74,7 +77,7 @@ public final class FramePresenter {
         guard let next = layer.peek(), let pts = next.presentationTime, let picture = next.picture else {
             return .whenSomethingArrives
         }
-        guard let due = dueInstant(of: pts, snapshot: snapshot, now: now) else { return .whenSomethingArrives }
+        guard let due = snapshot.hostInstant(of: pts, at: now) else { return .whenSomethingArrives }
         let cost = output.presentCost
         let delay = output.latency.delay
         let callAt = due.advanced(by: .zero - delay - cost)
@@ -84,7 +87,7 @@ public final class FramePresenter {
                 return .at(callAt.advanced(by: .milliseconds(-35)))
             }
             // Late already? Then the newest picture that is due is the one worth converting.
-            let horizon = snapshot.segment(at: now).mediaTime(at: now.advanced(by: delay + cost))
+            let horizon = snapshot.mediaTime(at: now.advanced(by: delay + cost))
             if pts < horizon { return presentDue(upTo: horizon, snapshot: snapshot, now: now) }
             prepare(picture, seenAt: pts)
             let after = timebase.clock.now
@@ -99,22 +102,8 @@ public final class FramePresenter {
         let selection = layer.take(upTo: time)
         noteSkipped(selection)
         guard let picture = selection.picture, let pts = picture.presentationTime else { return .whenSomethingArrives }
-        show(picture, target: dueInstant(of: pts, snapshot: snapshot, now: now) ?? now)
+        show(picture, target: snapshot.hostInstant(of: pts, at: now) ?? now)
         return .at(timebase.clock.now)
-    }
-
-    /// When a film moment is perceived; nil while time stands still with nothing scheduled.
-    private func dueInstant(of pts: MediaTime, snapshot: TimebaseSnapshot, now: HostInstant) -> HostInstant? {
-        let running = snapshot.segment(at: now)
-        if let instant = running.hostInstant(of: pts) {
-            // Past the scheduled change the present line says nothing.
-            if let scheduled = snapshot.scheduled, scheduled.hostAnchor > now, instant >= scheduled.hostAnchor {
-                return scheduled.hostInstant(of: pts).map { max($0, scheduled.hostAnchor) }
-            }
-            return instant
-        }
-        guard let scheduled = snapshot.scheduled else { return nil }
-        return scheduled.hostInstant(of: pts).map { max($0, scheduled.hostAnchor) }
     }
 
     // MARK: Fixed refresh
@@ -132,7 +121,9 @@ public final class FramePresenter {
         let segment = snapshot.segment(at: light)
         guard layer.nextTime != nil else { return .whenSomethingArrives }
         guard segment.rate != 0 else {
-            return snapshot.scheduled.map { .at(max($0.hostAnchor, flip)) } ?? .whenSomethingArrives
+            // A picture that is handed over then is perceived when the scheduled segment begins.
+            let early = .zero - output.latency.delay - output.presentCost
+            return snapshot.scheduled.map { .at(max($0.hostAnchor.advanced(by: early), flip)) } ?? .whenSomethingArrives
         }
         // Nearest flip: a picture is due at the first flip not earlier than half a refresh before its own time.
         let half = HostInstant(nanoseconds: light.nanoseconds + periodNs / 2)
@@ -210,14 +201,14 @@ public final class FramePresenter {
     private func renew(before next: Next) -> Next {
         guard let buffer = onScreen else { return next }
         let (now, snapshot) = (timebase.clock.now, timebase.snapshot)
-        let following = layer.nextTime.flatMap { dueInstant(of: $0, snapshot: snapshot, now: now) }
+        let following = layer.nextTime.flatMap { snapshot.hostInstant(of: $0, at: now) }
         if let following, following - now < Self.longPicture / 2 { return next }
         let time = wordTime(of: buffer)
         if layer.words(at: time) !== shownOverlay { repaint() }
         // A window of another size, or one that opened only now.
         if let picture = buffer.picture, let canvas = output.canvas(for: picture) { layer.setCanvasOfWords(canvas) }
         guard let change = layer.nextChangeOfWords(after: time),
-            let instant = dueInstant(of: change, snapshot: snapshot, now: now)
+            let instant = snapshot.hostInstant(of: change, at: now)
         else { return next }
         let due = max(instant, now.advanced(by: .milliseconds(1)))
         if case .at(let other) = next, other <= due { return next }

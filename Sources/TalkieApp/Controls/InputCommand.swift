@@ -69,7 +69,7 @@ enum InputCommand {
         "playlist-prev": .previous, "stop": .quit, "ab-loop": .markSection, "quit-watch-later": .quitKeepingPlace,
         "show-progress": .showProgress,
         // Talkie's own.
-        "choose-route": .chooseRoute,
+        "choose-route": .chooseRoute, "show-statistics": .showStatistics, "show-keys": .showKeys,
     ]
 
     private static func expect(_ arguments: [String], atMost count: Int, _ name: String) throws(ValueError) {

@@ -32,7 +32,9 @@ package enum KeyBindings {
         "0": .addVolume(2), "*": .addVolume(2), "VOLUME_UP": .addVolume(2), "WHEEL_RIGHT": .addVolume(2),
         "n": .toggleNightMode, "C": .cycleDialogueLift,
         "m": .toggleMute, "MUTE": .toggleMute,
-        "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
+        // "=" is the key of "+" on many keyboards; with Shift it is named the same.
+        "Ctrl++": .addAudioDelay(.milliseconds(100)), "Ctrl+=": .addAudioDelay(.milliseconds(100)),
+        "Ctrl+-": .addAudioDelay(.milliseconds(-100)),
         "j": .cycleSubtitles(1), "J": .cycleSubtitles(-1), "v": .toggleSubtitles,
         "Alt+v": .toggleSecondarySubtitles,
         "z": .addSubtitleDelay(.milliseconds(-100)), "x": .addSubtitleDelay(.milliseconds(100)),
@@ -49,7 +51,7 @@ package enum KeyBindings {
         ">": .next, "ENTER": .next, "NEXT": .next, "MBTN_FORWARD": .next,
         "<": .previous, "PREV": .previous, "MBTN_BACK": .previous,
         "L": .toggleLoop, "l": .markSection,
-        "o": .showProgress, "P": .showProgress,
+        "o": .showProgress, "P": .showProgress, "i": .showStatistics, "?": .showKeys,
         "q": .quit, "Q": .quitKeepingPlace, "STOP": .quit, "POWER": .quit, "CLOSE_WIN": .quit, "Ctrl+w": .quit,
         "Ctrl+c": .quit,
     ]

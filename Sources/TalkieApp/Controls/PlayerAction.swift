@@ -43,6 +43,10 @@ package enum PlayerAction: Sendable, Hashable {
     /// The beginning, the end, or neither of a part that is repeated.
     case markSection
     case showProgress
+    /// Opens and closes the page of statistics.
+    case showStatistics
+    /// Opens and closes the page of keys.
+    case showKeys
     case quit
     /// The film goes on from here the next time.
     case quitKeepingPlace

@@ -2,9 +2,11 @@ internal import AirPlay
 internal import Glibc
 internal import Kiosk
 internal import LocalOutput
+internal import MediaCodecs
 package import MediaCore
 internal import Routing
 internal import Storage
+internal import SyncRendering
 
 /// Everything between the words of `talkie kiosk` and its exit status. Runs on the main thread.
 package enum KioskProgram {
@@ -12,12 +14,22 @@ package enum KioskProgram {
     package static let startMeAgain: Int32 = 75
     private static let mostBytes = 1 << 20
 
-    /// Says what is wrong with a configuration, everything at once.
+    /// Prints the mistakes of a configuration, all at once; where there are none, what it names and this computer lacks at present.
     ///
-    /// - Returns: the exit status.
+    /// - Returns: the exit status: 2 for mistakes, 0 with or without warnings.
     package static func check(_ path: String) throws(TalkieError) -> Int32 {
-        guard try configuration(path, Terminal()) != nil else { return ExitStatus.usage }
-        Terminal(descriptor: 1).say("'\(path)' is good")
+        let terminal = Terminal()
+        guard let configuration = try configuration(path, terminal) else { return ExitStatus.usage }
+        for sentence in ConfigMistake.told(configuration.remarks) { terminal.say("talkie: " + sentence) }
+        let displays: Result<[ConnectedDisplay], OutputError>
+        do throws(OutputError) {
+            displays = .success(try ScreenProbe.examine(converter: SoftwarePictureConverter()).displays)
+        } catch { displays = .failure(error) }
+        let warnings = configuration.machineWarnings(file: path, displays: displays)
+        for sentence in ConfigMistake.told(warnings) { terminal.say("talkie: on this computer: " + sentence) }
+        let count = warnings.count == 1 ? "one warning" : "\(warnings.count) warnings"
+        Terminal(descriptor: 1).say(
+            warnings.isEmpty ? "'\(path)' is good" : "'\(path)' has no mistakes; \(count) about this computer")
         return ExitStatus.done
     }
 

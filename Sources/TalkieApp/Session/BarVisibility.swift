@@ -17,6 +17,12 @@ struct BarVisibility {
         hidesAt = now.advanced(by: part != nil ? Self.longestStay : Self.stay)
     }
 
+    /// The pointer has left the window: nothing rests on the bar any more.
+    mutating func pointerLeft(at now: HostInstant) {
+        part = nil
+        hidesAt = hidesAt.map { min($0, now.advanced(by: Self.stay)) }
+    }
+
     /// Something was asked for with it, or with a key that it answers.
     mutating func wasUsed(at now: HostInstant) {
         hidesAt = max(hidesAt ?? now, now.advanced(by: part != nil ? Self.longestStay : Self.stay))

@@ -1,3 +1,4 @@
+internal import LocalOutput
 internal import MediaCore
 internal import Playback
 
@@ -5,6 +6,15 @@ internal import Playback
 extension ChoiceList {
     /// What the list of speeds holds.
     static let speeds = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4]
+
+    static func button(_ subject: Subject) -> ScreenBar.Button {
+        switch subject {
+        case .sound: .sound
+        case .subtitles: .subtitles
+        case .chapters: .chapters
+        case .speed: .speed
+        }
+    }
 
     static func title(_ subject: Subject) -> String {
         switch subject {
@@ -40,9 +50,9 @@ extension ChoiceList {
 }
 
 extension Track {
-    /// For a list: `eng, commentary`.
+    /// For a list: `English, commentary`.
     var name: String {
-        let words = [language, title].compactMap { $0 }.filter { !$0.isEmpty }
+        let words = [languageName, title == languageName ? nil : title].compactMap { $0 }.filter { !$0.isEmpty }
         return words.isEmpty ? "Track \(number)" : PrintableText.of(words.joined(separator: ", "))
     }
 

@@ -10,8 +10,8 @@ extension RoutePicker {
                 ScreenPanel.Row(
                     row.name, detail: row.pending ?? row.obstacle ?? "",
                     mark: row.pending != nil ? .pending : row.isTicked ? .ticked : .empty,
-                    level: row.volume / 100, isDim: row.obstacle != nil)
-            }, current: index, hint: notice ?? Self.keys)
+                    level: row.volume.map { $0 / 100 }, isDim: row.obstacle != nil)
+            }, current: index, hint: notice ?? Self.keys, place: .above(.rooms))
     }
 }
 

@@ -34,8 +34,7 @@ extension SessionDirector {
             settings.speed = 1
             applySpeed()
         case .addVolume(let steps):
-            settings.addVolume(steps, own: ownVolume)
-            player.setVolume(settings.volume ?? ownVolume)
+            player.changeVolume(by: steps)
             show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
         case .toggleMute:
             settings.isMuted.toggle()
@@ -91,6 +90,8 @@ extension SessionDirector {
             show(settings.loop == .forever ? "Loop: this film" : "Loop: off")
         case .markSection: markSection()
         case .showProgress: show(StatusText.film(player.state) + pictureLine + soundLine)
+        case .showStatistics: togglePage(.statistics)
+        case .showKeys: togglePage(.keys)
         case .seekTo(let place, let exact):
             guard let moment = place.moment(in: player.state.duration) else {
                 return show("How long this is, is not known")
@@ -101,8 +102,7 @@ extension SessionDirector {
             settings.speed = speed
             applySpeed()
         case .setVolume(let volume):
-            settings.volume = volume
-            player.setVolume(volume)
+            player.setMasterVolume(volume)
             show("\(volumeText)\(settings.isMuted ? " (muted)" : "")")
         case .setMuted(let isMuted): if settings.isMuted != isMuted { perform(.toggleMute) }
         case .enterFullScreen: stage.screen?.setFullScreen(true)
@@ -110,10 +110,7 @@ extension SessionDirector {
         }
     }
 
-    /// Where the first press of a key begins: at what is heard, or a speaker that its owner turned down would shout.
-    var ownVolume: Double { stage.route?.ownVolume ?? 100 }
-
-    private var volumeText: String { "Volume: \(Decimals.text(settings.volume ?? ownVolume, 0))%" }
+    private var volumeText: String { "Volume: \(Decimals.text(stage.player.volume, 0))%" }
 
     private func setPaused(_ isPaused: Bool) {
         if isPaused {

@@ -8,13 +8,14 @@ extension SessionDirector {
     /// Shows the bar as the film is now, or takes it away.
     func refreshBar() {
         guard let screen = stage.screen else { return }
-        guard bar.isShown(at: .now) else { return screen.show(bar: nil) }
+        // A list is anchored to it.
+        guard isListOpen || bar.isShown(at: .now) else { return screen.show(bar: nil) }
         let state = stage.player.state
         var shown = ScreenBar(
             state, hasPrevious: queue.number > 1, hasNext: queue.number < queue.count || offered != nil)
         if state.hasAudio {
             shown.volume = ScreenBar.Volume(
-                percent: Int((settings.volume ?? ownVolume).rounded()), isMuted: settings.isMuted)
+                percent: Int(stage.player.volume.rounded()), isMuted: settings.isMuted)
             if let desk { shown.buttons[.rooms] = ["♪ \(PrintableText.of(desk.name))"] }
         }
         if case .place(let place) = bar.part { shown.aim = ScreenBar.Aim(place, in: state) }
@@ -73,7 +74,8 @@ extension ScreenBar {
         let time = [state.position.clock, state.duration?.clock].compactMap { $0 }.joined(separator: " / ")
         func reach(_ time: MediaTime?) -> Double? { time.flatMap { share($0 - state.lineOffset) } }
         self.init(
-            isPlaying: state.phase == .playing || state.phase == .buffering, place: share(state.position),
+            isPlaying: state.phase == .playing || state.phase == .buffering,
+            isWaiting: state.bufferingProgress != nil, place: share(state.position),
             loaded: reach(state.loadedUntil), handed: reach(state.handedUntil),
             chapters: state.chapters.compactMap { share($0.start) }, time: time, buttons: buttons,
             hasPrevious: hasPrevious, hasNext: hasNext)

@@ -12,7 +12,11 @@ extension SessionDirector {
 
     func goOn() {
         // What was tried ahead and failed is not tried again.
-        guard let next = toCome.rest(of: queue).next else { return end(firstFailure ?? ExitStatus.done) }
+        guard let next = toCome.rest(of: queue).next else {
+            // An output that was lost and has not come back.
+            let isSilent = stage.player.state.outputProblems.contains { $0.kind == .silent }
+            return end(firstFailure ?? (isSilent ? ExitStatus.unavailable : ExitStatus.done))
+        }
         queue = next
         guard queue.pause > .zero else { return openCurrent() }
         if !isWaitingForFilms {

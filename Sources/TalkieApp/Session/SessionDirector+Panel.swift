@@ -5,21 +5,51 @@ internal import Routing
 
 /// The list that lies over the film: where the sound goes, or one to choose from. There is one at a time.
 extension SessionDirector {
-    func showPanel() { stage.screen?.show(panel: desk?.picker?.panel ?? choice?.panel) }
+    var isListOpen: Bool { desk?.isOpen == true || choice != nil }
+
+    func showPanel() { stage.screen?.show(panel: desk?.picker?.panel ?? choice?.panel ?? page?.panel) }
 
     func closePanel() {
         desk?.closePicker()
-        choice = nil
+        (choice, page) = (nil, nil)
         showPanel()
+    }
+
+    /// Opens a page in place of a list, or closes it when it is open.
+    func togglePage(_ subject: InfoPage.Subject) {
+        let isOpen = page?.subject == subject
+        closePanel()
+        guard !isOpen else { return }
+        page = subject == .keys ? .keys : statistics
+        showPanel()
+    }
+
+    private var statistics: InfoPage {
+        StatisticsPage(
+            state: measuredState, address: PrintableText.withoutCredentials(queue.current.address),
+            decoder: stage.player.videoDecoder, screen: stage.screen?.status, outputs: stage.player.outputs
+        ).page
+    }
+
+    /// The wheel beside the rows of a list moves in the list; over the volume of the bar it changes the volume.
+    func turnWheel(over part: ScreenBar.Part?, _ turned: Int) {
+        switch part {
+        case .volume, .mute: perform(.addVolume(Double(2 * turned)))
+        default: if !pressInPanel(turned > 0 ? "UP" : "DOWN") { press(turned > 0 ? "WHEEL_UP" : "WHEEL_DOWN") }
+        }
     }
 
     /// False when the key means nothing to the list, or there is none.
     func pressInPanel(_ key: String) -> Bool {
         if let desk, desk.isOpen {
             guard desk.press(key) else { return false }
-        } else {
+        } else if choice != nil {
             guard let wish = choice?.press(key) else { return false }
             if let wish { carryOut(wish) }
+        } else if page != nil, key == "ESC" {
+            page = nil
+        } else {
+            guard page?.press(key) == true else { return false }
         }
         showPanel()
         return true
@@ -30,6 +60,8 @@ extension SessionDirector {
             desk.point(at: row, RoutePicker.Part(part), turned: turned)
         } else if let wish = choice?.point(at: row, turned: turned) {
             carryOut(wish)
+        } else if choice == nil {
+            page?.scroll(by: -3 * turned)
         }
         showPanel()
     }
@@ -47,6 +79,11 @@ extension SessionDirector {
 
     /// Keeps an open list true: another film may have other tracks.
     func refreshChoice() {
+        if page?.subject == .statistics, statisticsDue <= .now {
+            page = statistics
+            showPanel()
+            statisticsDue = .now.advanced(by: .seconds(1))
+        }
         guard let old = choice else { return }
         choice?.update(ChoiceList.rows(old.subject, of: stage.player.state))
         if choice != old { showPanel() }

@@ -35,10 +35,10 @@ extension SessionDirector {
     /// A film that goes on in its middle has been opened: people are told, and how to begin at its start.
     func tellOfPlace() {
         guard let place = place(of: queue.current) else { return }
-        show("Going on at \(place.clock)\n" + StatusText.film(stage.player.state))
+        show("Continued at \(place.shortClock)\n" + StatusText.film(stage.player.state), for: .seconds(3))
         say(
             .info,
-            "'\(queue.current.title ?? stage.player.state.title)' goes on at \(place.clock); --no-resume-playback begins at the start"
+            "'\(queue.current.title ?? stage.player.state.title)' continues at \(place.shortClock); --no-resume-playback begins at the start"
         )
     }
 

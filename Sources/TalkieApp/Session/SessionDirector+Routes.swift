@@ -15,7 +15,7 @@ extension SessionDirector {
     func toggleRoutePicker() {
         guard let desk else { return show("This film plays without sound") }
         if desk.isOpen { return closePanel() }
-        choice = nil
+        (choice, page) = (nil, nil)
         desk.openPicker()
         showPanel()
     }
@@ -145,7 +145,17 @@ extension SessionDirector {
     /// An output fell silent by itself or came back: a person should know why, and that it need not be helped.
     func take(_ output: OutputID, isLost: Bool) {
         guard let (name, reason) = stage.player.outputs?.part(output) else { return }
-        tell(isLost ? Sentences.joined("'\(name)' has fallen silent", reason) : "'\(name)' is back.")
+        if !isLost {
+            tell("'\(name)' is back.")
+        } else if stage.player.outputs?.isUnopened != true {
+            // An output that never played is reported by the player, with the reason.
+            tell(Sentences.joined("'\(name)' has fallen silent", reason))
+        } else if hasLostScreen, stage.player.state.hasVideo {
+            let failure = TalkieError(
+                .unavailable, "nothing of the film can be seen or heard; 'talkie doctor' says what is missing")
+            say(.error, failure.message)
+            return end(failure.exitStatus)
+        }
         defer { showSilence() }
         guard let group = stage.player.outputs, let lost = group.output(number: output.index) else { return }
         guard isLost, group.members.contains(where: { $0 === lost }) else {
@@ -174,6 +184,7 @@ extension SessionDirector {
             }
             return output.name
         }
-        stage.screen?.show(mark: names.isEmpty ? nil : "No sound: " + names.joined(separator: ", "))
+        outputMark = names.isEmpty ? nil : "No sound: " + names.joined(separator: ", ")
+        refreshMark()
     }
 }

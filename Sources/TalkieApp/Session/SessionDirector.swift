@@ -68,12 +68,19 @@ final class SessionDirector: @unchecked Sendable {
     var bar = BarVisibility()
     /// The list of tracks, chapters or speeds that is open over the film.
     var choice: ChoiceList?
+    /// Statistics or keys, where no list is open.
+    var page: InfoPage?
+    /// When the page of statistics is updated next.
+    var statisticsDue = HostInstant.now
     /// Nil without sound.
     let desk: RouteController?
     /// Outputs that the record knows by name.
     var notedRoutes: Set<Int> = []
     /// What the record knows of calibrations, by the output's number.
     var notedCorrections: [Int: Duration] = [:]
+    /// What stays over the picture: which outputs are silent; and the last one shown, with why the film waits in its place.
+    var outputMark: String?
+    private var shownMark: String?
     /// Outputs that fell silent by themselves.
     var lostOutputs: [OutputID] = []
     /// Other evenings were asked, and the likely place was offered.
@@ -143,6 +150,7 @@ final class SessionDirector: @unchecked Sendable {
             refreshRoutePicker()
             refreshChoice()
             refreshBar()
+            refreshMark()
             showStatus()
         }
         keepHabit()
@@ -153,10 +161,13 @@ final class SessionDirector: @unchecked Sendable {
     private var nextDeadline: HostInstant {
         if let halt { return halt.deadline }
         if let nextAttempt { return nextAttempt }
-        if desk?.isOpen == true || choice != nil || bar.isShown(at: .now) {
+        if isListOpen || page != nil || bar.isShown(at: .now) {
             return .now.advanced(by: Self.statusInterval)
         }
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, stage.player.state.phase == .playing else {
+        let phase = stage.player.state.phase
+        // How much has been collected is shown on the picture, too.
+        if phase == .buffering { return .now.advanced(by: Self.statusInterval) }
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet, phase == .playing else {
             return offerDue ?? .now.advanced(by: .seconds(3600))
         }
         return .now.advanced(by: Self.statusInterval)
@@ -234,8 +245,14 @@ final class SessionDirector: @unchecked Sendable {
             tell(failure)
             if isToCome { announceFilms() }
         case .seeking:
+            guard showsNextJump else { return }
             bar.wasUsed(at: .now)
-            if showsNextJump { show(StatusText.place(stage.player.state)) }
+            show(StatusText.place(stage.player.state))
+        case .incomplete(_, let failure): if opensUnderWay == 0 { tell(failure.error) }
+        case .outputProblem(let problem):
+            // That one has fallen silent comes with its event, and with what is done about it.
+            if problem.kind == .gainRefused { say(.warning, problem.error.message) }
+        case .outputRecovered: break
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }
@@ -294,7 +311,9 @@ final class SessionDirector: @unchecked Sendable {
         case .panel(let row, let part, let turned): point(at: row, part, turned: turned)
         case .besidePanel: closePanel()
         case .bar(let part, let isDragged): point(at: part, isDragged: isDragged)
+        case .wheel(let part, let turned): turnWheel(over: part, turned)
         case .pointer(let part): bar.pointerMoved(at: .now, over: part)
+        case .pointerLeft: bar.pointerLeft(at: .now)
         case .dropped(let words, let appends): take(dropped: words, appends: appends)
         case .close: press("CLOSE_WIN")
         case .notice(let text): say(.warning, text)
@@ -307,17 +326,19 @@ final class SessionDirector: @unchecked Sendable {
 
     private func lose(_ error: OutputError) {
         hasLostScreen = true
-        let failure = TalkieError(
-            error.code == .notPermitted ? .notPermitted : .unavailable,
-            error.message)
+        let hasSound = stage.player.state.hasAudio && stage.player.outputs?.isUnopened != true
         // A screen that was asked for is the user's will; and without sound nothing would be left.
-        if (arguments.screen != nil && !hasShownPicture) || !stage.player.state.hasAudio {
+        if (arguments.screen != nil && !hasShownPicture) || !hasSound {
+            let failure = TalkieError(
+                error.code == .notPermitted ? .notPermitted : .unavailable,
+                error.message + (hasSound ? ", or play with --no-video to hear the sound alone" : ""))
             tell(failure)
             end(failure.exitStatus)
         } else {
-            // Nobody misses the cover of a recording.
-            say(stage.player.state.hasVideo ? .warning : .info, error.message)
-            if stage.player.state.hasVideo { tellTitle() }
+            // A recording without its cover is complete.
+            guard stage.player.state.hasVideo else { return say(.info, error.message) }
+            say(.warning, Sentences.joined(error.message, "The sound plays without a picture."))
+            tellTitle()
         }
     }
 
@@ -368,16 +389,31 @@ final class SessionDirector: @unchecked Sendable {
         say(.warning, text)
     }
 
+    /// Shows over the picture why the film waits for its source, and otherwise which outputs are silent.
+    func refreshMark() {
+        let state = stage.player.state
+        let mark = state.bufferingProgress == nil ? outputMark : state.reason ?? outputMark
+        guard mark != shownMark else { return }
+        shownMark = mark
+        stage.screen?.show(mark: mark)
+    }
+
     /// The position is shown where the jump that was asked for leads.
     func showJump() { showsNextJump = true }
 
-    private func showStatus() {
-        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
+    /// The player's state with what is measured where sound and pictures leave the program.
+    var measuredState: PlayerState {
         var state = stage.player.state
         let statistics = stage.distributor.statistics
         state.offset = statistics.offset
         state.droppedFrames = statistics.droppedFrames
         state.underruns = statistics.underruns
+        return state
+    }
+
+    private func showStatus() {
+        guard stage.terminal.showsStatus, !arguments.isReallyQuiet else { return }
+        let state = measuredState
         let line = desk?.picker.map { $0.line } ?? StatusText.line(state, columns: stage.terminal.columns)
         stage.terminal.show(status: line)
     }

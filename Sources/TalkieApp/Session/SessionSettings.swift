@@ -4,8 +4,6 @@ internal import SyncRendering
 
 /// What a person has set so far. The player knows it a moment later; two quick presses of a key must add up.
 struct SessionSettings {
-    /// Nil while every output has the volume its owner left.
-    var volume: Double?
     var isMuted: Bool
     var isNight: Bool
     /// Decibels.
@@ -23,7 +21,6 @@ struct SessionSettings {
     var sectionEnd: FilmPosition?
 
     init(_ options: PlayerOptions) {
-        volume = options.volume
         isMuted = options.isMuted
         isNight = options.isNight
         dialogueLift = options.dialogueLift
@@ -41,11 +38,6 @@ struct SessionSettings {
         speed = max(range.lowerBound, min(range.upperBound, speed * factor))
         // Ten steps up and ten down lead back to exactly one.
         if abs(speed - 1) < 0.001 { speed = 1 }
-    }
-
-    /// - Parameter own: the volume that the outputs have by themselves.
-    mutating func addVolume(_ steps: Double, own: Double) {
-        volume = max(0, min(VolumeCurve.most, (volume ?? own) + steps))
     }
 
     /// 3 dB is heard as a step; 9 dB is where the rest of a film gets lost.

@@ -1,4 +1,5 @@
 package import AirPlay
+internal import LocalOutput
 package import MediaCore
 internal import Telemetry
 

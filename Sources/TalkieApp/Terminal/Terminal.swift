@@ -4,12 +4,20 @@ internal import MediaCore
 
 /// Where a person reads what the program says: lines that stay, and below them one status line that is written over.
 ///
-/// Any thread. A terminal that was halted (Ctrl+S) blocks the writer, so real-time threads never write.
+/// Any thread. Where nothing is read (a halted terminal, a full pipe), lines are dropped and counted; the first of them costs its
+/// caller `timeout`.
 package final class Terminal: Sendable {
     private let descriptor: Int32
     /// Whether a status line makes sense here: somebody looks, and the cursor can be moved.
     package let showsStatus: Bool
-    private let state = Lock((status: "", isShown: false))
+    private struct State {
+        var status = ""
+        var isShown = false
+        /// Lines that were dropped since the last one that was written.
+        var dropped = 0
+    }
+    private let state = Lock(State())
+    private static let timeout = Duration.milliseconds(100)
 
     /// - Parameters:
     ///   - descriptor: where everything goes; standard error, so that results on standard output stay clean.
@@ -34,8 +42,8 @@ package final class Terminal: Sendable {
     package func say(_ line: String) {
         state.withLock { state in
             let text = PrintableText.of(line)
-            guard state.isShown else { return write(text + "\n") }
-            write(Self.clear + text + "\n" + PrintableText.truncated(state.status, to: columns - 1))
+            guard state.isShown else { return write(text + "\n", &state) }
+            write(Self.clear + text + "\n" + PrintableText.truncated(state.status, to: columns - 1), &state)
         }
     }
 
@@ -46,31 +54,30 @@ package final class Terminal: Sendable {
         state.withLock { state in
             guard text != state.status else { return }
             // The last column stays free: writing there wraps on some terminals.
-            write(Self.clear + PrintableText.truncated(text, to: columns - 1))
-            state = (text, !text.isEmpty)
+            write(Self.clear + PrintableText.truncated(text, to: columns - 1), &state)
+            (state.status, state.isShown) = (text, !text.isEmpty)
         }
     }
 
     /// Leaves the status line where it is and goes to the next one; what follows stands below.
     package func leaveStatus() {
         state.withLock { state in
-            if state.isShown { write("\n") }
-            state = ("", false)
+            if state.isShown { write("\n", &state) }
+            (state.status, state.isShown) = ("", false)
         }
     }
 
     /// Carriage return, then erase to the end of the line (ECMA-48, EL).
     private static let clear = "\r\u{1B}[K"
 
-    private func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
+    private func write(_ text: String, _ state: inout State) {
+        var whole = text
+        if state.dropped > 0 {
+            whole = "\ntalkie: \(state.dropped) lines are missing here, because they were not read in time.\n" + text
         }
+        let bytes = Array(whole.utf8)
+        // After one timeout nothing waits until something was read.
+        let written = TimedWrite.write(bytes, to: descriptor, timeout: state.dropped > 0 ? .zero : Self.timeout)
+        state.dropped = written == bytes.count ? 0 : state.dropped + 1
     }
 }

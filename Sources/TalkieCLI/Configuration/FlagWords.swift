@@ -23,6 +23,19 @@ enum FlagWords {
         return settled
     }
 
+    /// Returns why the first switch with a value other than `yes` and `no` is refused; nil if there is none.
+    ///
+    /// - Parameter words: those after `play`.
+    static func objection(to words: [String]) -> String? {
+        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[1] != "yes", parts[1] != "no" else { continue }
+            guard isSwitch("--" + parts[0]) || isSwitch("--no-" + parts[0]) else { continue }
+            return "--\(parts[0]) takes yes or no" + (parts[1].isEmpty ? "" : ", not '\(parts[1])'")
+        }
+        return nil
+    }
+
     private enum Meaning {
         case other
         case on(String)

@@ -150,6 +150,7 @@ struct PlayConfiguration {
         }
         let word = "--\(setting.name)" + (setting.value.map { "=\($0)" } ?? "")
         let words = CommandWords.understood(["play", word], commands: ["play"]).dropFirst()
+        if let objection = FlagWords.objection(to: Array(words)) { throw ValueError(objection) }
         do { _ = try PlayCommand.parse(["film"] + FlagWords.settled(Array(words))) } catch {
             throw ValueError(CommandLineRunner.sentence(of: error))
         }

@@ -67,6 +67,7 @@ final class ControlServer: Sendable {
     }
 
     private func admit(_ stream: TCPSocket) {
+        // ignored: the sender sees the connection end and tries again.
         guard !core.isDead, let connection = try? ControlConnection(stream: stream, core: core, server: self) else {
             return
         }

@@ -25,6 +25,12 @@ struct PairingAttempts: Sendable {
     /// Addresses that are remembered; the one that tried longest ago gives way.
     static let sourceLimit = 256
 
+    /// Challenges that an address, and all together, may ask for at once; each costs an exponentiation of 3072 bits (10 ms). A sender
+    /// asks for one at each connection …
+    static let challengeBurst = (address: 40.0, all: 200.0)
+    /// … and how many more are granted each second.
+    static let challengeRate = (address: 2.0, all: 10.0)
+
     /// Why somebody must wait.
     struct Refusal: Hashable, Sendable {
         /// `backOff`, `maximumTries`, or `busy` when others have used up the store.
@@ -42,7 +48,46 @@ struct PairingAttempts: Sendable {
     private var spent = 0
     private var refilled: HostInstant?
 
+    /// Tokens that are left of a limit on a rate, at a point in time.
+    private struct Allowance {
+        var tokens: Double
+        var last: HostInstant
+
+        /// Returns the wait until a token is there.
+        mutating func refill(_ rate: Double, _ burst: Double, at now: HostInstant) -> Duration? {
+            if now > last {
+                tokens = min(burst, tokens + (now - last).inSeconds * rate)
+                last = now
+            }
+            return tokens >= 1 ? nil : .seconds((1 - tokens) / rate)
+        }
+    }
+
+    private var challenges: [IPv4Address: Allowance] = [:]
+    private var allChallenges: Allowance?
+
     init() {}
+
+    /// Takes a challenge for an address. Returns nil where it may have one, otherwise how long it must wait.
+    mutating func takeChallenge(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
+        if let refusal = refusal(of: address, at: now) { return refusal }
+        var own = challenges[address] ?? Allowance(tokens: Self.challengeBurst.address, last: now)
+        var all = allChallenges ?? Allowance(tokens: Self.challengeBurst.all, last: now)
+        let wait = own.refill(Self.challengeRate.address, Self.challengeBurst.address, at: now)
+        let busy = all.refill(Self.challengeRate.all, Self.challengeBurst.all, at: now)
+        if wait == nil, busy == nil {
+            own.tokens -= 1
+            all.tokens -= 1
+        }
+        if challenges[address] == nil, challenges.count >= Self.sourceLimit,
+            let oldest = challenges.min(by: { $0.value.last < $1.value.last })
+        {
+            challenges[oldest.key] = nil
+        }
+        (challenges[address], allChallenges) = (own, all)
+        if let wait { return Refusal(error: .backOff, wait: wait) }
+        return busy.map { Refusal(error: .busy, wait: $0) }
+    }
 
     /// Addresses that are remembered.
     var count: Int { sources.count }

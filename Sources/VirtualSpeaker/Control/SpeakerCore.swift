@@ -52,13 +52,13 @@ final class SpeakerCore: Sendable {
         set { state.withLock { $0.volume = newValue } }
     }
 
-    /// Why a try to pair must wait; nil when it may go on. A proof is counted by asking.
+    /// Why a try to pair must wait; nil when it may go on. Challenges and proofs are counted by asking.
     func judge(
         _ step: PairSetupResponder.Step, from address: IPv4Address, at now: HostInstant = .now
     ) -> PairSetupResponder.Refusal? {
         let refusal = attempts.withLock { attempts in
             switch step {
-            case .challenge: attempts.refusal(of: address, at: now)
+            case .challenge: attempts.takeChallenge(address, at: now)
             case .proof: attempts.take(address, at: now)
             }
         }

@@ -4,20 +4,33 @@ internal import MediaCore
 /// Writes a speaker's record as JSON lines: one event or one span of sound each, times as `host_ns` on
 /// CLOCK_MONOTONIC.
 final class RecordJournal: Sendable {
-    private let file: Lock<Int32>
+    /// Any program on the network can add lines by requests.
+    static let maxBytes = 256 << 20
+
+    private let file: Lock<(descriptor: Int32, bytes: Int)>
+    private let maxBytes: Int
     private let failure = Lock<(code: Int32?, isTold: Bool)>((nil, false))
     private let path: String
 
-    init(path: String) throws(SpeakerError) {
-        let descriptor = PrivateFile.create(path, O_WRONLY)
+    /// - Parameters:
+    ///   - path: a file, or a pipe that a program reads already; where that falls behind, lines are dropped.
+    ///   - maxBytes: the record ends there.
+    init(path: String, maxBytes: Int = maxBytes) throws(SpeakerError) {
+        self.maxBytes = maxBytes
+        // Without O_NONBLOCK opening a pipe waits for a reader (fifo(7)).
+        let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
+            if errno == ENXIO {
+                throw SpeakerError(
+                    .cannotWrite, "\(path) is a pipe that no program reads; start the reader first, or name a file.")
+            }
             throw SpeakerError(.cannotWrite, "Cannot write \(path) (\(SystemCause.text(errno))); choose another place.")
         }
-        file = Lock(descriptor)
+        file = Lock((descriptor, 0))
         self.path = path
     }
 
-    deinit { file.withLock { _ = close($0) } }
+    deinit { file.withLock { _ = close($0.descriptor) } }
 
     func write(_ span: HeardSpan) {
         line("heard", span.instant) {
@@ -98,7 +111,9 @@ final class RecordJournal: Sendable {
         fields(&line)
         let bytes = line.finish()
         let code = file.withLock { file -> Int32? in
-            let count = Glibc.write(file, bytes, bytes.count)
+            guard file.bytes + bytes.count <= maxBytes else { return EFBIG }
+            let count = Glibc.write(file.descriptor, bytes, bytes.count)
+            file.bytes += max(0, count)
             return count == bytes.count ? nil : count < 0 ? errno : ENOSPC
         }
         if let code { failure.withLock { $0.code = $0.code ?? code } }
@@ -111,6 +126,10 @@ final class RecordJournal: Sendable {
             failure.isTold = true
             return code
         }
-        return code.map { "the record \(path) lacks lines (\(SystemCause.text($0)))" }
+        return code.map {
+            $0 == EFBIG
+                ? "the record \(path) ends here, because it has reached \(maxBytes >> 20) MiB; start the speaker again for another one"
+                : "the record \(path) lacks lines (\(SystemCause.text($0)))"
+        }
     }
 }

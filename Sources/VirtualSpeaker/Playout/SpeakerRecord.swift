@@ -22,6 +22,7 @@ package final class SpeakerRecord: Sendable {
 
     private let state = Lock(State())
     private let journal: RecordJournal?
+    private let rateLimit = Lock(EventRateLimit())
     private let changed = Signal()
     private let untold = Lock<(entries: [Entry], isOver: Bool)>(([], false))
     private let arrival = Signal()
@@ -70,8 +71,17 @@ package final class SpeakerRecord: Sendable {
         return true
     }
 
+    /// Records an event, unless there are too many of its kind.
     func note(_ event: SpeakerEvent) {
         let now = HostInstant.now
+        let (isAdmitted, summaries) = rateLimit.withLock { $0.admit(event, at: now) }
+        for summary in summaries { add(.damaged(reason: summary), at: now) }
+        if isAdmitted { add(event, at: now) }
+        if let reason = journal?.takeFailure() { add(.damaged(reason: reason), at: now) }
+        changed.raise()
+    }
+
+    private func add(_ event: SpeakerEvent, at now: HostInstant) {
         state.withLock { state in
             state.entries.append(Entry(instant: now, event: event))
             if state.entries.count > Self.limit { state.entries.removeFirst(Self.limit / 4) }
@@ -82,8 +92,6 @@ package final class SpeakerRecord: Sendable {
             if untold.entries.count > Self.mostUntold { untold.entries.removeFirst() }
         }
         arrival.raise()
-        if let reason = journal?.takeFailure() { note(.damaged(reason: reason)) }
-        changed.raise()
     }
 
     /// Adds sound; what follows on from the last span without a seam makes it longer.
@@ -127,6 +135,9 @@ package final class SpeakerRecord: Sendable {
 
     /// Nothing more will happen.
     func close() {
+        for summary in rateLimit.withLock({ $0.takeSummaries(at: .now, isLast: true) }) {
+            add(.damaged(reason: summary), at: .now)
+        }
         finish()
         untold.withLock { $0.isOver = true }
         arrival.raise()

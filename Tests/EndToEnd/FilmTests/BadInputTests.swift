@@ -90,8 +90,9 @@ import Testing
         let result = try Program.run(
             Program.talkie, ["play", "--audio-device", "null", "--end", "1", Program.media("flash-and-beep.mp4")],
             environment: ["DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SDL_VIDEODRIVER": "x11"], atMost: 30)
-        #expect(result.errors.contains("--no-video"), "\(result.errors)")
-        #expect([0, 69].contains(result.status))
+        #expect(result.errors.contains("The sound plays without a picture."), "\(result.errors)")
+        #expect(!result.errors.contains("--no-video"), "it does that already: \(result.errors)")
+        #expect(result.status == 0)
     }
 
     @Test func aPlaylistThatContainsItself() throws {

@@ -2,6 +2,7 @@ import AirPlay
 import MediaCodecs
 import MediaCore
 import SyncRendering
+import TalkieTestKit
 import Testing
 import VirtualSpeaker
 
@@ -33,6 +34,36 @@ extension LoopTests {
                         ($0.spans.last?.end ?? asked) - asked < .milliseconds(150)
                     })
             }
+        }
+
+        /// A computer at full level and a speaker whose owner set 30 %.
+        // feature: volume
+        @Test func aStepOfTheMasterLowersTheComputerAndTheSpeakerByTheSameDecibels() throws {
+            let speakers = try SoftwareSpeakers([.buffered], ports: ClockPorts.pair(5), volume: -21)
+            defer { speakers.stop() }
+            let (card, speaker, receiver) = (RecordingOutput(), speakers.outputs[0], speakers.receivers[0])
+            let group = OutputGroup(members: [card, speaker], codecs: FilmAudioCodecs())
+            let sound = PlayedSound(group)
+            defer { sound.end() }
+            for second in 0..<Int64(6) { sound.renderer.enqueue(PulsedTone.buffer(second: second)) }
+            try sound.startWhenReady()
+            #expect(
+                receiver.record.wait(until: sound.start.advanced(by: .seconds(4))) { record in
+                    record.spans.reduce(0) { $0 + $1.frames } > 12_000
+                }, "\(receiver.record.events.suffix(6))")
+            func told() -> [Double] {
+                receiver.record.events.compactMap { if case .volume(let decibels) = $0 { decibels } else { nil } }
+            }
+            #expect(told().isEmpty && card.state.withLock { $0.gains.isEmpty }, "untouched")
+            func volumes() -> [Double] { [card, speaker].map { (group.volume(of: $0) * 1000).rounded() / 1000 } }
+            #expect(volumes() == [100, 30] && group.volume == 100)
+            group.changeVolume(by: -2)
+            #expect(
+                receiver.record.wait(until: .now.advanced(by: .seconds(4))) { _ in !told().isEmpty },
+                "the speaker is told")
+            #expect(told().allSatisfy { abs($0 + 21.6) < 0.01 }, "\(told())")
+            #expect(card.state.withLock { $0.gain } == VolumeCurve.gain(volume: 98))
+            #expect(volumes() == [98, 28])
         }
     }
 }

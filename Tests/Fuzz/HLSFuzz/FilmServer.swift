@@ -50,6 +50,14 @@ final class FilmServer: Sendable {
         guard !bytes.starts(with: Array("HTTP/".utf8)) else { return say("", bytes, connection) }
         let range =
             lines.first { $0.lowercased().hasPrefix("range: bytes=") }?.dropFirst(13).split(separator: "-") ?? []
+        if let first = range.first.flatMap({ Int64($0) }), first >= bytes.count {
+            // A server that has whatever is asked for.
+            let last = range.dropFirst().first.flatMap { Int64($0) } ?? .max - 1
+            return say(
+                "HTTP/1.1 206 Partial Content\r\nContent-Length: \(last &- first &+ 1)\r\nContent-Range: bytes "
+                    + "\(first)-\(last)/\(Int64.max)\r\nAccept-Ranges: bytes\r\nConnection: close\r\n\r\n", bytes,
+                connection)
+        }
         let first = min(range.first.flatMap { Int($0) } ?? 0, bytes.count)
         let last = max(
             first, min(range.dropFirst().first.flatMap { Int($0) }.map { $0 &+ 1 } ?? bytes.count, bytes.count))

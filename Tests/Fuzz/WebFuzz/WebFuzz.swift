@@ -9,7 +9,7 @@ import MediaCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
-    let kind = input.byte() % 7
+    let kind = input.byte() % 10
     let bytes = input.remainder()
     let text = String(decoding: bytes, as: UTF8.self)
     switch kind {
@@ -24,6 +24,9 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
         }
     case 4: manifest(bytes)
     case 6: playlist(bytes)
+    case 7: distantAnswer(bytes)
+    case 8: manifest(Extremes.manifest(bytes))
+    case 9: playlist(Extremes.playlist(bytes))
     default:
         for field in (try? HeaderField.list(parsing: text)) ?? [] { precondition(isOneLine(field.name + field.value)) }
         _ = try? PageOptions.rawOptions(parsing: text)
@@ -55,6 +58,68 @@ private final class Sender: WebConnection {
 
 extension String {
     fileprivate func components(of separator: String) -> Int { ranges(of: separator).count }
+}
+
+/// Playlists and manifests whose every number is one that few programs expect; each byte of an input chooses one.
+private enum Extremes {
+    static let integers: [Int64] = [
+        0, 1, -1, 7, 1 << 31, 1 << 53, 1 << 61, 1 << 62 - 1, 1 << 62, -(1 << 62), .max - 1000, .max - 7, .max - 1, .max,
+        .min, 990_000_000_000,
+    ]
+    private static let words =
+        integers.map { "\($0)" } + ["1e30", "-1e30", "nan", "inf", "", "0.5", "9223372036854775808", "99"]
+
+    private static func filled(_ shape: String, _ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var (text, rest) = ("", bytes)
+        for part in shape.split(separator: "#N", omittingEmptySubsequences: false) {
+            if !text.isEmpty { text += words[Int(rest.popFirst() ?? 7) % words.count] }
+            text += part
+        }
+        return Array(text.utf8)
+    }
+
+    static func manifest(_ bytes: [UInt8]) -> [UInt8] {
+        let shapes = [
+            "<SegmentTemplate timescale='#N' duration='#N' startNumber='#N' media='$Number%0#Nd$-$Time$'/>",
+            "<SegmentTemplate timescale='#N' presentationTimeOffset='#N' media='$Time$'><SegmentTimeline><S t='#N' d='#N' r='#N'/>"
+                + "<S t='#N' d='#N' r='#N'/><S d='#N' r='-1'/></SegmentTimeline></SegmentTemplate>",
+            "<SegmentList timescale='#N' duration='#N'><Initialization range='#N-#N'/><SegmentURL mediaRange='#N-#N'/><SegmentURL/></SegmentList>",
+        ]
+        return filled(
+            "<MPD mediaPresentationDuration='PT9990000S'><Period><AdaptationSet mimeType='video/mp4'><Representation bandwidth='#N'>"
+                + shapes[Int(bytes.first ?? 0) % shapes.count] + "</Representation></AdaptationSet></Period></MPD>",
+            bytes.dropFirst())
+    }
+
+    static func playlist(_ bytes: [UInt8]) -> [UInt8] {
+        filled(
+            "#EXT-X-TARGETDURATION:#N\n#EXT-X-MEDIA-SEQUENCE:#N\n#EXT-X-MAP:URI=\"a\",BYTERANGE=\"#N@#N\"\n#EXTINF:#N,\n"
+                + "#EXT-X-BYTERANGE:#N@#N\na\n#EXT-X-PROGRAM-DATE-TIME:2024-01-01T00:00:00Z\n#EXTINF:#N,\n#EXT-X-BYTERANGE:#N\na\n"
+                + "#EXTINF:#N,\n#EXT-X-BYTERANGE:#N\na\n#EXT-X-ENDLIST\n", bytes[...])
+    }
+}
+
+/// A range and a seek near 2^63, answered with just what was asked for.
+private func distantAnswer(_ bytes: [UInt8]) {
+    func number(_ index: Int) -> Int64 {
+        index < bytes.count ? Extremes.integers[Int(bytes[index]) % Extremes.integers.count] : .max
+    }
+    var options = ReadOptions()
+    options.reconnectDelays = [.zero]
+    let url = "http://a.org/b"
+    let text =
+        "HTTP/1.1 206 Part\r\nContent-Range: bytes \(number(2))-\(number(3))/\(number(4))\r\nContent-Length: \(number(5))\r\n\r\n"
+    let input = try? WebInput(
+        WebAddress(url)!, asker: WebAsker(url, options), range: (number(0), number(1) > 0 ? number(1) : nil),
+        isPatient: true, waiting: BlockingGuard([])
+    ) { _ in Sender(Array(text.utf8) + bytes.dropFirst(8)) }
+    guard let input else { return }
+    var piece = [UInt8](repeating: 0, count: 64)
+    for step in 0..<20 {
+        let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+        precondition(got <= 64 && input.offset >= 0 && input.length ?? 0 >= 0)
+        if step % 3 == 0 { _ = input.seek(to: number(6)) } else if got < 0 { _ = input.seek(to: number(7)) }
+    }
 }
 
 private func answer(_ bytes: [UInt8]) {

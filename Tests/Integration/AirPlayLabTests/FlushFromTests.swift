@@ -40,7 +40,8 @@ extension SpeakerLabTests {
                     sound.renderer.enqueue(tone.buffer(frames: (second * 48000)..<((second + 1) * 48000)))
                 }
             }
-            sound.renderer.setGain(0.99)
+            // Its owner left the receiver at a low volume.
+            group.setVolume(100)
             try sound.startWhenReady()
             let time = MediaTime(value: 4, timescale: 1)
             sound.start.advanced(by: time.duration - .milliseconds(1300)).sleep()

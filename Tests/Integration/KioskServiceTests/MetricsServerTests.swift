@@ -207,6 +207,36 @@ private enum Prometheus {
         }
     }
 
+    /// The supervisor asks every few seconds and takes no answer within a second for a kiosk that is not well.
+    @Test func theSupervisorIsAnsweredAtOnceWhateverOtherClientsDo() async throws {
+        try await serving { port in
+            var others: [Int32] = []
+            defer { others.forEach { close($0) } }
+            for text in ["", "GET /healthz HTTP/1.1\r\nX: "] {
+                for _ in 0..<50 {
+                    let descriptor = try connect(port)
+                    others.append(descriptor)
+                    send(text, on: descriptor)
+                }
+                let start = HostInstant.now
+                #expect(try ask("/healthz", port).status == 200)
+                // Before one of the others has run out of its own time.
+                #expect(HostInstant.now - start < .milliseconds(900))
+            }
+        }
+    }
+
+    @Test func metricsAreServedUnderAddressesAndThisComputersNamesOnly() async throws {
+        try await serving { port in
+            for host in ["127.0.0.1:9595", "LocalHost", ProcessInfo.processInfo.hostName.uppercased()] {
+                let answer = try ask("/metrics", port, host: host)
+                #expect(answer.status == 200, "\(host)")
+            }
+            #expect(try ask("/metrics", port, host: "evil.example").status == 403)
+            #expect(try ask("/screenshot.png", port, host: "LOCALHOST").status == 503, "no picture, but no refusal")
+        }
+    }
+
     @Test func aByteNowAndThenBuysNoTime() async throws {
         try await serving { port in
             let slow = try connect(port)

@@ -86,15 +86,34 @@ struct KioskOnScreenTests {
         try eventually("the film is seen") { isBlue(try wall.colour) }
     }
 
+    @Test func aFilmInWhichNothingComesAnyMoreIsPassedOver() throws {
+        let wall = try Wall([:])
+        // After 0.8 s a hole of an hour.
+        try PlayedFilm.make([
+            "-f", "lavfi", "-i", "color=c=blue:s=320x180:r=25:d=4", "-c:v", "libvpx", "-deadline", "realtime",
+            "-bsf:v", "setts=ts=TS+gte(N\\,20)*3600/TB", wall.folder + "/1.webm",
+        ])
+        try wall.film("2.mkv", "red", seconds: 60)
+        rename(wall.folder + "/1.webm", wall.folder + "/films/1.webm")
+        try eventually("it is passed over, and the next film is seen", within: .seconds(60)) {
+            wall.log.contains("1.webm' is skipped") ? isRed(try wall.colour) : false
+        }
+        #expect(wall.log.contains("neither picture nor sound comes"))
+        #expect(wall.supervisor.entries.count { if case .started = $0.event { true } else { false } } == 1)
+    }
+
     @Test func aKioskThatIsKilledIsSeenAgainWhereItWas() throws {
         let wall = try Wall([:])
         try wall.film("1.mkv", "red", seconds: 1)
         try wall.film("2.mkv", "blue", seconds: 60)
         try eventually("the second film is seen") { isBlue(try wall.colour) }
-        // It is kept every five seconds.
-        try eventually("its place is kept") {
-            let kept = try? String(contentsOfFile: wall.folder + "/state/talkie/kiosk-wall_toml", encoding: .utf8)
-            return kept?.contains("2.mkv") == true
+        // It is kept every fifteen seconds.
+        try eventually("its place is kept", within: .seconds(30)) {
+            let folder = wall.folder + "/state/talkie"
+            return try FileManager.default.contentsOfDirectory(atPath: folder).contains { name in
+                let kept = try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+                return name.hasPrefix("kiosk-wall_toml-") && kept?.contains("2.mkv") == true
+            }
         }
         wall.supervisor.send(SIGKILL)
         #expect(wall.supervisor.wait(within: .seconds(10)) { $0.contains { $0.event == .killed(signal: SIGKILL) } })

@@ -14,12 +14,20 @@ final class PlayedFilm {
         try self.init(film, options, on: VirtualDisplay(size), home: home)
     }
 
-    /// - Parameter home: the program's; one that there is not keeps nothing.
-    init(_ film: String, _ options: [String], on display: VirtualDisplay, home: String) throws {
+    /// - Parameters:
+    ///   - home: the program's; one that there is not keeps nothing. The program is started in it where it exists.
+    ///   - isFullScreen: otherwise in a window of the film's size.
+    ///   - environment: further variables.
+    init(
+        _ film: String, _ options: [String], on display: VirtualDisplay, home: String, isFullScreen: Bool = true,
+        environment: [String: String] = [:]
+    ) throws {
         self.display = display
         player.executableURL = Bundle.main.executableURL!.deletingLastPathComponent().appendingPathComponent("talkie")
-        player.arguments = ["play", "--really-quiet", "--fs"] + options + [film]
+        player.arguments = ["play", "--really-quiet"] + (isFullScreen ? ["--fs"] : []) + options + [film]
+        if FileManager.default.fileExists(atPath: home) { player.currentDirectoryURL = URL(fileURLWithPath: home) }
         player.environment = ["DISPLAY": display.name, "PATH": "/usr/bin:/bin", "HOME": home]
+            .merging(environment) { $1 }
         player.standardInput = FileHandle.nullDevice
         try player.run()
     }
@@ -29,6 +37,9 @@ final class PlayedFilm {
         kill(player.processIdentifier, SIGKILL)
         player.waitUntilExit()
     }
+
+    /// Waits until the program has ended, as by a key.
+    func waitForEnd() { player.waitUntilExit() }
 
     /// Has ffmpeg make a film.
     static func make(_ arguments: [String]) throws {

@@ -111,10 +111,10 @@ struct Answer {
 }
 
 /// Looks again until something is so, for what happens outside of both processes.
-func eventually(_ what: String, _ isSo: () throws -> Bool) throws {
-    let deadline = ContinuousClock.now.advanced(by: .seconds(10))
+func eventually(_ what: String, within limit: Duration = .seconds(10), _ isSo: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now.advanced(by: limit)
     while try !isSo() {
-        try #require(ContinuousClock.now < deadline, "not within ten seconds: \(what)")
+        try #require(ContinuousClock.now < deadline, "not within \(limit): \(what)")
         usleep(5000)
     }
 }

@@ -29,8 +29,11 @@ struct WaylandTests {
         try probe.tell("arrange rotate=180")
         try expect(compositor, red: (634, 374), grey: (5, 25), black: (320, 390), "it is turned")
         try probe.tell("arrange rotate=90 overscan=frame:10")
-        // 400x225 on a canvas of 400x640, so 225x400 in the middle of the glass, cut above and below.
-        try expect(compositor, red: (425, 50), grey: (215, 350), black: (320, 30), "it is turned and framed")
+        // 400x225 on a canvas of 400x640, so 225x400 in the middle of the glass, as without overscan.
+        try expect(compositor, red: (425, 5), grey: (215, 395), black: (100, 30), "it is turned and whole")
+        try probe.tell("arrange rotate=90 overscan=bounds:10")
+        // 320x180 on a canvas of 320x512, so 180x320 in the middle of the glass.
+        try expect(compositor, red: (405, 45), grey: (235, 355), black: (320, 30), "it is turned and smaller")
         #expect(try probe.quit() == 0)
     }
 

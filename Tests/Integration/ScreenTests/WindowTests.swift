@@ -135,7 +135,7 @@ struct WindowTests {
 
     @Test func withoutADisplayPicturesPassAndAPersonHearsWhatToDo() throws {
         let probe = try Probe(on: nil)
-        try probe.waitForInput("--no-video")
+        try probe.waitForInput("set DISPLAY or WAYLAND_DISPLAY")
         #expect(try probe.tell("picture 640x360")["shown"] == "1")
         #expect(try probe.quit() == 0)
     }
@@ -153,6 +153,6 @@ struct WindowTests {
     @Test func aDisplayThatDoesNotExistIsRefusedWithThoseThatDo() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "screen=7")
-        try probe.waitForInput("there is no screen 7; --screen takes one of 0 (")
+        try probe.waitForInput("there is no screen 7; choose one of 0 (")
     }
 }

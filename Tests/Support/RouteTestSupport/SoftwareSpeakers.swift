@@ -26,14 +26,18 @@ final class SoftwareSpeakers {
     /// - Parameters:
     ///   - routes: one for each speaker.
     ///   - ports: of the clock, at both ends.
-    init(_ routes: [Route], ports: (event: UInt16, general: UInt16), quirks: SpeakerQuirks = SpeakerQuirks()) throws {
+    ///   - volume: what the speakers' owners left, in dB.
+    init(
+        _ routes: [Route], ports: (event: UInt16, general: UInt16), quirks: SpeakerQuirks = SpeakerQuirks(),
+        volume: Double = 0
+    ) throws {
         let identity = SenderIdentity.random(name: "Talkie test")
         let clocks = PTPDirectory(identity: identity.clock, eventPort: ports.event, generalPort: ports.general)
         let receivers = try routes.indices.map { index in
             try SoftwareSpeaker(
                 SpeakerConfiguration(
                     address: IPv4Address("127.0.0.\(index + 2)")!, port: 0, clock: .required, ptpPorts: ports,
-                    quirks: quirks))
+                    volume: volume, quirks: quirks))
         }
         self.receivers = receivers
         outputs = zip(receivers, routes).map { receiver, route in

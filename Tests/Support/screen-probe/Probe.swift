@@ -200,7 +200,7 @@ func arrange(_ arrangement: inout ScreenArrangement, _ parts: [String]) {
     case ("safe", _): arrangement.titleSafe = share
     case ("overscan", "scale"): arrangement.overscan = .scale(share)
     case ("overscan", "bounds"): arrangement.overscan = .insetBounds(share)
-    case ("overscan", "frame"): arrangement.overscan = .insetFrame(share)
+    case ("overscan", "frame"): arrangement.overscan = .insetApplicationFrame(share)
     default: fail("no such arrangement: \(parts)")
     }
 }

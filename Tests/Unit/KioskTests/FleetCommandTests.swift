@@ -1,7 +1,9 @@
+import Foundation
 import MediaCore
 import Testing
 
 @testable import Kiosk
+@testable import Storage
 
 @Suite struct FleetCommandTests {
     private func read(_ text: String) throws(FleetCommand.Refusal) -> FleetCommand {
@@ -83,6 +85,48 @@ import Testing
         }
         guard case .answer = take(&desk, next(FleetDesk.most * 3 - 1)) else { return #expect(Bool(false)) }
         guard case .carryOut = take(&desk, next(0)) else { return #expect(Bool(false), "long forgotten") }
+    }
+
+    @Test func ofManyScreenshotsOneIsTakenAtATimeAndTheLastOneWaits() async {
+        let taken = Lock(0)
+        let gate = AsyncStream<Void>.makeStream()
+        let queue = ScreenshotQueue(
+            StateFolder(path: NSTemporaryDirectory() + "talkie-screenshots-\(UUID().uuidString)")
+        ) {
+            taken.withLock { $0 += 1 }
+            for await _ in gate.stream { break }
+            return nil
+        }
+        let answers = Lock<[Int: String?]>([:])
+        let done = AsyncStream<Void>.makeStream()
+        for number in 0..<2000 {
+            queue.request { _, words in
+                if answers.withLock({
+                    $0[number] = words
+                    return $0.count
+                }) == 2000 {
+                    done.continuation.finish()
+                }
+            }
+        }
+        gate.continuation.yield()
+        gate.continuation.yield()
+        for await _ in done.stream {}
+        #expect(taken.withLock { $0 } == 2)
+        let all = answers.withLock { $0 }
+        #expect(all.filter { $0.value == ScreenshotQueue.busy }.count == 1998)
+        #expect(all[0] == "there is no picture" && all[1999] == "there is no picture")
+    }
+
+    @Test func aFloodOfCommandsLeavesAFewLines() {
+        var log = CommandLog()
+        let start = HostInstant(nanoseconds: 1_000_000_000)
+        let lines = (0..<15_000).compactMap {
+            log.line(for: "next", at: start.advanced(by: .milliseconds($0)))
+        }
+        #expect(lines == Array(repeating: "the fleet wants: next", count: 10))
+        let later = log.line(for: "pause", at: start.advanced(by: .seconds(60)))
+        #expect(later == "the fleet wants: pause (14990 more commands since the last line)")
     }
 
     @Test func aRetainedCommandIsNotDone() {

@@ -43,6 +43,25 @@ import Testing
         #expect(folders == [lists.path, films.path])
     }
 
+    @Test func aFolderOfTwoNamesIsWatchedUntilBothAreGone() throws {
+        let (folder, links) = (Folder(), Folder())
+        symlink(folder.path, "\(links.path)/other")
+        var watch = try FolderWatch()
+        var refused = watch.watch([folder.path, "\(links.path)/other"])
+        #expect(refused.isEmpty)
+        refused = watch.watch([folder.path])
+        #expect(refused.isEmpty)
+        _ = watch.hasChanged()
+        folder.write("a.mp4")
+        let news = watch.hasChanged()
+        #expect(news, "the other name is still watched")
+        refused = watch.watch([])
+        _ = watch.hasChanged()
+        folder.write("b.mp4")
+        let none = watch.hasChanged()
+        #expect(refused.isEmpty && !none)
+    }
+
     @Test func theKernelTellsOfFilmsThatComeGoAndAreReplaced() throws {
         let folder = Folder()
         var watch = try FolderWatch()

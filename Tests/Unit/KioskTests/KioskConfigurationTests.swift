@@ -1,9 +1,11 @@
-import LocalOutput
+import Foundation
 import MediaCore
+import SyncRendering
 import Telemetry
 import Testing
 
 @testable import Kiosk
+@testable import LocalOutput
 
 @Suite struct KioskConfigurationTests {
     private func read(_ text: String) throws(KioskConfigurationError) -> KioskConfiguration {
@@ -32,7 +34,7 @@ import Testing
             fallbacks = "Office"
             volume = 62.5
             rotate = 90
-            overscan = { policy = "inset-frame", percent = 3 }
+            overscan = { policy = "inset-application-frame", percent = 3 }
             mode = "1920x1080@50"
             start_at = 09:30:00
             quiet_hours = ["22:00-07:00"]
@@ -53,7 +55,7 @@ import Testing
         #expect(!kiosk.loops && kiosk.programme.order == .shuffled && kiosk.screen == .number(1))
         #expect(kiosk.operatorScreen == .other)
         #expect(kiosk.programme.speakers == ["Hall", "Foyer"] && kiosk.programme.fallbacks == ["Office"])
-        #expect(kiosk.programme.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetFrame(3))
+        #expect(kiosk.programme.volume == 62.5 && kiosk.rotation == 90 && kiosk.overscan == .insetApplicationFrame(3))
         #expect(kiosk.mode == .fixed(width: 1920, height: 1080, rate: 50))
         #expect(kiosk.start == .time(try #require(TimeOfDay(hour: 9, minute: 30))))
         #expect(kiosk.quietHours.map(\.words) == ["22:00-07:00"])
@@ -62,6 +64,24 @@ import Testing
         #expect(part.name == "morning" && part.span.words == "06:00-12:00" && part.days == [1, 7])
         #expect(part.programme.playlist == ["/srv/kiosk/morning"] && part.programme.volume == 20)
         #expect(part.programme.speakers == ["Hall", "Foyer"], "what a part does not say is as at other times")
+    }
+
+    @Test func theOldNameOfAnOverscanPolicyIsUnderstoodAndReported() throws {
+        let kiosk = try read("playlist = \"a.mp4\"\noverscan = { policy = \"inset-frame\", percent = 3 }")
+        #expect(kiosk.overscan == .insetApplicationFrame(3))
+        #expect(kiosk.remarks.map(\.line) == [2])
+        #expect(kiosk.remarks.first?.sentence.contains("\"inset-application-frame\"") == true)
+        #expect(try read("playlist = \"a.mp4\"\noverscan = { policy = \"inset-bounds\" }").remarks.isEmpty)
+    }
+
+    @Test func aDisplayThatHidesEdgesGetsASmallerPictureUnlessThatIsSaid() throws {
+        let kiosk = try read("playlist = \"a.mp4\"")
+        #expect(kiosk.arrangement(isOverscanning: false).overscan == .none)
+        #expect(kiosk.arrangement(isOverscanning: true).overscan == .scale(3.5))
+        let said = try read("playlist = \"a.mp4\"\noverscan = { policy = \"none\" }")
+        #expect(said.arrangement(isOverscanning: true).overscan == .none)
+        let share = try read("playlist = \"a.mp4\"\noverscan = { policy = \"inset-bounds\" }")
+        #expect(share.overscan == .insetBounds(3.5))
     }
 
     @Test func oneLineIsEnough() throws {
@@ -148,7 +168,7 @@ import Testing
                 "line 6: mode: a mode is \"current\", \"preferred\", \"film\", or written \"1920x1080@50\"",
                 "line 7: quiet_hours: a time is written 09:30",
                 "line 8: percent: per cent of each side is wanted, 0 to 20",
-                "line 8: policy: one of \"none\", \"scale\", \"inset-bounds\" and \"inset-frame\" is wanted",
+                "line 8: policy: one of \"none\", \"scale\", \"inset-bounds\" and \"inset-application-frame\" is wanted",
                 "line 8: there is no key 'side'",
                 "line 9: screen: a screen is a number from 0, or a name; talkie doctor lists them",
                 "line 10: operator_screen: a screen is a number from 0, or a name; talkie doctor lists them",
@@ -171,6 +191,55 @@ import Testing
         #expect(mistakes("loop = true") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
         #expect(mistakes("playlist = []").count == 1)
         #expect(mistakes("") == ["line 1: there is nothing to play; write playlist = [\"film.mp4\"]"])
+    }
+
+    @Test func aWallIsNotShuffled() {
+        #expect(
+            mistakes("playlist = [\"a.mp4\"]\norder = \"shuffled\"\n[wall]\n") == [
+                "line 2: order: the screens of a wall play the list in its order; remove \"shuffled\""
+            ])
+        #expect(mistakes("playlist = [\"a.mp4\"]\norder = \"shuffled\"\n[wall]\nfollow = false\n").isEmpty)
+    }
+
+    @Test func whatThisComputerLacksTodayIsSaidWithItsLine() throws {
+        let folder = NSTemporaryDirectory() + "talkie-check-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder + "/empty", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Data("film".utf8).write(to: URL(fileURLWithPath: folder + "/a.mp4"))
+        let configuration = try KioskConfiguration(
+            Array(
+                """
+                playlist = [
+                    "a.mp4",
+                    "gone.mp4",
+                    "empty",
+                    "https://example.org/b.mp4",
+                ]
+                slate = "closed.png"
+                screen = 3
+                operator_screen = "other"
+                quiet_hours = ["22:00-07:00", "23:00-23:00"]
+                [timeline]
+                file = "/proc/nowhere/timeline.jsonl"
+                [fleet]
+                broker = "mqtt://10.0.0.2"
+                name = "hall"
+                user = "hall"
+                password_file = "secret"
+                """.utf8), file: "hall.toml", folder: folder)
+        let display = ConnectedDisplay(index: 0, name: "HDMI-1", size: PixelSize(width: 1, height: 1))
+        let warnings = configuration.machineWarnings(file: "hall.toml", displays: .success([display]))
+        #expect(warnings.map(\.line) == [3, 4, 7, 10, 17, 12, 8, 9], "\(warnings)")
+        #expect(warnings[0].sentence.contains("gone.mp4") && warnings[3].sentence.contains("the whole day"))
+        #expect(warnings[6].sentence == "the screen 3 is not connected; connected: 0 ('HDMI-1')")
+        let blind = configuration.machineWarnings(
+            file: "hall.toml", displays: .failure(OutputError(.unavailable, "no display can be reached")))
+        #expect(blind.last?.sentence == "no display can be reached" && blind.last?.line == 8)
+    }
+
+    @Test func aKeyThatMovesToAnotherLineChangesNothing() throws {
+        let moved = try read("# moved\nvolume = 3\nplaylist = [\"a.mp4\"]")
+        #expect(try read("playlist = [\"a.mp4\"]\nvolume = 3") == moved)
     }
 
     @Test func aFileOfMegabytesIsNotRead() {

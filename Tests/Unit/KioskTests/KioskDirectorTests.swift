@@ -89,13 +89,14 @@ import Testing
     @Test func commandsAreRunWhenTheScreenGoesOffAndOn() throws {
         let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:20-22:30")] }
         rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
-        rig.director.configuration.hooks.screenOn = "echo no such thing >&2; false"
+        rig.director.configuration.hooks.screenOn = "PASSWORD=secret; echo no such thing >&2; false"
         rig.start()
         #expect(rig.wait { rig.player.state.phase == .playing })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
-        #expect(rig.wait { rig.hasSaid("no such thing") })
+        #expect(rig.wait { rig.hasSaid("the command of hooks.screen_on failed: no such thing") })
+        #expect(!rig.hasSaid("secret"))
         _ = rig.end()
     }
 
@@ -136,6 +137,69 @@ import Testing
         _ = rig.end()
     }
 
+    @Test func aListThatIsToLoopAgainLoopsWithoutAPause() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        var fresh = rig.director.configuration
+        (fresh.programme.order, fresh.loops) = (.shuffled, false)
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.mailbox.post(.request(.reload))
+        (fresh.programme.order, fresh.loops) = (.listed, true)
+        rig.next.withLock { [fresh] in $0 = .success(fresh) }
+        rig.mailbox.post(.request(.reload))
+        rig.opened.withLock { $0 = [] }
+        #expect(rig.wait { rig.opened.withLock { $0.count } >= 6 })
+        #expect(!rig.hasSaid("nothing is shown"))
+        _ = rig.end()
+    }
+
+    @Test func aBrokenFilmEndsTheKioskNotBeforeTheGoodOneBeforeItHasEnded() {
+        let rig = KioskRig(films: ["1.mp4", "2.mp4", "bad.mp4"]) { $0.onBrokenItem = .stop }
+        rig.start()
+        guard case .broken = rig.join() else {
+            Issue.record("it went on")
+            return
+        }
+        #expect(rig.hasSaid("playing '1.mp4'") && rig.hasSaid("playing '2.mp4'"))
+        #expect(rig.hasSaid("'bad.mp4' is no film"))
+    }
+
+    @Test func aStartInQuietHoursSwitchesTheScreenOff() throws {
+        let rig = KioskRig(films: ["long.mp4"]) { $0.quietHours = [try! DaySpan(parsing: "22:10-22:30")] }
+        rig.director.configuration.hooks.screenOff = "echo off > '\(rig.folder)/screen'"
+        rig.start()
+        #expect(rig.wait { (try? String(contentsOfFile: rig.folder + "/screen", encoding: .utf8)) == "off\n" })
+        #expect(rig.opened.withLock { $0.isEmpty })
+        _ = rig.end()
+    }
+
+    @Test func aSlateFromAfarCoversTheReasonAndGivesItBack() {
+        let rig = KioskRig(films: ["bad.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing is shown: 'bad.mp4' is no film") })
+        let done = Lock(0)
+        let reply: FleetLink.Reply = { _, _ in done.withLock { $0 += 1 } }
+        rig.mailbox.post(.fleet(FleetCommand(id: "1", action: .slate("closed")), reply))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .slate } })
+        rig.mailbox.post(.fleet(FleetCommand(id: "2", action: .play), reply))
+        #expect(rig.wait { rig.health.withLock { $0.shown == .nothing("'bad.mp4' is no film") } })
+        _ = rig.end()
+    }
+
+    @Test func aFolderThatIsRemovedAndMadeAgainIsFoundAtOnce() throws {
+        let rig = KioskRig(films: ["1.mp4"])
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("playing '1.mp4'") })
+        try FileManager.default.removeItem(atPath: rig.folder + "/films")
+        #expect(rig.wait { rig.hasSaid("nothing is shown") })
+        try FileManager.default.createDirectory(atPath: rig.folder + "/films", withIntermediateDirectories: false)
+        rig.write("new.mp4")
+        // Otherwise everything is looked at once a minute.
+        #expect(rig.wait { rig.hasSaid("playing 'new.mp4'") })
+        _ = rig.end()
+    }
+
     @Test func aKioskThatWasKilledGoesOnWhereItWas() throws {
         let first = KioskRig(films: ["1.mp4", "long.mp4", "z.mp4"])
         let places = StateFolder(path: first.folder + "/kept")
@@ -155,6 +219,74 @@ import Testing
         _ = rig.end()
         #expect(rig.hasSaid("it goes on where it was"))
         #expect(rig.director.kept.starts == 5)
+    }
+
+    @Test func credentialsAndTokensOfAnAddressAreNotKeptAndItsFilmIsFoundAgain() throws {
+        let rig = KioskRig()
+        let folder = StateFolder(path: rig.folder + "/kept")
+        let address = "https://me:secret@host/watch?v=2&token=hidden#part"
+        let places = KioskPlaces(folder, configuration: "wall.toml", report: { _ in })
+        try places.start()
+        places.keep(
+            KioskPlaces.Kept(place: .init(address: address, position: MediaTime(value: 7, timescale: 1)), starts: 1))
+        places.stop()
+        for name in folder.list("") {
+            let text = try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
+            #expect(!text.contains("secret") && !text.contains("hidden") && !text.contains("me:"), "\(text)")
+        }
+        let place = try #require(places.read().kept.place)
+        #expect(place.position == MediaTime(value: 7, timescale: 1))
+        let others = ["https://host/watch?v=1", "/watch"]
+        #expect(place.film(among: others + [address]) == address, "films that differ in the query only")
+        let renewed = "https://me:other@host/watch?v=2&token=new"
+        #expect(place.film(among: ["/watch", renewed]) == renewed, "a token that is another one now")
+        #expect(place.film(among: ["/watch"]) == nil)
+    }
+
+    @Test func configurationsOfOneNameInTwoFoldersHaveAPlaceEachAndTheOldFileIsRead() throws {
+        let rig = KioskRig()
+        let folder = StateFolder(path: rig.folder + "/kept")
+        var old = StateRecord(kind: "kiosk", version: 1)
+        (old["starts"], old["ended"]) = ("3", "not")
+        (old["film"], old["place"]) = ("/films/a.mp4", "30000")
+        try folder.replace("kiosk-wall_toml", with: old)
+        func places(_ side: String) throws -> KioskPlaces {
+            try FileManager.default.createDirectory(atPath: rig.folder + "/" + side, withIntermediateDirectories: true)
+            let file = "\(rig.folder)/\(side)/wall.toml"
+            try Data().write(to: URL(filePath: file))
+            return KioskPlaces(folder, configuration: file, report: { _ in })
+        }
+        let (left, right) = (try places("left"), try places("right"))
+        let inherited = left.read().kept
+        #expect(inherited.starts == 3 && inherited.place?.film(among: ["/films/a.mp4"]) != nil)
+        for (places, film) in [(left, "/films/l.mp4"), (right, "/films/r.mp4")] {
+            try places.start()
+            places.keep(KioskPlaces.Kept(place: .init(address: film, position: .zero)))
+            places.stop()
+        }
+        #expect(left.read().kept.place?.address == "/films/l.mp4")
+        #expect(right.read().kept.place?.address == "/films/r.mp4")
+    }
+
+    @Test func whatHasNotChangedIsNotWrittenAgain() throws {
+        let rig = KioskRig()
+        let folder = StateFolder(path: rig.folder + "/kept")
+        let places = KioskPlaces(folder, configuration: "wall.toml", report: { _ in })
+        func file() -> UInt64? {
+            let name = folder.list("").first { $0.hasPrefix("kiosk-") }
+            return name.flatMap { try? FileManager.default.attributesOfItem(atPath: "\(folder.path)/\($0)") }
+                .flatMap { $0[.systemFileNumber] as? UInt64 }
+        }
+        let kept = KioskPlaces.Kept(place: .init(address: "/a.mp4", position: .zero), starts: 1)
+        try places.start()
+        places.keep(kept)
+        #expect(rig.wait { file() != nil })
+        let first = file()
+        places.keep(kept)
+        places.stop()
+        // Each write is a file of its own, renamed; the first one still exists at this point.
+        #expect(file() == first)
+        #expect(86_400 / KioskDirector.keepingInterval.inSeconds < 6000)
     }
 
     @Test func aDiskThatKeepsNothingIsToldOnceAndSoIsThatItKeepsAgain() throws {

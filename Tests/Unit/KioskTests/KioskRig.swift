@@ -1,10 +1,12 @@
 import Foundation
+import Glibc
 import MediaCore
 import Playback
 import SyncRendering
 import TalkieTestKit
 
 @testable import Kiosk
+@testable import LocalOutput
 @testable import Routing
 @testable import Storage
 @testable import Telemetry
@@ -26,6 +28,9 @@ final class KioskRig: Sendable {
     let kitchen = RecordingOutput(name: "kitchen", capacity: 48_000 * 60)
     let office = RecordingOutput(name: "office", capacity: 48_000 * 60)
     let toys: ToyProvider
+    /// What the screen is asked for; no window is opened for it.
+    let screen: ScreenControl?
+    let imageDurations = Lock<[Duration]>([])
     let health = Lock(
         KioskHealth(
             at: .now, shown: .nothing(""), uptime: .zero,
@@ -34,10 +39,11 @@ final class KioskRig: Sendable {
     let director: KioskDirector
     private let distributor: EventDistributor
 
-    /// Films called "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
+    /// Films called "ill…" end the program with SIGILL when they are opened, "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
     init(
         films: [String] = [], places: StateFolder? = nil, present: [String] = ["local", "kitchen", "office"],
-        manager: [String: String] = [:], _ change: (inout KioskConfiguration) -> Void = { _ in }
+        manager: [String: String] = [:], hasScreen: Bool = false,
+        _ change: (inout KioskConfiguration) -> Void = { _ in }
     ) {
         try! FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
         for film in films { Self.write(film, in: folder) }
@@ -46,6 +52,8 @@ final class KioskRig: Sendable {
         configuration.programme.speakers = ["local"]
         change(&configuration)
         let first = configuration
+        let screen = hasScreen ? ScreenControl() : nil
+        self.screen = screen
         toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
         let events = EventLog(clock: MonotonicClock())
         distributor = EventDistributor(log: events)
@@ -53,12 +61,15 @@ final class KioskRig: Sendable {
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
         let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
         player = Player(
             parts: Player.Parts(
-                open: { [opened, news] (address, _) throws(MediaError) in
+                open: { [opened, news, crashes] (address, _) throws(MediaError) in
+                    crashes.noteOpening(address)
                     let name = String(address.split(separator: "/").last ?? "")
                     opened.withLock { $0.append(name) }
                     news.raise()
+                    if name.hasPrefix("ill") { Glibc.raise(SIGILL) }
                     guard !name.hasPrefix("bad") else { throw MediaError(.notMedia, "'\(name)' is no film") }
                     guard FileManager.default.fileExists(atPath: address) else {
                         throw MediaError(.cannotOpen, "there is no '\(name)'")
@@ -76,9 +87,10 @@ final class KioskRig: Sendable {
         }
         director = try! KioskDirector(
             stage: KioskDirector.Stage(
-                player: player, screen: nil, distributor: distributor, registry: OutputRegistry([toys]),
+                player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
                 places: KioskPlaces(
                     places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml", report: { _ in }),
+                crashes: crashes,
                 reload: { [next] () throws(KioskConfigurationError) in
                     switch next.withLock({ $0 }) {
                     case .success(let fresh): return fresh
@@ -90,9 +102,14 @@ final class KioskRig: Sendable {
                     said.withLock { $0.append(text) }
                     news.raise()
                 }, manager: ServiceManager(environment: manager, process: 1),
-                health: health, now: { [wall] in wall.withLock { $0 } },
+                health: health,
+                measure: { (_) throws(MediaError) in
+                    FilmExtent(end: MediaTime(value: 60, timescale: 1))
+                },
+                setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
+                isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } },
                 calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
-            configuration: configuration, outputs: group, mailbox: mailbox)
+            configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -15,6 +15,8 @@ import Testing
         for second in 0...seconds {
             var beat = Liveness.Beat()
             (beat.isExpected, beat.turns, beat.shown) = (true, second * 4, second * 24)
+            beat.position = MediaTime(value: Int64(second), timescale: 1)
+            beat.soundRead = MediaTime(value: Int64(second + 2), timescale: 1)
             (beat.hasPicture, beat.hasSound, beat.soundAhead) = (true, true, .seconds(1))
             change(&beat, second)
             liveness.note(beat, at: start.advanced(by: .seconds(second)))
@@ -34,7 +36,15 @@ import Testing
         let verdict = verdict(after: 10) { beat, second in
             if second >= 2 { beat.pictureOverdue = .seconds(second - 1) }
         }
-        #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(3))))
+        #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(2))))
+    }
+
+    @Test func aScreenThatTakesNoPicturesIsNoHoleInTheFilm() {
+        let verdict = verdict(after: 9) { beat, second in
+            guard second > 3 else { return }
+            (beat.shown, beat.soundRead, beat.pictureOverdue) = (72, nil, .seconds(second - 3))
+        }
+        #expect(verdict == .stalled(.picture, since: start.advanced(by: .seconds(4))))
     }
 
     @Test func soundThatNobodyAcceptsIsNoLifeAlthoughPicturesMove() {
@@ -53,12 +63,73 @@ import Testing
 
     @Test func aPlayerWhoseThreadStandsStillIsNoLife() {
         let verdict = verdict(after: 10) { beat, second in beat.turns = min(second, 3) }
-        #expect(verdict == .stalled(.engine, since: start.advanced(by: .seconds(4))))
+        #expect(verdict == .stalled(.engine, since: start.advanced(by: .seconds(3))))
     }
 
     @Test func aFilmIsGivenTimeToBegin() {
-        #expect(verdict(after: 29) { beat, _ in beat.isCollecting = true } == .alive)
-        #expect(verdict(after: 31) { beat, _ in beat.isCollecting = true } == .stalled(.collecting, since: start))
+        #expect(verdict(after: 14) { beat, _ in beat.isWaiting = true } == .alive)
+        #expect(verdict(after: 15) { beat, _ in beat.isWaiting = true } == .stalled(.waiting, since: start))
+    }
+
+    @Test func aPositionThatDoesNotAdvanceIsNoLifeAlthoughPicturesComeAndSoundIsAccepted() {
+        let verdict = verdict(after: 9) { beat, second in
+            if second > 3 { beat.position = MediaTime(value: 3, timescale: 1) }
+        }
+        #expect(verdict == .stalled(.frozen, since: start.advanced(by: .seconds(3))))
+    }
+
+    @Test func aHoleInWhichNothingIsShownOrReadIsNoLifeAlthoughTheClockRuns() {
+        let verdict = verdict(after: 9) { beat, second in
+            if second > 3 { (beat.shown, beat.soundRead) = (72, MediaTime(value: 3600, timescale: 1)) }
+            // The feeder fills the hole with silence, which outputs accept.
+            beat.soundAhead = .seconds(2)
+        }
+        #expect(verdict == .stalled(.hole, since: start.advanced(by: .seconds(4))))
+    }
+
+    @Test func aFilmWhosePicturesHaveEndedIsAliveWhileItsSoundGoesOn() {
+        #expect(verdict(after: 60) { beat, _ in beat.shown = 72 } == .alive)
+        let isHeard = verdict(after: 60) { beat, _ in
+            (beat.shown, beat.soundRead, beat.soundAhead) = (72, nil, nil)
+            beat.isSoundPlayingOut = true
+        }
+        #expect(isHeard == .alive, "a speaker may hold minutes of sound that was read to its end")
+    }
+
+    @Test func stillsAndMusicAreExceptedByTheirKind() {
+        let still = verdict(after: 60) { beat, _ in
+            (beat.isStill, beat.hasPicture, beat.shown) = (true, false, 1)
+            (beat.soundRead, beat.soundAhead, beat.hasSound) = (nil, nil, false)
+        }
+        #expect(still == .alive)
+        let music = verdict(after: 60) { beat, _ in (beat.hasPicture, beat.shown) = (false, 0) }
+        #expect(music == .alive)
+    }
+
+    @Test func aFilmOfFewPicturesIsGivenTheTimeBetweenThem() {
+        let slow = verdict(after: 60) { beat, second in
+            (beat.shown, beat.soundRead, beat.picturePeriod) = (second / 10, nil, .seconds(10))
+        }
+        #expect(slow == .alive)
+        #expect(verdict(after: 8) { beat, _ in (beat.shown, beat.soundRead) = (1, nil) } != .alive)
+    }
+
+    @Test func healthIsGoodAgainOnceARepairHasProvedThatItHelped() {
+        var liveness = Liveness()
+        var faults: [Bool] = []
+        for second in 0..<16 {
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.turns, beat.hasPicture) = (true, second, true)
+            // Frozen from second 2 to second 9; a repair at second 8 shows one picture.
+            let isFrozen = (2...9).contains(second)
+            beat.position = MediaTime(value: Int64(isFrozen ? 2 : second), timescale: 1)
+            beat.shown = isFrozen ? (second < 8 ? 2 : 3) : second + 10
+            liveness.note(beat, at: start.advanced(by: .seconds(second)))
+            if second == 8 { liveness.forgive(at: start.advanced(by: .seconds(second))) }
+            faults.append(liveness.fault != nil)
+        }
+        #expect(faults.firstIndex(of: true) == 7)
+        #expect(faults.lastIndex(of: true) == 11, "three seconds of progress from second 10 on")
     }
 
     @Test func aShortHoleIsNoStall() {
@@ -66,31 +137,70 @@ import Testing
         #expect(verdict == .alive)
     }
 
-    @Test func repairsGoFromTheOneThatIsHardlySeenToTheOneThatEndsTheProgram() {
+    private let film = RepairLadder.Item("a.mp4")
+    private let onlyFilm = RepairLadder.Item("a.mp4", hasOther: false)
+
+    /// The stages of a fault that nothing repairs, with the second of each.
+    private func stages(
+        for cause: Liveness.Cause, seconds: [Int], _ item: (Int) -> RepairLadder.Item
+    ) -> [RepairLadder.Stage] {
         var ladder = RepairLadder()
-        var stages: [RepairLadder.Stage] = []
-        for second in 0..<60 {
-            if let stage = ladder.next(for: .picture, at: start.advanced(by: .seconds(second))) { stages.append(stage) }
+        return seconds.compactMap {
+            ladder.next(for: cause, of: item($0), at: start.advanced(by: .seconds($0)))
         }
-        #expect(stages.prefix(4) == [.anchor, .route, .window, .exit])
     }
 
-    @Test func whoeverWasWellForTwoMinutesBeginsFromBelow() {
+    @Test func theOnlyFilmIsRepairedFromWhatIsHardlySeenToTheEndOfTheProgram() {
+        let stages = stages(for: .picture, seconds: [5, 10, 15, 20, 25]) { _ in onlyFilm }
+        #expect(stages == [.anchor, .route, .window, .exit, .exit])
+    }
+
+    @Test func aFilmIsPassedOverAfterTheSecondRepairThatDidNotHelp() {
+        #expect(stages(for: .hole, seconds: [5, 10, 14]) { _ in film } == [.anchor, .route, .next])
+    }
+
+    @Test func aFilmThatHasHeldTheScreenForLongEnoughIsPassedOverAtOnce() {
         var ladder = RepairLadder()
-        #expect(ladder.next(for: .picture, at: start) == .anchor)
-        #expect(ladder.next(for: .picture, at: start.advanced(by: .seconds(5))) == nil)
-        #expect(ladder.next(for: .picture, at: start.advanced(by: .seconds(121))) == .anchor)
+        #expect(ladder.next(for: .frozen, of: film, isOverdue: true, at: start) == .next)
+    }
+
+    @Test func theFaultIsLookedForElsewhereOnceTwoFilmsInARowWerePassedOver() {
+        let stages = stages(for: .frozen, seconds: Array(stride(from: 5, through: 55, by: 5))) {
+            RepairLadder.Item("\(($0 - 5) / 15).mp4")
+        }
+        #expect(
+            stages == [.anchor, .route, .next, .anchor, .route, .next, .anchor, .route, .window, .exit, .exit])
+    }
+
+    @Test func playbackThatRunsForTenSecondsAfterARepairBeginsFromBelow() {
+        var ladder = RepairLadder()
+        #expect(ladder.next(for: .picture, of: film, at: start) == .anchor)
+        ladder.noteAlive(at: start.advanced(by: .seconds(9)))
+        #expect(ladder.next(for: .picture, of: film, at: start.advanced(by: .seconds(9))) == .route)
+        ladder.noteAlive(at: start.advanced(by: .seconds(19)))
+        #expect(ladder.next(for: .picture, of: film, at: start.advanced(by: .seconds(20))) == .anchor)
+    }
+
+    @Test func aFilmThatDoesNotArriveIsPlayedLater() {
+        #expect(stages(for: .waiting, seconds: [15, 30]) { RepairLadder.Item("\($0).mp4") } == [.next, .next])
+        let remote = stages(for: .waiting, seconds: [15, 30, 45, 60]) {
+            RepairLadder.Item("http://a/\($0).mp4", isRemote: true)
+        }
+        #expect(remote == [.next, .next, .next, .next], "no repair of this computer makes a server faster")
+    }
+
+    @Test func theOnlyFilmOfASlowServerIsOpenedAgainOnceAMinute() {
+        let only = RepairLadder.Item("http://a/b.mp4", isRemote: true, hasOther: false)
+        #expect(stages(for: .waiting, seconds: [15, 30, 45, 60, 75, 90]) { _ in only } == [.anchor, .anchor])
     }
 
     @Test func noOtherWindowIsMadeForSoundThatIsNotAccepted() {
-        var ladder = RepairLadder()
-        let stages = (0..<4).compactMap { ladder.next(for: .sound, at: start.advanced(by: .seconds($0 * 10))) }
-        #expect(stages == [.anchor, .route, .exit, .exit])
+        #expect(stages(for: .sound, seconds: [0, 10, 20, 30]) { _ in onlyFilm } == [.anchor, .route, .exit, .exit])
     }
 
     @Test func aThreadThatStandsStillIsNotAskedForAnything() {
         var ladder = RepairLadder()
-        #expect(ladder.next(for: .engine, at: start) == .exit)
+        #expect(ladder.next(for: .engine, of: film, at: start) == .exit)
     }
 
     /// What is told second by second, of so many pictures left out by then.

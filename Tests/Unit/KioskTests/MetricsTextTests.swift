@@ -87,6 +87,50 @@ func fullHealth() -> KioskHealth {
         #expect(MetricsText.healthz(health, at: now) == (200, "ok playing 'https://…@example.org/é.mp4'\n"))
     }
 
+    /// The table of docs/guides/operations.md.
+    @Test func eachStateHasItsStatusItsWordsAndItsMetrics() {
+        func row(_ change: (inout KioskHealth) -> Void) -> (status: Int, text: String, metrics: String) {
+            var health = fullHealth()
+            health.item = .init("a.mp4", index: 1, began: WallTime(seconds: 0))
+            change(&health)
+            let (status, text) = MetricsText.healthz(health, at: now)
+            return (status, text, MetricsText.metrics(health, at: now))
+        }
+        let states: [(status: Int, text: String, shown: String, change: (inout KioskHealth) -> Void)] = [
+            (200, "ok playing 'a.mp4'\n", "playing", { _ in }),
+            (200, "ok paused by command\n", "paused", { $0.shown = .paused }),
+            (200, "ok slate by command\n", "slate", { $0.shown = .slate }),
+            (200, "ok off on purpose: quiet hours\n", "off", { $0.shown = .off("quiet hours") }),
+            (503, "nothing to show: no films\n", "nothing", { $0.shown = .nothing("no films") }),
+            (
+                503, "no display: there is no visible window since 4 s\n", "playing",
+                {
+                    $0.fault = "no display: there is no visible window since 4 s"
+                }
+            ),
+            (
+                503, "no display: there is no visible window since 4 s\n", "paused",
+                {
+                    ($0.shown, $0.fault) = (.paused, "no display: there is no visible window since 4 s")
+                }
+            ),
+            (
+                200, "ok playing 'a.mp4'; degraded: Kitchen does not play\n", "playing",
+                {
+                    $0.degradations = ["Kitchen does not play"]
+                }
+            ),
+        ]
+        for state in states {
+            let row = row(state.change)
+            #expect(row.status == state.status && row.text == state.text)
+            #expect(row.metrics.contains("talkie_shown{state=\"\(state.shown)\"} 1\n"))
+            #expect(row.metrics.contains("talkie_healthy \(state.status == 200 ? 1 : 0)\n"))
+        }
+        #expect(row { $0.degradations = ["a", "b"] }.metrics.contains("talkie_degraded 2\n"))
+        #expect(row { $0.skippedItems = 3 }.metrics.contains("talkie_skipped_items 3\n"))
+    }
+
     @Test func whatIsNotHealthySaysWhy() {
         var health = fullHealth()
         health.fault = "no picture for 12 s"

@@ -60,4 +60,20 @@ import Testing
         #expect(times.place(0, length: .max).length == 40)
         #expect(times.place(40, length: -5).length == 40)
     }
+
+    @Test(arguments: [Int32(1), 1000, 1_000_000_000, .max])
+    func stampsThatJumpFromOneEndToTheOtherDoNotTrap(_ timescale: Int32) {
+        let extremes: [Int64?] = [
+            6_000_000_000_000_000_000, 0, .max, .min, 1 << 62, -(1 << 62), nil, .max, nil, 0, .min + 1,
+        ]
+        for rate in [nil, Ratio(25, 1), Ratio(1, 5)] {
+            var times = PictureTimes(timescale: timescale, frameRate: rate)
+            for stamp in extremes + extremes.reversed() {
+                for length in [0, 1, .max, .min] as [Int64] {
+                    let place = times.place(stamp, length: length, extraFields: 4)
+                    #expect(place.length > 0 && place.start.magnitude < 1 << 63 - 1)
+                }
+            }
+        }
+    }
 }

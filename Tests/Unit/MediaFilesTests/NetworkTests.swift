@@ -1,8 +1,9 @@
 import Glibc
 import MediaCore
-import MediaFiles
 import TalkieTestKit
 import Testing
+
+@testable import MediaFiles
 
 @Suite(.serialized) struct NetworkTests {
     private func server() throws -> TinyWebServer { try TinyWebServer(serving: TestClips.folder) }
@@ -334,12 +335,33 @@ import Testing
         let clip = try TestClips.flashAndBeep(
             "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
         let told = Lock<[String]>([])
+        let (opened, lost) = (Lock<MediaFile?>(nil), Lock<String?>(nil))
         var options = ReadOptions()
-        options.onTrouble = { sentence in told.withLock { $0.append(sentence) } }
+        options.onTrouble = { sentence in
+            told.withLock { $0.append(sentence) }
+            lost.withLock { $0 = opened.withLock { $0 }?.lostServer }
+        }
         let film = try MediaFile.open(
             server.url("faulty/" + String(clip.split(separator: "/").last!)), options: options)
+        opened.withLock { $0 = film }
         let reader = try film.reader(for: try #require(film.summary.track(.video)))
         #expect(try SeenPictures.decode(reader).pictures.count > 140)
         #expect(told.withLock { $0 } == ["the connection to 127.0.0.1 broke off; it is being tried again"])
+        #expect(lost.withLock { $0 } == "127.0.0.1" && film.lostServer == nil)
+    }
+
+    @Test func aConnectionThatFallsSilentIsReplacedByAnother() throws {
+        let server = try TinyWebServer(serving: TestClips.folder)
+        defer { server.stop() }
+        let clip = try TestClips.flashAndBeep(
+            "net.mp4", "-c:v libx264 -g 25 -c:a aac -movflags +faststart", seconds: 6)
+        var options = ReadOptions()
+        options.maxSilence = .milliseconds(100)
+        // Each answer stops at half of what it announced, and stays open.
+        let film = try MediaFile.open(
+            server.url("half/" + String(clip.split(separator: "/").last!)), options: options)
+        let reader = try film.reader(for: try #require(film.summary.track(.video)))
+        #expect(try SeenPictures.decode(reader).pictures.count > 140)
+        #expect(server.requests > 2)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         isPlaying: true, place: 0.25, loaded: 0.6, handed: 0.5, chapters: [0, 0.4], time: "00:01:02 / 01:02:03",
         buttons: [
             .chapters: ["3/12 The storm", "3/12"], .sound: ["Sound: eng, commentary of the director", "Sound"],
-            .subtitles: ["Subtitles: eng", "Subs: eng"], .rooms: ["♪ Living room, Kitchen"], .speed: ["×1"],
+            .subtitles: ["Subtitles: eng", "Subs: eng", "Subs"], .rooms: ["♪ Living room, Kitchen"], .speed: ["×1"],
             .fullScreen: [],
         ], hasPrevious: true, hasNext: true, volume: ScreenBar.Volume(percent: 80, isMuted: false))
 
@@ -39,8 +39,43 @@ import Testing
         #expect(large.time != nil && large.volume != nil)
         let wide = try #require(BarLayout(full, in: PixelSize(width: 2560, height: 1080), width: width))
         let narrow = try #require(BarLayout(full, in: PixelSize(width: 320, height: 240), width: width))
+        let usual = try #require(BarLayout(full, in: PixelSize(width: 640, height: 360), width: width))
         func words(_ layout: BarLayout) -> [String] { layout.parts.map(\.words).filter { !$0.isEmpty } }
-        #expect(words(wide).contains("Subtitles: eng") && words(narrow).contains("Subs: eng"))
+        #expect(words(wide).contains("Subtitles: eng"))
+        #expect(words(narrow).contains { $0.hasPrefix("Subs") })
+        // Names are made shorter before any of them goes.
+        #expect(usual.parts.count == 10 && usual.volume != nil)
+        #expect(words(usual).filter { $0.contains("…") }.count >= 2)
+        #expect(!words(usual).contains("3/12") && !words(usual).contains("Sound"))
+    }
+
+    @Test func namesAreAsLongAsThereIsRoom() throws {
+        var bar = full
+        bar.buttons[.rooms] = ["♪ This computer, and the very long name of a speaker in the attic"]
+        for wide in [640, 960, 1280, 1920] {
+            let area = PixelSize(width: wide, height: wide * 9 / 16)
+            let layout = try #require(BarLayout(bar, in: area, width: width))
+            let isShort = layout.parts.contains { $0.words.contains("…") }
+            let time = try #require(layout.time)
+            let left = layout.parts.filter { $0.rect.x > time.x }.map(\.rect.x).min() ?? 0
+            let free = Double(left - time.x - time.width) / layout.scale
+            #expect(!isShort || free < 40, "\(free) units are free beside a name that was cut, at \(wide)")
+        }
+    }
+
+    /// The edges of a screen stop the pointer: what lies beside them is hit there.
+    // feature: bar
+    @Test(arguments: windows) func theLowestRowAndTheOutermostColumnsBelongToTheParts(_ wide: Int, _ high: Int) throws {
+        let layout = try #require(BarLayout(full, in: PixelSize(width: wide, height: high), width: width))
+        for place in layout.parts {
+            #expect(layout.hit(x: place.rect.x + place.rect.width / 2, y: high - 1) == place.part)
+        }
+        let ends = layout.parts.sorted { $0.rect.x < $1.rect.x }
+        #expect(layout.hit(x: 0, y: high - 1) == ends.first?.part)
+        #expect(layout.hit(x: wide - 1, y: high - 1) == ends.last?.part)
+        let line = try #require(layout.line)
+        #expect(layout.hit(x: 0, y: line.y + line.height / 2) == .place(0))
+        #expect(layout.hit(x: wide - 1, y: line.y + line.height / 2) == .place(1))
     }
 
     @Test func aPointerFindsThePartThatItLiesOn() throws {
@@ -78,6 +113,8 @@ import Testing
         later.place = 0.6
         var paused = full
         paused.isPlaying = false
+        var waiting = full
+        waiting.isWaiting = true
         var aimed = full
         aimed.aim = ScreenBar.Aim(place: 0.999, words: "01:00:00  The end of the long journey home")
         var quiet = full
@@ -86,6 +123,7 @@ import Testing
         #expect(first.rect.width == 640 && first.rect.y + first.rect.height == 360)
         #expect(try image(later).pixels != first.pixels)
         #expect(try image(paused).pixels != first.pixels)
+        #expect(try image(waiting).pixels != first.pixels)
         #expect(try image(quiet).pixels != first.pixels)
         #expect(try image(aimed).rect.height > first.rect.height)
         #expect(try image(full).pixels == first.pixels)

@@ -125,4 +125,94 @@ import Text
         #expect(ticked > empty)
         #expect(pending > empty)
     }
+
+    private func bar(in area: PixelSize) throws -> BarLayout {
+        let bar = ScreenBar(
+            isPlaying: true, place: 0.2, time: "00:01 / 01:00",
+            buttons: [.chapters: ["3/60 A chapter"], .rooms: ["♪ Sofa One"], .fullScreen: []],
+            volume: ScreenBar.Volume(percent: 100, isMuted: false))
+        return try #require(BarLayout(bar, in: area, width: width))
+    }
+
+    // feature: chapters
+    @Test(arguments: [(640, 360), (1280, 720), (1920, 1080)])
+    func aListEndsAboveTheBarUnderWhichItsButtonIsAndShowsThatThereIsMore(_ wide: Int, _ high: Int) throws {
+        let area = PixelSize(width: wide, height: high)
+        let bar = try bar(in: area)
+        var chapters = panel(60, current: 2)
+        (chapters.marks, chapters.place) = (.dots, .above(.chapters))
+        let layout = try #require(PanelLayout(chapters, in: area, above: bar, width: width))
+        #expect(layout.rect.y >= 0 && layout.rect.y + layout.rect.height <= bar.rect.y)
+        #expect(bar.rect.y - layout.rect.y - layout.rect.height < high / 20, "right above it")
+        let button = try #require(bar.parts.first { $0.part == .button(.chapters) }?.rect)
+        #expect(layout.rect.x <= button.x + button.width && layout.rect.x + layout.rect.width >= button.x)
+        let seen = try #require(layout.scroll)
+        #expect(seen.lowerBound == 0 && seen.upperBound < 1)
+        chapters.current = 59
+        let end = try #require(PanelLayout(chapters, in: area, above: bar, width: width))
+        #expect(end.scroll?.upperBound == 1)
+        let image = drawing.overlay(chapters, in: layout, of: area)
+        let drawn = try #require(image)
+        // The part of the line at the right edge that is bright.
+        let column = layout.rect.width - Int(2 * layout.scale)
+        let bright = (0..<layout.rect.height).count { drawn.pixels[($0 * drawn.rect.width + column) * 4] > 200 }
+        #expect(bright > 5 && bright < layout.rect.height / 2)
+        chapters.rows.removeLast(58)
+        #expect(PanelLayout(chapters, in: area, above: bar, width: width)?.scroll == nil)
+    }
+
+    @Test func whatFollowsALongNameIsNeverWrittenOverNumberOrName() throws {
+        var panel = panel(2)
+        panel.rows[0].text = "The loudspeaker in the living room beside the large window"
+        panel.rows[0].detail = "wants to be paired first; type talkie pair 'Safe' in a terminal"
+        panel.rows[1].level = 1.3
+        let area = PixelSize(width: 640, height: 360)
+        let layout = try #require(layOut(panel, in: area))
+        // A number is written up to the bar, and words end a gap before it.
+        #expect(layout.barLeft - 6 - width("130%") >= layout.textRight + 5)
+        let image = drawing.overlay(panel, in: layout, of: area)
+        let drawn = try #require(image)
+        let columns = Int((layout.textRight + 1) * layout.scale)..<Int((layout.textRight + 5) * layout.scale)
+        let rows = Int(layout.top(of: 0) * layout.scale) + 3..<Int(layout.top(of: 1) * layout.scale) - 3
+        let ink = rows.reduce(0) { sum, row in
+            sum + columns.count { drawn.pixels[(row * drawn.rect.width + $0) * 4] > 150 }
+        }
+        #expect(ink == 0, "there is a gap")
+    }
+
+    @Test func aChosenDotIsFilledAndRoundAndAPageHasColumnsWithoutMarks() throws {
+        func image(_ mark: ScreenPanel.Row.Mark) throws -> OverlayImage {
+            let panel = ScreenPanel(title: "", rows: [ScreenPanel.Row("", mark: mark)], marks: .dots)
+            let area = PixelSize(width: 1280, height: 720)
+            let layout = try #require(layOut(panel, in: area))
+            let drawn = drawing.overlay(panel, in: layout, of: area)
+            return try #require(drawn)
+        }
+        let (empty, ticked) = (try image(.empty), try image(.ticked))
+        let levels = Set(stride(from: 0, to: ticked.pixels.count, by: 4).map { ticked.pixels[$0] })
+        #expect(ticked.pixels != empty.pixels && levels.count > 8, "its edge has shades")
+        let opacities = stride(from: 3, to: empty.pixels.count, by: 4).map { empty.pixels[$0] }
+        #expect(opacities.count { $0 == 217 } > opacities.count / 2, "the ground is opaque by 85 per cent")
+        let page = ScreenPanel(
+            title: "Keys", rows: [ScreenPanel.Row("a", detail: "one"), ScreenPanel.Row("Ctrl", detail: "two")],
+            marks: .none, place: .topLeft)
+        let layout = try #require(layOut(page, in: PixelSize(width: 1280, height: 720)))
+        #expect(layout.mark == 0 && layout.column == width("Ctrl") + 6)
+        #expect(layout.rect.x < 10 && layout.rect.y < 10)
+    }
+
+    // feature: rooms
+    @Test func whatIsInTheCornerKeepsAboveTheBar() throws {
+        let area = PixelSize(width: 1280, height: 720)
+        var content = OverlayPainter.Content()
+        content.message = ScreenMessage("♪ Sofa One", at: .corner)
+        let alone = OverlayPainter.drawing(content, in: area, by: painter)
+        content.bar = ScreenBar(
+            isPlaying: true, place: 0.2, time: "00:01 / 01:00",
+            volume: ScreenBar.Volume(percent: 100, isMuted: false))
+        let both = OverlayPainter.drawing(content, in: area, by: painter)
+        let top = try #require(both.barLayout?.top)
+        #expect(alone.images[0].rect.y + alone.images[0].rect.height > top, "without a bar it is lower")
+        #expect(both.images[1].rect.y + both.images[1].rect.height <= top)
+    }
 }

@@ -52,25 +52,29 @@ import Testing
         #expect(numbers(scaled.field) == [96, 54, 1728, 972])
         #expect(scaled.canvas == PixelSize(width: 1728, height: 972))
         #expect(numbers(scaled.words) == [0, 0, 1728, 972])
+        // UIScreen.OverscanCompensation: smaller bounds of which all pixels are visible …
         let bounds = geometry(0, .insetBounds(5))
-        #expect(bounds.canvas == glass && numbers(bounds.visible) == [0, 0, 1920, 1080])
-        #expect(numbers(bounds.words) == [96, 54, 1728, 972])
-        let frame = geometry(0, .insetFrame(5))
-        #expect(frame.canvas == glass && numbers(frame.visible) == [96, 54, 1728, 972])
+        #expect(numbers(bounds.field) == [96, 54, 1728, 972])
+        #expect(bounds.canvas == PixelSize(width: 1728, height: 972) && bounds.words == bounds.visible)
+        // … and the whole screen, of which only a part is safe.
+        let frame = geometry(0, .insetApplicationFrame(5))
+        #expect(frame.canvas == glass && numbers(frame.visible) == [0, 0, 1920, 1080])
         #expect(numbers(frame.words) == [96, 54, 1728, 972])
         // On its side the canvas's width is the glass's height.
-        #expect(numbers(geometry(90, .insetFrame(5)).visible) == [54, 96, 972, 1728])
+        #expect(numbers(geometry(90, .insetApplicationFrame(5)).words) == [54, 96, 972, 1728])
     }
 
     @Test func theTitleSafePartLiesWithinWhatOverscanLeaves() {
         #expect(numbers(geometry(0, .none, titleSafe: 5).words) == [96, 54, 1728, 972])
-        #expect(numbers(geometry(0, .insetBounds(10), titleSafe: 10).words) == [346, 194, 1228, 692])
+        #expect(numbers(geometry(0, .insetApplicationFrame(10), titleSafe: 10).words) == [346, 194, 1228, 692])
         #expect(numbers(geometry(0, .scale(10), titleSafe: 10).words) == [154, 86, 1228, 692])
     }
 
     @Test func absurdSharesAndTinyWindowsLeaveSomething() {
         for share in [-5, Double.nan, .infinity, 1e300, 21] {
-            for overscan in [ScreenArrangement.Overscan.scale(share), .insetBounds(share), .insetFrame(share)] {
+            for overscan in [
+                ScreenArrangement.Overscan.scale(share), .insetBounds(share), .insetApplicationFrame(share),
+            ] {
                 var arrangement = ScreenArrangement()
                 (arrangement.overscan, arrangement.titleSafe, arrangement.rotation) = (overscan, share, 90)
                 for side in [1, 2, 1000] {
@@ -96,11 +100,12 @@ import Testing
         arrangement.rotation = 180
         #expect(
             turning.onGlass([image], ScreenGeometry(arrangement, on: small)).first?.pixels == [2, 2, 2, 2, 1, 1, 1, 1])
-        // A tenth of each side is a pixel: half of the image lies under the frame, another one all of it.
-        (arrangement.rotation, arrangement.overscan) = (0, .insetFrame(10))
-        let low = OverlayImage(rect: PixelRect(x: 0, y: 5, width: 2, height: 1), pixels: pixels)
-        let cut = turning.onGlass([image, low], ScreenGeometry(arrangement, on: small))
-        #expect(cut.map { numbers($0.rect) } == [[1, 5, 1, 1]])
+        // A tenth of each side is a pixel: half of an image lies outside of a canvas of eight, another one all of it.
+        (arrangement.rotation, arrangement.overscan) = (0, .scale(10))
+        let half = OverlayImage(rect: PixelRect(x: -1, y: 5, width: 2, height: 1), pixels: pixels)
+        let outside = OverlayImage(rect: PixelRect(x: 8, y: 5, width: 2, height: 1), pixels: pixels)
+        let cut = turning.onGlass([half, outside], ScreenGeometry(arrangement, on: small))
+        #expect(cut.map { numbers($0.rect) } == [[1, 6, 1, 1]])
         #expect(cut.first?.pixels == [2, 2, 2, 2])
     }
 

@@ -84,6 +84,24 @@ import Testing
         #expect(abs(errors[errors.count / 2]) < 1)
     }
 
+    @Test func onAScreenThatIsLateThePicturesAfterAStartComeEarlierByItsDelay() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let start = clock.now.advanced(by: .milliseconds(303))
+        synchronizer.setRate(1, time: .zero, atHostTime: start)
+        let period = Duration.nanoseconds(16_666_667)
+        let screen = VirtualScreen(clock: clock, refresh: .fixed(period: period, phase: clock.now))
+        let delay = Duration.milliseconds(100)
+        screen.latency = OutputLatency(
+            startLead: .zero, shares: [LatencyShare(name: "screen", duration: delay, source: .configured)])
+        let presenter = run(screen, frames: 48, synchronizer: synchronizer, events: EventLog(clock: clock))
+        #expect(presenter.droppedCount == 0)
+        #expect(screen.shown.map(\.number) == Array(0..<48))
+        for shown in screen.shown.dropFirst() {
+            let due = start.advanced(by: (frame * Int64(shown.number)).duration)
+            #expect(abs((shown.at.advanced(by: delay) - due).inMilliseconds) <= 8.4, "picture \(shown.number)")
+        }
+    }
+
     @Test func aStallOfTheScreenDropsThePicturesItCostAndComesBackInTime() {
         let events = EventLog(clock: clock)
         let synchronizer = RenderSynchronizer(clock: clock)

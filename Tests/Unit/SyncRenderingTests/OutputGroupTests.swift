@@ -192,7 +192,7 @@ import Testing
         members[0].state.withLock { $0.ownVolume = 70 }
         members[1].state.withLock { $0.ownVolume = 45 }
         let group = group(members)
-        #expect(group.ownVolume == 45, "the quietest: whoever starts from there makes nobody shout")
+        #expect(group.volume == 70, "the master is the loudest")
         renderer.setOutput(group)
         try renderer.start { _ in }
         defer { renderer.invalidate() }
@@ -205,8 +205,9 @@ import Testing
         #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(nil) } } })
     }
 
-    @Test func loudnessOfTheGroupKeepsItsMembersInProportion() throws {
+    @Test func aFactorOfTheGroupIsAppliedBesideItsMembersVolumes() throws {
         let members = [RecordingOutput(), RecordingOutput()]
+        members[1].state.withLock { $0.ownVolume = 30 }
         let group = group(members)
         renderer.setOutput(group)
         try renderer.start { _ in }
@@ -214,8 +215,32 @@ import Testing
         renderer.enqueue(try #require(try sound.read()))
         #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
         renderer.setGain(0.5)
-        group.setGain(0.5, ofMember: 1)
-        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == [0.5, 0.25] })
+        group.setVolume(50, of: members[0])
+        let expected = [50, 30.0].map { VolumeCurve.gain(volume: $0) * 0.5 }
+        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == expected })
+    }
+
+    @Test func aStepOfTheMasterMovesAllMembersByTheSameDecibelsFromTheirOwnLevels() throws {
+        let members = [RecordingOutput(), RecordingOutput()]
+        members[1].state.withLock { $0.ownVolume = 30 }
+        let group = group(members)
+        renderer.setOutput(group)
+        try renderer.start { _ in }
+        defer { renderer.invalidate() }
+        renderer.enqueue(try #require(try sound.read()))
+        #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
+        #expect(members.allSatisfy { $0.state.withLock { $0.gains.isEmpty } }, "untouched")
+        #expect(members.map { group.volume(of: $0) } == [100, 30])
+        group.changeVolume(by: -2)
+        #expect(members.map { group.volume(of: $0) } == [98, 28])
+        let expected = [98, 28.0].map { VolumeCurve.gain(volume: $0) }
+        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == expected })
+        let newcomer = RecordingOutput()
+        newcomer.state.withLock { $0.ownVolume = 45 }
+        #expect(group.volume(of: newcomer) == 45, "an output that joins later has its owner's level")
+        group.setMuted(true, of: members[0])
+        #expect(eventually { members[0].state.withLock { $0.gain } == 0 })
+        #expect(group.volume(of: members[0]) == 98)
     }
 
     /// What speakers of one network have in common.

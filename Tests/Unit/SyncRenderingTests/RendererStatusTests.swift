@@ -54,6 +54,93 @@ import Testing
         #expect(again.withLock { $0 } == [MediaTime(value: 5, timescale: 1)])
     }
 
+    /// As an application does that seeks with one call.
+    @Test(arguments: [false, true])
+    func aJumpWithoutAFlushPastWhatTheOutputHoldsBeginsThere(isGrouped: Bool) throws {
+        let stage = try VirtualStage(isGrouped: isGrouped)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(3))
+        stage.synchronizer.setRate(1, time: second(8))
+        let there = stage.sound
+        try there.seek(to: second(8), mode: .exact)
+        stage.feed(from: there)
+        let asked = stage.clock.now
+        stage.run(for: .seconds(1))
+        #expect(stage.synchronizer.pendingStart == nil)
+        #expect(stage.synchronizer.currentTime() > second(8))
+        stage.run(for: .seconds(1))
+        let first = try #require(stage.sounds(from: asked).first { $0.film > 7 }?.film)
+        #expect(abs(first - 8) < 0.5)
+    }
+
+    @Test func theApplicationIsToldWhenItTakesAnotherOutputItself() throws {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        let again = Lock<[MediaTime]>([])
+        renderer.onAutomaticFlush { moment in again.withLock { $0.append(moment) } }
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
+        try fill(renderer, from: sound)
+        feeder.settle()
+        #expect(again.withLock { $0 }.isEmpty, "the first output takes nothing over")
+        synchronizer.setRate(1, time: .zero, atHostTime: clock.now)
+        clock.advance(by: .seconds(2))
+        renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
+        feeder.settle()
+        #expect(again.withLock { $0 } == [MediaTime(value: 2, timescale: 1)])
+    }
+
+    @Test func aFlushBeyondWhatIsEnqueuedSaysWhereTheSoundEnds() throws {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
+        try fill(renderer, from: sound)
+        feeder.settle()
+        let end = try #require(renderer.progress.enqueuedUntil)
+        let result = Lock<PartialFlushResult?>(nil)
+        renderer.requestFlush(fromSourceTime: end + second(30)) { answer in result.withLock { $0 = answer } }
+        feeder.settle()
+        #expect(result.withLock { $0 } == .flushed(from: end))
+    }
+
+    @Test func soundThatIsEnqueuedTooLateIsCounted() throws {
+        let renderer = AudioRenderer(codecs: SyntheticCodecs())
+        var feeder = renderer.startWithoutThread { _ in }
+        synchronizer.addRenderer(renderer)
+        renderer.setOutput(RecordingOutput(capacity: 10_000_000, desiredDepth: .seconds(5)))
+        synchronizer.setRate(1, time: second(20), atHostTime: clock.now)
+        let source = sound
+        let (early, late) = (try #require(try source.read()), try #require(try source.read()))
+        renderer.enqueue(early)
+        renderer.enqueue(late)
+        feeder.settle()
+        #expect(renderer.progress.lateBuffers == 2)
+        renderer.flush()
+        renderer.enqueue(late.moved(to: second(21)))
+        #expect(renderer.progress.lateBuffers == 0)
+    }
+
+    @Test func anOutputThatIsLostAndTriesToComeBackIsAFailure() throws {
+        let stage = try VirtualStage(isGrouped: true)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .seconds(2))
+        #expect(stage.renderer.status == .rendering)
+        nonisolated(unsafe) let device = stage.device
+        let isBack = Lock(false)
+        stage.card.supply = DeviceFailover.Supply { _ in isBack.withLock { $0 } ? device : nil }
+        device.isGone = true
+        stage.run(for: .seconds(1))
+        #expect(stage.renderer.status == .failed)
+        #expect((stage.renderer.error as? OutputError)?.code == .lost)
+        device.isGone = false
+        isBack.withLock { $0 = true }
+        stage.run(for: .seconds(6))
+        #expect(stage.renderer.status == .rendering && stage.renderer.error == nil)
+    }
+
     @Test func aFailureThatLastsIsToldOnceAndAgainAfterAFlush() throws {
         let told = Lock(0)
         let renderer = AudioRenderer(codecs: SyntheticCodecs())

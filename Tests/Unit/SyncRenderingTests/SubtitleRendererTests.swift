@@ -14,9 +14,9 @@ import Testing
         let renderer: SubtitleRenderer
         let drawing = CountedDrawing()
         let presenter: FramePresenter
-        let drawer: SubtitleDrawer
+        let drawer: SteppedDrawer
         /// Of a second renderer.
-        var further: SubtitleDrawer?
+        var further: SteppedDrawer?
         let frame: MediaTime
         private var next = 0
 
@@ -33,7 +33,7 @@ import Testing
             renderer = SubtitleRenderer(over: layer) { drawing }
             presenter = FramePresenter(
                 layer: layer, timebase: synchronizer.timebase, output: screen, events: EventLog(clock: clock))
-            drawer = renderer.makeDrawer()
+            drawer = SteppedDrawer(renderer, clock: clock)
             synchronizer.addRenderer(layer)
             synchronizer.addRenderer(renderer)
         }
@@ -48,8 +48,8 @@ import Testing
                     layer.enqueue(NumberedPicture.buffer(next, every: frame))
                     next += 1
                 }
-                _ = drawer.turn()
-                _ = further?.turn()
+                drawer.step()
+                further?.step()
                 var instant = min(end, clock.now.advanced(by: .milliseconds(5)))
                 if case .at(let due) = presenter.step() { instant = min(instant, due) }
                 clock.advance(to: max(instant, clock.now.advanced(by: .microseconds(1))))
@@ -91,7 +91,7 @@ import Testing
     @Test func thoseOfASecondRendererLieOverThoseOfTheFirstAndLookTheSameForAsLongAsBothDo() throws {
         let rig = Rig()
         let above = SubtitleRenderer(over: rig.layer, isSecondary: true) { CountedDrawing() }
-        rig.further = above.makeDrawer()
+        rig.further = SteppedDrawer(above, clock: rig.clock)
         rig.synchronizer.addRenderer(above)
         rig.say(CountedLine(7, at: 0, for: 1))
         above.enqueue(CountedLine(9, at: 0.5, for: 1).cue)
@@ -227,6 +227,93 @@ import Testing
         #expect(!signal.wait(until: HostInstant(nanoseconds: 0)))
         rig.run(for: .milliseconds(300))
         #expect(signal.wait(until: HostInstant(nanoseconds: 0)))
+    }
+
+    @Test func aSupplierThatIsRefusedWhileTheThreadRestsIsAskedAgain() {
+        let rig = Rig()
+        let signal = Signal()
+        rig.renderer.requestMediaData(raising: signal)
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.renderer.enqueue(Self.pace(11))
+        rig.run(for: .milliseconds(100))
+        #expect(!rig.renderer.isReadyForMoreMediaData)
+        signal.clear()
+        rig.run(for: .seconds(3))
+        #expect(!signal.wait(until: HostInstant(nanoseconds: 0)))
+        rig.run(for: .seconds(2))
+        #expect(signal.wait(until: HostInstant(nanoseconds: 0)))
+    }
+
+    @Test func aSupplierThatHasFoundNoLineYetIsAskedAgain() {
+        let synchronizer = RenderSynchronizer()
+        let layer = DisplayLayer(depth: 8)
+        let renderer = SubtitleRenderer(over: layer) { CountedDrawing() }
+        let signal = Signal()
+        synchronizer.addRenderer(renderer)
+        renderer.requestMediaData(raising: signal)
+        renderer.enqueue(Self.pace(12))
+        #expect(!renderer.isReadyForMoreMediaData)
+        signal.clear()
+        synchronizer.setRate(0, time: MediaTime(value: 8, timescale: 1))
+        #expect(signal.wait(until: .now.advanced(by: .seconds(20))))
+        renderer.stop()
+    }
+
+    /// Says that no line begins before that second.
+    private static func pace(_ second: Int64) -> SampleBuffer {
+        SampleBuffer(
+            payload: .encodedSubtitle(SubtitleFormat(parameters: CodecParameters(codec: "none")), PacketBatch()),
+            presentationTime: MediaTime(value: second, timescale: 1))
+    }
+
+    // MARK: Lines that are far from each other
+
+    private static let sparse = [
+        CountedLine(1, at: 5, for: 2), CountedLine(2, at: 9, for: 2), CountedLine(3, at: 13, for: 2),
+    ]
+
+    @Test(arguments: [0.5, 1, 2, 4] as [Float])
+    func sparseLinesAreSeenAfterAStartThatIsScheduled(_ speed: Float) {
+        let rig = Rig()
+        for line in Self.sparse { rig.say(line) }
+        rig.run(for: .milliseconds(200))
+        rig.synchronizer.setRate(speed, time: .zero, atHostTime: rig.clock.now.advanced(by: .seconds(2)))
+        rig.run(for: .seconds(2) + .seconds(16) / Double(speed))
+        #expect(
+            rig.seen.prefix(6) == [
+                "[]: 0...124", "[1]: 125...174", "[]: 175...224", "[2]: 225...274", "[]: 275...324", "[3]: 325...374",
+            ])
+    }
+
+    @Test func sparseLinesAreSeenAfterAPauseAndAScheduledResumption() {
+        let rig = Rig()
+        for line in Self.sparse { rig.say(line) }
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(3))
+        rig.synchronizer.setRate(0)
+        rig.run(for: .seconds(5))
+        rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .seconds(1)))
+        rig.run(for: .seconds(10))
+        #expect(rig.seen.prefix(4) == ["[]: 0...124", "[1]: 125...174", "[]: 175...224", "[2]: 225...274"])
+    }
+
+    @Test func sparseLinesAreSeenAfterASeekWithAScheduledStart() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 1, for: 1))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(1500))
+        rig.seek(to: MediaTime(value: 2, timescale: 1), number: 50)
+        let before = rig.screen.shown.count
+        for line in Self.sparse { rig.say(line) }
+        rig.run(for: .milliseconds(100))
+        rig.synchronizer.setRate(1, atHostTime: rig.clock.now.advanced(by: .milliseconds(700)))
+        rig.run(for: .seconds(10))
+        let shown = rig.screen.shown[before...]
+        #expect(shown.contains { $0.number == 130 } && shown.contains { $0.number == 240 })
+        for shown in shown {
+            let lines = (125..<175).contains(shown.number) ? [1] : (225..<275).contains(shown.number) ? [2] : []
+            #expect(shown.lines == lines, "picture \(shown.number)")
+        }
     }
 
     @Test func soundIsRefusedInASentence() {

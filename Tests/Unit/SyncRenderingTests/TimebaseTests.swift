@@ -52,6 +52,47 @@ import Testing
         #expect(instant.map { abs((segment.mediaTime(at: $0) - moment).nanoseconds) <= 1 } == true)
     }
 
+    @Test(arguments: [.max, .min + 1, 1 << 62, -(1 << 62), 6_000_000_000_000_000] as [Int64])
+    func noMediaTimeTraps(_ value: Int64) {
+        for rate in [0.25, 0.5, 1, 4] {
+            for timescale: Int32 in [1, 1000, 1_000_000_000] {
+                let time = MediaTime(value: value, timescale: timescale)
+                for anchor in [MediaTime.zero, time, -time] {
+                    let segment = TimebaseSegment(mediaAnchor: anchor, hostAnchor: clock.now, rate: rate)
+                    let instant = segment.hostInstant(of: time)
+                    #expect(
+                        instant.map {
+                            anchor < time ? $0 >= clock.now : anchor > time ? $0 <= clock.now : $0 == clock.now
+                        } == true)
+                    _ = segment.mediaTime(at: HostInstant(nanoseconds: value))
+                }
+            }
+        }
+    }
+
+    @Test func aMomentIsPerceivedOnTheSegmentThatReachesIt() {
+        let synchronizer = RenderSynchronizer(clock: clock)
+        let start = clock.now.advanced(by: .seconds(2))
+        func instant(_ seconds: Int64) -> Duration? {
+            synchronizer.timebase.snapshot.hostInstant(of: MediaTime(value: seconds, timescale: 1), at: clock.now)
+                .map { $0 - start }
+        }
+        #expect(instant(5) == nil)
+        synchronizer.setRate(2, time: MediaTime(value: 1, timescale: 1), atHostTime: start)
+        #expect(instant(5) == .seconds(2))
+        // What lies before a scheduled start is due when that begins.
+        #expect(instant(0) == .zero)
+        clock.advance(by: .seconds(3))
+        #expect(instant(5) == .seconds(2) && instant(0) == .milliseconds(-500))
+        // A change of speed at film moment 7, a stop at 9.
+        synchronizer.setRate(1, atHostTime: start.advanced(by: .seconds(3)))
+        #expect(instant(5) == .seconds(2) && instant(9) == .seconds(5))
+        clock.advance(by: .seconds(3))
+        synchronizer.setRate(0, atHostTime: start.advanced(by: .seconds(5)))
+        #expect(instant(8) == .seconds(4))
+        #expect(instant(10) == nil)
+    }
+
     @Test func readersNeverSeeHalfAnAnchor() async {
         let timebase = Timebase(clock: clock)
         await withTaskGroup(of: Bool.self) { group in

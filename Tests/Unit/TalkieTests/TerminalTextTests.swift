@@ -13,6 +13,11 @@ import Testing
         ("https://token@example.org:8443?x=1", "https://…@example.org:8443?x=1"),
         ("https://a:b@c@example.org/", "https://…@example.org/"),
         ("https://example.org/a@b.mkv", "https://example.org/a@b.mkv"),
+        (
+            "https://a:b@example.org/f.mp4?id=7&access_Token=xyz&X-Amz-Signature=1#t=3",
+            "https://…@example.org/f.mp4?id=7&access_Token=…&X-Amz-Signature=…#t=3"
+        ), ("https://example.org/?q=a?b&key=", "https://example.org/?q=a?b&key=…"),
+        ("/films/a?token=1.mp4", "/films/a?token=1.mp4"), ("https://example.org/?", "https://example.org/?"),
         ("udp://@239.1.1.1:1234", "udp://@239.1.1.1:1234"), ("/home/a@b/film.mkv", "/home/a@b/film.mkv"),
     ])
     func credentialsOfAnAddressAreNotTold(address: String, told: String) {

@@ -42,6 +42,25 @@ import Testing
         #expect(attempts.take(person, at: now) == nil)
     }
 
+    @Test func challengesAreLimitedForAnAddressAndForAllTogether() {
+        var attempts = PairingAttempts()
+        func take(_ address: IPv4Address, seconds: Double) -> PairingAttempts.Refusal? {
+            attempts.takeChallenge(address, at: start.advanced(by: .seconds(seconds)))
+        }
+        var granted = (0..<1000).filter { _ in take(stranger, seconds: 0) == nil }.count
+        #expect(granted == Int(PairingAttempts.challengeBurst.address))
+        #expect(take(stranger, seconds: 0)?.error == .backOff)
+        #expect(take(person, seconds: 0) == nil, "one address locks nobody else out")
+        #expect(take(stranger, seconds: 0.6) == nil && take(stranger, seconds: 0.6) != nil)
+        granted =
+            (0..<60_000).filter { number in
+                let address = IPv4Address(rawValue: 0x0B00_0000 + UInt32(number % 1000))
+                return take(address, seconds: 1 + Double(number) / 1000) == nil
+            }.count
+        // Within a minute: what may come at once, and ten a second.
+        #expect((700...810).contains(granted), "\(granted)")
+    }
+
     @Test func theRightOneForgivesTheWrongOnesBefore() {
         var attempts = PairingAttempts()
         for _ in 0...PairingAttempts.free { _ = attempts.take(person, at: start) }

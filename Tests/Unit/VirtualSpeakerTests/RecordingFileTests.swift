@@ -41,6 +41,61 @@ import Testing
         #expect(told.withLock { $0.first?.contains("No space left on device") } == true)
     }
 
+    @Test func aRecordEndsAtItsLargestSizeAndSaysSo() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/record.jsonl"
+        let journal = try RecordJournal(path: path, maxBytes: 1 << 20)
+        for _ in 0..<40_000 { journal.write(.paused, at: .now) }
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        #expect(try #require(size) <= 1 << 20 && size! > 1 << 19)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).hasSuffix("}\n"), "whole lines only")
+        #expect(journal.takeFailure()?.contains("has reached 1 MiB") == true)
+        #expect(journal.takeFailure() == nil)
+    }
+
+    @Test func aPipeThatNoProgramReadsIsRefusedAndOneThatIsNotReadDropsLines() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        do throws(SpeakerError) {
+            _ = try RecordJournal(path: path)
+            Issue.record("it was opened")
+        } catch { #expect(error.message.contains("is a pipe that no program reads")) }
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        let journal = try RecordJournal(path: path)
+        for _ in 0..<5000 { journal.write(.paused, at: .now) }
+        #expect(journal.takeFailure()?.contains("lacks lines") == true)
+    }
+
+    @Test func aFloodOfBadPacketsAndConnectionsIsReportedWithinLimits() {
+        var limit = EventRateLimit()
+        let start = HostInstant(nanoseconds: 0)
+        var (admitted, summaries) = (0, [String]())
+        // A thousand a second for a minute.
+        for number in 0..<60_000 {
+            let now = start.advanced(by: .milliseconds(number))
+            let answer = limit.admit(
+                number % 2 == 0 ? .damaged(reason: "bad") : .connected(from: "\(number)"), at: now)
+            admitted += answer.isAdmitted ? 1 : 0
+            summaries += answer.summaries
+        }
+        #expect(admitted == 6 * 2 * EventRateLimit.maxEvents)
+        #expect(summaries.count == 10 && summaries[0] == "4960 more reports of bad packets within 10 s were left out")
+        #expect(limit.admit(.paused, at: start.advanced(by: .seconds(59))).isAdmitted)
+        #expect(limit.takeSummaries(at: start.advanced(by: .seconds(59)), isLast: true).count == 2)
+        #expect(limit.takeSummaries(at: start.advanced(by: .seconds(80))).isEmpty)
+    }
+
+    @Test func aFloodLeavesFewEntriesInTheRecord() {
+        let record = SpeakerRecord()
+        for _ in 0..<1000 { record.note(.damaged(reason: "a realtime packet fails its check")) }
+        record.note(.paused)
+        record.close()
+        #expect(record.events.count == EventRateLimit.maxEvents + 2)
+        #expect(record.events.last == .damaged(reason: "960 more reports of bad packets within 10 s were left out"))
+    }
+
     @Test func aFullDiskUnderARecordIsToldOnce() throws {
         let journal = try RecordJournal(path: "/dev/full")
         journal.write(.paused, at: .now)

@@ -23,7 +23,9 @@ func runPlayer(_ words: [String]) -> Never {
             case .failed(let item, let error): say("passing over \(item.address): \(error.message)")
             case .message(let text): say(text)
             case .lost(let failure): say(failure.message)
-            case .phase, .seeking, .sought, .looped: break
+            case .incomplete(_, let failure): say(failure.error.message)
+            case .outputProblem(let problem): say(problem.error.message)
+            case .phase, .seeking, .sought, .looped, .outputRecovered: break
             }
         }
         player.append(items)

@@ -39,8 +39,14 @@ func feed(_ renderer: some QueuedSampleBufferRendering, with kind: Track.Kind) t
     let source = try film.reader(for: track)
     renderer.requestMediaDataWhenReady(on: DispatchQueue(label: kind.rawValue)) {
         while renderer.isReadyForMoreMediaData {
-            guard let buffer = try? source.read() else { return renderer.stopRequestingMediaData() }
-            renderer.enqueue(buffer)
+            do {
+                guard let buffer = try source.read() else { return renderer.stopRequestingMediaData() }
+                renderer.enqueue(buffer)
+            } catch {
+                // A film that breaks off: what there is of it is played.
+                print(error)
+                return renderer.stopRequestingMediaData()
+            }
         }
     }
 }

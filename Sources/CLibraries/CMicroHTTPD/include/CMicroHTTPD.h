@@ -20,7 +20,7 @@ typedef struct {
 typedef void (*chttp_handler)(void *context, chttp_exchange *exchange, const chttp_request *request);
 
 /* Serves connections of a listening socket, which is the server's from now on. NULL when there is no memory or descriptor for it.
-   - most: connections at once; others wait in the kernel.
+   - most: connections at once, 32 at most; a further one ends the oldest.
    - patience_ms: how long a connection may be silent, and three times that is what all of it may take. */
 chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, chttp_handler handler, void *context);
 /* Readable when there is something to do. */

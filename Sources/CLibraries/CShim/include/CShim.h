@@ -54,5 +54,7 @@ void cshim_signals_unblock(const int *numbers, int count);
 
 /* pipe2(2), closed on exec; 0, or -1 with errno. */
 int cshim_pipe(int *ends);
+/* memfd_create(2), closed on exec; -1 with errno. */
+int cshim_memory_file(const char *name);
 /* posix_spawn_file_actions_addclosefrom_np(3) for a posix_spawn_file_actions_t. */
 int cshim_spawn_closing_from(void *file_actions, int first);

@@ -1,19 +1,21 @@
 /// How a screen hangs on its wall, and how much of it people see.
 public struct ScreenArrangement: Sendable, Hashable {
-    /// What is done about edges that the display hides.
+    /// What is done about edges that the display hides. The names mean what `UIScreen.OverscanCompensation` means by them.
     public enum Overscan: Sendable, Hashable {
-        /// Nothing: the whole screen is used.
+        /// The whole screen is used.
         case none
-        /// Everything is drawn smaller, so that nothing is hidden; per cent of each side that stays black.
+        /// The picture is scaled, so that all pixels are visible; per cent of each side that stays black.
         case scale(Double)
-        /// The picture fills the screen; words keep away from its edges by this many per cent of each side.
+        /// The screen's bounds are smaller, so that all pixels are visible; per cent of each side. Pictures are scaled to their window in
+        /// any case, so that this shows the same as `scale`.
         case insetBounds(Double)
-        /// The picture is as large as the screen and lies in a black frame of this many per cent of each side, which cuts off what reaches under
-        /// it; words keep inside.
-        case insetFrame(Double)
+        /// The picture fills the screen, and the display hides its edges; words keep away from them by this many per cent of each side.
+        case insetApplicationFrame(Double)
 
         /// Per cent of a side. More would leave too little: displays hide five at most.
         public static let most = 20.0
+        /// Per cent of each side outside of the action-safe area (EBU R 95), for a display that does not state its own.
+        public static let usual = 3.5
     }
 
     /// By how many degrees all that is drawn is turned clockwise: 0, 90, 180 or 270, anything else is 0. The film's own turn and a person's come

@@ -20,20 +20,15 @@ struct ScreenGeometry: Hashable, Sendable, BitwiseCopyable {
         self.glass = glass
         rotation = PicturePlacement.normalized(arrangement.rotation)
         let whole = PixelRect(x: 0, y: 0, width: glass.width, height: glass.height)
-        var field = whole
-        if case .scale(let share) = arrangement.overscan { field = whole.inset(by: share) }
-        self.field = field
+        switch arrangement.overscan {
+        case .none, .insetApplicationFrame: field = whole
+        case .scale(let share), .insetBounds(let share): field = whole.inset(by: share)
+        }
         canvas = rotation % 180 == 0 ? field.size : PixelSize(width: field.height, height: field.width)
         let sheet = PixelRect(x: 0, y: 0, width: canvas.width, height: canvas.height)
-        var (visible, words) = (sheet, sheet)
-        switch arrangement.overscan {
-        case .none, .scale: break
-        case .insetBounds(let share): words = sheet.inset(by: share)
-        case .insetFrame(let share):
-            visible = sheet.inset(by: share)
-            words = visible
-        }
-        self.visible = visible
+        visible = sheet
+        var words = sheet
+        if case .insetApplicationFrame(let share) = arrangement.overscan { words = sheet.inset(by: share) }
         self.words = arrangement.titleSafe == 0 ? words : words.inset(by: arrangement.titleSafe)
     }
 

@@ -6,7 +6,7 @@ struct BarDrawing {
     let painter: TextPainter
 
     private enum Paint {
-        static let ground = TextScript.Colour(grey: 14, opacity: 200)
+        static let ground = TextScript.Colour(grey: 14, opacity: 217)
         static let box = TextScript.Colour(grey: 14, opacity: 235)
         static let track = TextScript.Colour(grey: 84, opacity: 235)
         static let loaded = TextScript.Colour(grey: 128, opacity: 235)
@@ -117,13 +117,7 @@ struct BarDrawing {
         ) {
             let half = (half * scale).rounded()
             let centre = place(share, on: line)
-            // Eight corners look round at this size.
-            let cut = half * 0.41
-            let corners = [
-                (-cut, -half), (cut, -half), (half, -cut), (half, cut), (cut, half), (-cut, half), (-half, cut),
-                (-half, -cut),
-            ]
-            script.fill(corners.map { Point(centre + $0.0, Double(middle) + $0.1) }, colour: colour)
+            script.fillCircle(at: Point(centre, Double(middle)), radius: half, colour: colour)
         }
 
         mutating func write(_ text: String, in rect: PixelRect) {

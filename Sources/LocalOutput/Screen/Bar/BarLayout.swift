@@ -43,16 +43,16 @@ struct BarLayout: Hashable {
         static let lineReach = 6.0
         static let height = 36.0
         static let volume = 40.0
-        /// `100%`.
-        static let number = 22.0
+        /// The widest number of a volume.
+        static let number = "130%"
         /// The box over the line that tells where a pointer is.
         static let aimHeight = 15.0
     }
 
-    /// A way to fit: how large letters are, how long the words of a button may be, and whether parts may be left out.
+    /// A way to fit: how large letters are, how short words may become, in units, and whether parts may be left out.
     private struct Fit {
         var scale: Double
-        var words: Double
+        var shortest: Double
         var mayLeaveOut = false
     }
 
@@ -62,9 +62,8 @@ struct BarLayout: Hashable {
         let usual = max(1.3, min(Double(area.height), Double(area.width) * 0.75) / 330)
         let small = max(0.8, usual * 0.6)
         let fits = [
-            Fit(scale: usual, words: 100), Fit(scale: usual, words: 60), Fit(scale: (usual + small) / 2, words: 60),
-            Fit(scale: small, words: 100), Fit(scale: small, words: 50),
-            Fit(scale: small, words: 50, mayLeaveOut: true),
+            Fit(scale: usual, shortest: 75), Fit(scale: (usual + small) / 2, shortest: 65),
+            Fit(scale: small, shortest: 40), Fit(scale: small, shortest: 40, mayLeaveOut: true),
         ]
         for fit in fits {
             if let layout = BarLayout(bar, in: area, fit, width) {
@@ -92,10 +91,11 @@ struct BarLayout: Hashable {
             bar.place == nil
             ? nil : pixels(Measure.margin, Measure.lineMiddle - Measure.lineReach, room, 2 * Measure.lineReach)
 
-        var row = Row(bar, longest: fit.words, width: width)
-        if row.width > room {
-            guard fit.mayLeaveOut else { return nil }
-            row.leaveOut(toFit: room)
+        var row = Row(bar, width: width)
+        if fit.mayLeaveOut {
+            row.leaveOut(toFit: room, shortest: fit.shortest, width)
+        } else if !row.shorten(toFit: room, shortest: fit.shortest, width) {
+            return nil
         }
         let y = Measure.height - Measure.row - 2
         var places: [Place] = []
@@ -115,7 +115,7 @@ struct BarLayout: Hashable {
                 let start = right + Measure.sign + Measure.gap / 2
                 volume = Volume(
                     line: pixels(start, y, Measure.volume, Measure.row),
-                    number: pixels(start + Measure.volume + Measure.gap / 2, y, Measure.number, Measure.row))
+                    number: pixels(start + Measure.volume + Measure.gap / 2, y, row.number, Measure.row))
             default:
                 places.append(
                     Place(part: item.part, rect: pixels(right, y, item.width, Measure.row), words: item.words))
@@ -130,31 +130,67 @@ struct BarLayout: Hashable {
     private struct Row {
         struct Item {
             var part: ScreenBar.Part
-            var words: String
+            /// The ways to say it, longest first.
+            var choices: [String] = []
+            var words = ""
             var width: Double
         }
 
         var left: [ScreenBar.Part] = [.play]
         var time: Double
+        /// Of the volume.
+        let number: Double
         var right: [Item] = []
 
-        init(_ bar: ScreenBar, longest: Double, width: @escaping Width) {
+        init(_ bar: ScreenBar, width: @escaping Width) {
             if bar.hasPrevious { left.insert(.previous, at: 0) }
             if bar.hasNext { left.append(.next) }
             time = bar.time.isEmpty ? 0 : width(bar.time)
-            let breaking = LineBreaking(room: longest, longest: 200, width: width)
+            number = width(Measure.number)
             for button in ScreenBar.Button.allCases {
                 if button == .fullScreen, bar.volume != nil {
-                    let wide = Measure.sign + Measure.volume + Measure.number + Measure.gap
-                    right.append(Item(part: .volume(0), words: "", width: wide))
+                    let wide = Measure.sign + Measure.volume + number + Measure.gap
+                    right.append(Item(part: .volume(0), width: wide))
                 }
-                guard let words = bar.buttons[button] else { continue }
-                let short = words.first { width($0) <= longest } ?? words.last.map(breaking.shortened) ?? ""
+                guard let choices = bar.buttons[button] else { continue }
+                let words = choices.first ?? ""
                 right.append(
                     Item(
-                        part: .button(button), words: short,
-                        width: short.isEmpty ? Measure.sign : max(Measure.sign, width(short))))
+                        part: .button(button), choices: choices, words: words,
+                        width: words.isEmpty ? Measure.sign : max(Measure.sign, width(words))))
             }
+        }
+
+        /// Shortens the longest words to one common length, as little as is needed. False where that is not enough.
+        mutating func shorten(toFit room: Double, shortest: Double, _ width: @escaping Width) -> Bool {
+            let named = right.indices.filter { !(right[$0].choices.first ?? "").isEmpty }
+            // The last way of several says nothing of the name any more.
+            let names = named.map { index in
+                let choices = right[index].choices
+                return (choices.count > 1 ? choices.dropLast() : choices[...]).map { (words: $0, width: width($0)) }
+            }
+            for (index, ways) in zip(named, names) {
+                (right[index].words, right[index].width) = (ways[0].words, max(Measure.sign, ways[0].width))
+            }
+            let others = self.width - named.reduce(0) { $0 + right[$1].width }
+            // A way that fits is taken whole, and leaves the others what it does not need.
+            func needed(at longest: Double) -> Double {
+                names.reduce(others) { sum, ways in
+                    sum + max(Measure.sign, ways.first { $0.width <= longest }?.width ?? longest)
+                }
+            }
+            var longest = names.joined().map(\.width).max() ?? 0
+            while needed(at: longest) > room {
+                longest -= 1
+                guard longest >= shortest else { return false }
+            }
+            for (index, ways) in zip(named, names) where right[index].width > longest {
+                let words =
+                    ways.first { $0.width <= longest }?.words
+                    ?? LineBreaking(room: longest, longest: 200, width: width).shortened(ways.last?.words ?? "")
+                (right[index].words, right[index].width) = (words, max(Measure.sign, width(words)))
+            }
+            return true
         }
 
         var width: Double {
@@ -162,31 +198,55 @@ struct BarLayout: Hashable {
                 + right.reduce(-Measure.gap) { $0 + $1.width + Measure.gap }
         }
 
-        /// The last to go is what begins and stops the film.
-        mutating func leaveOut(toFit room: Double) {
+        /// Names go before parts do, and what matters least goes first; the last to go is what begins and stops the film.
+        mutating func leaveOut(toFit room: Double, shortest: Double, _ width: @escaping Width) {
             let leastWanted: [ScreenBar.Part] = [
                 .button(.speed), .button(.chapters), .volume(0), .button(.sound), .button(.rooms), .button(.subtitles),
             ]
-            for part in leastWanted where width > room { right.removeAll { $0.part == part } }
-            if width > room { left = [.play] }
-            if width > room { time = 0 }
-            if width > room { right = [] }
+            for part in [nil] + leastWanted.map(Optional.some) {
+                if let part { right.removeAll { $0.part == part } }
+                if shorten(toFit: room, shortest: shortest, width) { return }
+                var nameless = self
+                for part in leastWanted {
+                    guard let index = nameless.right.firstIndex(where: { $0.part == part }) else { continue }
+                    let choices = nameless.right[index].choices
+                    if choices.count > 1 { nameless.right[index].choices = choices.suffix(1) }
+                    if nameless.shorten(toFit: room, shortest: shortest, width) {
+                        self = nameless
+                        return
+                    }
+                }
+            }
+            func isWide() -> Bool { self.width > room }
+            if isWide() { left = [.play] }
+            if isWide() { time = 0 }
+            if isWide() { right = [] }
         }
     }
+
+    /// The upper edge of all that belongs to the bar: what else lies over the film keeps above it. With a line there is room for the box
+    /// that says where a pointer is, so that words do not move when it comes.
+    var top: Int { rect.y - Int((line == nil ? 2 : Measure.aimHeight + 1) * scale) }
 
     // MARK: Pointing
 
     /// The part at a pixel of the window; nil outside of the bar.
+    ///
+    /// The lower edge of a screen stops the pointer, and so do its sides: what lies nearest to them is hit there.
     func hit(x: Int, y: Int) -> ScreenBar.Part? {
         guard rect.holds(x, y) || line?.holds(x, y) ?? false else { return nil }
-        if line?.holds(x, y) ?? false { return .place(share(of: x)) }
+        if let line, y >= line.y, y < line.y + line.height { return .place(share(of: x)) }
+        let row = parts.first?.rect ?? rect
+        let y = min(y, row.y + row.height - 1)
         if let volume, volume.line.holds(x, y) { return .volume(loudness(at: x)) }
         // Fingers are wide: half the gap on each side belongs to a part.
         let reach = Int(Measure.gap * scale / 2)
+        let ends = (parts.map(\.rect.x).min() ?? 0, parts.map { $0.rect.x + $0.rect.width }.max() ?? 0)
         return parts.first { place in
             let rect = place.rect
-            return PixelRect(x: rect.x - reach, y: rect.y, width: rect.width + 2 * reach, height: rect.height)
-                .holds(x, y)
+            let left = rect.x == ends.0 ? 0 : rect.x - reach
+            let right = rect.x + rect.width == ends.1 ? self.rect.width : rect.x + rect.width + reach
+            return PixelRect(x: left, y: rect.y, width: right - left, height: rect.height).holds(x, y)
         }?.part ?? .nothing
     }
 

@@ -6,6 +6,8 @@ struct BarSign {
 
     init(_ part: ScreenBar.Part, of bar: ScreenBar) {
         switch part {
+        case .play where bar.isWaiting:
+            for place in [0.0, 0.39, 0.78] { block(place, 0.39, 0.22, 0.22) }
         case .play where bar.isPlaying:
             block(0.1, 0, 0.28, 1)
             block(0.62, 0, 0.28, 1)

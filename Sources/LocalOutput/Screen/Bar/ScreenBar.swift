@@ -12,6 +12,13 @@ public struct ScreenBar: Sendable, Hashable {
         case button(Button)
         /// The bar's ground.
         case nothing
+
+        var isVolume: Bool {
+            switch self {
+            case .mute, .volume: true
+            default: false
+            }
+        }
     }
 
     /// What opens a list or changes something; each is shown with the words that say how it stands.
@@ -37,6 +44,8 @@ public struct ScreenBar: Sendable, Hashable {
     }
 
     public var isPlaying: Bool
+    /// The film plays as soon as enough of it has been read.
+    public var isWaiting: Bool
     /// Where the film is, 0…1; nil where nobody knows how long it lasts.
     public var place: Double?
     /// How far the film has been read, 0…1.
@@ -58,11 +67,13 @@ public struct ScreenBar: Sendable, Hashable {
     public var aim: Aim?
 
     public init(
-        isPlaying: Bool, place: Double?, loaded: Double? = nil, handed: Double? = nil, chapters: [Double] = [],
+        isPlaying: Bool, isWaiting: Bool = false, place: Double?, loaded: Double? = nil, handed: Double? = nil,
+        chapters: [Double] = [],
         time: String, buttons: [Button: [String]] = [:], hasPrevious: Bool = false, hasNext: Bool = false,
         volume: Volume? = nil, aim: Aim? = nil
     ) {
         self.isPlaying = isPlaying
+        self.isWaiting = isWaiting
         self.place = place
         self.loaded = loaded
         self.handed = handed

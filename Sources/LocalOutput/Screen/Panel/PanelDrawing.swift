@@ -6,7 +6,7 @@ struct PanelDrawing {
     let painter: TextPainter
 
     private enum Paint {
-        static let ground = TextScript.Colour(grey: 14, opacity: 214)
+        static let ground = TextScript.Colour(grey: 14, opacity: 217)
         static let current = TextScript.Colour(grey: 74, opacity: 226)
         static let track = TextScript.Colour(grey: 104, opacity: 235)
         static let level = TextScript.Colour(grey: 235, opacity: 245)
@@ -27,7 +27,15 @@ struct PanelDrawing {
         sheet.fill(0, 0, width, Double(layout.rect.height) / layout.scale, Paint.ground)
         write(panel.title, Measure.margin, Measure.margin, width - 2 * Measure.margin, Paint.words, on: &sheet)
         for number in layout.first..<(layout.first + layout.count) {
-            draw(panel.rows[number], number, isCurrent: number == panel.current, in: layout, on: &sheet)
+            draw(
+                panel.rows[number], number, panel.marks, isCurrent: number == panel.current, in: layout, on: &sheet)
+        }
+        if let seen = layout.scroll {
+            let (top, end) = (layout.top(of: layout.first), layout.top(of: layout.first + layout.count))
+            let left = width - Measure.scroll - 1
+            sheet.fill(left, top, Measure.scroll, end - top, Paint.track)
+            let length = (seen.upperBound - seen.lowerBound) * (end - top)
+            sheet.fill(left, top + seen.lowerBound * (end - top), Measure.scroll, length, Paint.level)
         }
         for (number, line) in layout.hint.enumerated() {
             let top = layout.hintTop + Double(number) * Measure.hintLine
@@ -37,19 +45,28 @@ struct PanelDrawing {
     }
 
     private func draw(
-        _ row: ScreenPanel.Row, _ number: Int, isCurrent: Bool, in layout: PanelLayout, on sheet: inout Sheet
+        _ row: ScreenPanel.Row, _ number: Int, _ marks: ScreenPanel.Marks, isCurrent: Bool, in layout: PanelLayout,
+        on sheet: inout Sheet
     ) {
         let top = layout.top(of: number)
         let words = top + (Measure.row - Measure.line) / 2
         let width = Double(layout.rect.width) / layout.scale
-        if isCurrent { sheet.fill(2, top, width - 4, Measure.row, Paint.current) }
-        box(Measure.margin, top + 9.7, row.mark, on: &sheet)
-        let (left, end) = (Measure.margin + Measure.mark, layout.textRight)
+        if isCurrent { sheet.fill(2, top, width - 6, Measure.row, Paint.current) }
+        switch marks {
+        case .boxes: box(Measure.margin, top + 9.7, row.mark, on: &sheet)
+        case .dots: dot(Measure.margin + 3.2, top + 6.5, row.mark, on: &sheet)
+        case .none: break
+        }
+        let (left, end) = (Measure.margin + layout.mark, layout.textRight)
+        // The detail leaves the name half of the room at least.
+        let beside = row.detail.isEmpty ? 0 : Measure.gap + self.width(row.detail)
+        let room =
+            layout.column.map { row.detail.isEmpty ? end - left : $0 - Measure.gap }
+            ?? max(end - left - beside, (end - left) / 2)
         let reach = write(
-            row.text, left, words, min(Measure.longestText, end - left), row.isDim ? Paint.faint : Paint.words,
-            on: &sheet)
+            row.text, left, words, room, row.isDim ? Paint.faint : Paint.words, on: &sheet)
         if !row.detail.isEmpty {
-            let start = left + reach + Measure.gap
+            let start = left + (layout.column ?? reach + Measure.gap)
             write(row.detail, start, words, end - start, Paint.faint, on: &sheet)
         }
         guard let level = row.level else { return }
@@ -58,7 +75,8 @@ struct PanelDrawing {
         sheet.fill(layout.barLeft, middle - 1, Measure.bar, 2, Paint.track)
         sheet.fill(layout.barLeft, middle - 1.6, Measure.bar * share, 3.2, Paint.level)
         sheet.write(
-            "\(Int((share * 100).rounded()))%", layout.barLeft - Measure.gap, words, Paint.faint, anchor: .topRight)
+            "\(Int((min(9.99, max(0, level)) * 100).rounded()))%", layout.barLeft - Measure.gap, words, Paint.faint,
+            anchor: .topRight)
     }
 
     /// Writes as much as there is room for; how far it reaches, in units.
@@ -80,6 +98,15 @@ struct PanelDrawing {
         case .empty: break
         case .ticked: line([(1.2, 3.4), (2.8, 1.4), (7.4, 7.6)], 1.2, Paint.words)
         case .pending: for dot in [1.6, 3.2, 4.8] { line([(dot - 0.4, 3.2), (dot + 0.4, 3.2)], 1, Paint.words) }
+        }
+    }
+
+    private func dot(_ x: Double, _ y: Double, _ mark: ScreenPanel.Row.Mark, on sheet: inout Sheet) {
+        sheet.ring(x, y, 3.2, 0.84, Paint.faint)
+        switch mark {
+        case .empty: break
+        case .ticked: sheet.disc(x, y, 1.8, Paint.words)
+        case .pending: sheet.disc(x, y, 0.8, Paint.words)
         }
     }
 
@@ -111,6 +138,14 @@ struct PanelDrawing {
             script.fill(
                 x: from.x.rounded(), y: from.y.rounded(), width: to.x.rounded() - from.x.rounded(),
                 height: to.y.rounded() - from.y.rounded(), colour: colour)
+        }
+
+        mutating func disc(_ x: Double, _ y: Double, _ radius: Double, _ colour: TextScript.Colour) {
+            script.fillCircle(at: place(x, y), radius: radius * scale, colour: colour)
+        }
+
+        mutating func ring(_ x: Double, _ y: Double, _ radius: Double, _ width: Double, _ colour: TextScript.Colour) {
+            script.strokeCircle(at: place(x, y), radius: radius * scale, width: width * scale, colour: colour)
         }
 
         mutating func stroke(_ points: [Point], _ width: Double, _ colour: TextScript.Colour) {

@@ -25,25 +25,35 @@ struct PanelLayout: Hashable {
         static let hintGap = 4.0
         static let mark = 11.0
         static let bar = 42.0
-        /// `100%` beside a bar.
-        static let number = 20.0
+        /// The widest number beside a bar.
+        static let number = "130%"
         static let gap = 6.0
-        /// A name longer than this is cut.
-        static let longestText = 150.0
+        /// The line at the right edge that shows which part of a long list is seen.
+        static let scroll = 2.0
     }
 
     let hasBars: Bool
+    /// How wide a number beside a bar is, in units.
+    private let number: Double
+    /// How wide the mark before a row's text is, with its gap, in units.
+    let mark: Double
+    /// Where what follows the texts begins after them, in units, when that is one column.
+    let column: Double?
+    /// The part of the list that is seen, 0…1; nil where all of it is.
+    let scroll: ClosedRange<Double>?
     /// The hint, broken where the window is too narrow for it; left out whole where there is no room for all of it.
     let hint: [String]
 
     /// Nil when the window is too small for a single row.
-    init?(_ panel: ScreenPanel, in area: PixelSize, width: @escaping Width) {
+    ///
+    /// - Parameter bar: the panel ends above it.
+    init?(_ panel: ScreenPanel, in area: PixelSize, above bar: BarLayout? = nil, width: @escaping Width) {
         let usual = max(1.3, Double(area.height) / 330)
         // In a small window smaller letters, before the hint is left out.
         let sizes: [(scale: Double, hasHint: Bool)] = [(usual, true), (1, true), (0.8, true), (usual, false)]
         for size in sizes {
             if let layout = PanelLayout(
-                panel, in: area, scale: min(usual, size.scale), hasHint: size.hasHint, textWidth: width)
+                panel, in: area, above: bar, scale: min(usual, size.scale), hasHint: size.hasHint, textWidth: width)
             {
                 self = layout
                 return
@@ -53,11 +63,15 @@ struct PanelLayout: Hashable {
     }
 
     private init?(
-        _ panel: ScreenPanel, in area: PixelSize, scale: Double, hasHint: Bool, textWidth: @escaping Width
+        _ panel: ScreenPanel, in area: PixelSize, above bar: BarLayout?, scale: Double, hasHint: Bool,
+        textWidth: @escaping Width
     ) {
-        let (width, height) = (Double(area.width) / scale, Double(area.height) / scale)
+        let floor = bar?.rect.y ?? area.height
+        let (width, height) = (Double(area.width) / scale, Double(floor) / scale)
         guard width > 60 else { return nil }
         hasBars = panel.rows.contains { $0.level != nil }
+        number = hasBars ? textWidth(Measure.number) : 0
+        mark = panel.marks == .none ? 0 : Measure.mark
         hint =
             hasHint && !panel.hint.isEmpty
             ? LineBreaking(room: width - 8 - 2 * Measure.margin, width: textWidth).lines(panel.hint) : []
@@ -70,20 +84,36 @@ struct PanelLayout: Hashable {
         count = min(room, panel.rows.count)
         let current = min(max(0, panel.current ?? 0), max(0, panel.rows.count - 1))
         first = max(0, min(current - count / 2, panel.rows.count - count))
+        let all = Double(panel.rows.count)
+        scroll = count < panel.rows.count ? Double(first) / all...Double(first + count) / all : nil
+        let names = panel.rows.map { textWidth($0.text) }.max() ?? 0
+        let column = panel.marks == .none ? min(names, (width - 8) * 0.45) + Measure.gap : nil
+        self.column = column
         func text(_ row: ScreenPanel.Row) -> Double {
-            min(Measure.longestText, textWidth(row.text))
-                + (row.detail.isEmpty ? 0 : Measure.gap + textWidth(row.detail))
+            if row.detail.isEmpty { return textWidth(row.text) }
+            return (column ?? textWidth(row.text) + Measure.gap) + textWidth(row.detail)
         }
         let widest = panel.rows.map(text).max() ?? 0
-        let body = Measure.mark + max(80, widest) + (hasBars ? Measure.gap * 2 + Measure.number + Measure.bar : 0)
+        let body = mark + max(80, widest) + (hasBars ? Measure.gap * 2 + number + Measure.bar : 0)
         let words = ([panel.title] + hint).map(textWidth).max() ?? 0
         let wanted = min(width - 8, max(body, words) + Measure.margin * 2)
         let size = PixelSize(
-            width: Int((wanted * scale).rounded()),
+            width: Int((wanted * scale).rounded(.up)),
             height: Int(((fixed + Double(count) * Measure.row) * scale).rounded()))
-        rect = PixelRect(
-            x: (area.width - size.width) / 2, y: (area.height - size.height) / 2, width: size.width,
-            height: size.height)
+        let margin = Int(2 * scale)
+        var corner = (x: (area.width - size.width) / 2, y: max(0, (floor - size.height) / 2))
+        switch panel.place {
+        case .middle: break
+        case .topLeft: corner = (margin, margin)
+        case .above(let button):
+            if let button = bar?.parts.first(where: { $0.part == .button(button) })?.rect {
+                let x = button.x + (button.width - size.width) / 2
+                corner = (
+                    max(margin, min(area.width - margin - size.width, x)), max(0, floor - margin - size.height)
+                )
+            }
+        }
+        rect = PixelRect(x: corner.x, y: corner.y, width: size.width, height: size.height)
     }
 
     /// The top of a row within the panel, in units.
@@ -95,7 +125,7 @@ struct PanelLayout: Hashable {
     /// Where rows end whose bars and numbers follow, in units.
     var textRight: Double {
         hasBars
-            ? barLeft - 2 * Measure.gap - Measure.number : Double(rect.width) / scale - Measure.margin
+            ? barLeft - 2 * Measure.gap - number : Double(rect.width) / scale - Measure.margin
     }
 
     /// Where bars begin within the panel, in units.
@@ -107,7 +137,7 @@ struct PanelLayout: Hashable {
         guard left >= 0, high >= 0, x < rect.x + rect.width else { return nil }
         let row = first + Int(((high - Measure.margin - Measure.title) / Measure.row).rounded(.down))
         guard row >= first, row < min(rows, first + count) else { return nil }
-        if left < Measure.margin + Measure.mark { return (row, .mark) }
+        if left < Measure.margin + mark { return (row, .mark) }
         if hasBars, left >= barLeft - 2 {
             return (row, .level(min(1, max(0, (left - barLeft) / Measure.bar))))
         }

@@ -33,14 +33,36 @@ public struct ScreenPanel: Sendable, Hashable {
         case level(Double)
     }
 
+    /// What is drawn before a row's text.
+    public enum Marks: Sendable, Hashable {
+        /// A box: any number of rows are ticked.
+        case boxes
+        /// A dot: one row is chosen.
+        case dots
+        /// Nothing: rows are read, and what follows their texts is one column.
+        case none
+    }
+
+    public enum Place: Sendable, Hashable {
+        case middle, topLeft
+        /// Above this button of the bar; in the middle where there is none.
+        case above(ScreenBar.Button)
+    }
+
     public var title: String
     public var rows: [Row]
+    public var marks: Marks
+    public var place: Place
     /// The row that keys speak of; nil when there is none.
     public var current: Int?
     /// One line under the rows: which keys do what.
     public var hint: String
 
-    public init(title: String, rows: [Row], current: Int? = nil, hint: String = "") {
+    public init(
+        title: String, rows: [Row], current: Int? = nil, hint: String = "", marks: Marks = .boxes,
+        place: Place = .middle
+    ) {
+        (self.marks, self.place) = (marks, place)
         self.title = title
         self.rows = rows
         self.current = current

@@ -23,6 +23,7 @@ final class SoundServerWatch: Sendable {
     func start() {
         thread.withLock { thread in
             guard thread == nil else { return }
+            // ignored: without a thread no sink is known, as without a sound server.
             thread = try? WorkerThread.start(name: "sound server", priority: .background) { self.run() }
         }
     }

@@ -76,4 +76,11 @@ import Testing
                 "#EXT-X-BYTERANGE:1", "a")?
                 .cut(at: MediaTime(seconds: 1)) != nil)
     }
+
+    @Test func aPlaylistOfManyShortLinesIsNotTakenApart() {
+        let head = Array("#EXTM3U\n#EXTINF:1,\na.ts\n".utf8)
+        #expect(MediaPlaylist(head + [UInt8](repeating: 0x0A, count: MediaPlaylist.maxLines)) == nil)
+        #expect(MediaPlaylist(head + [UInt8](repeating: 0x0A, count: MediaPlaylist.maxLines / 2)) != nil)
+        #expect(MediaPlaylist(head + [UInt8](repeating: 0x41, count: MediaPlaylist.maxBytes)) == nil)
+    }
 }

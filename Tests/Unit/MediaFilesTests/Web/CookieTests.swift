@@ -57,6 +57,24 @@ import Testing
         #expect(line(jar, "http://www.example.org/") == nil)
     }
 
+    @Test(arguments: ["co.uk", ".co.uk", "com.au", "ac.jp"]) func noServerSetsCookiesForAPublicSuffix(
+        _ domain: String
+    ) throws {
+        let jar = CookieJar { 1000 }
+        let suffix = domain.hasPrefix(".") ? String(domain.dropFirst()) : domain
+        jar.take("a=1; Domain=\(domain); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
+        #expect(jar.all.isEmpty)
+        jar.take(
+            "b=2; Domain=example.\(suffix); Path=/", from: try #require(WebAddress("http://film.example.\(suffix)/")))
+        #expect(line(jar, "http://other.example.\(suffix)/") == "b=2")
+        // A host of that name sets them for itself.
+        jar.take("c=3; Domain=\(domain); Path=/", from: try #require(WebAddress("http://\(suffix)/")))
+        #expect(line(jar, "http://\(suffix)/") == "c=3" && line(jar, "http://evil.\(suffix)/") == nil)
+        jar.add(listed: "d=4; Domain=.\(suffix); Path=/")
+        #expect(line(jar, "http://evil.\(suffix)/") == nil)
+        #expect(PublicSuffix.isCountryCategory(suffix) && !PublicSuffix.isCountryCategory("example.org"))
+    }
+
     @Test func aJarIsBounded() throws {
         let jar = CookieJar { 0 }
         let address = try #require(WebAddress("http://a.org/"))

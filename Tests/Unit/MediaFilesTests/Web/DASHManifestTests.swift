@@ -91,6 +91,55 @@ import Testing
         }
     }
 
+    static let numbers = [
+        "0", "-1", "2147483648", "4611686018427387904", "-4611686018427387904", "9223372036854775807",
+        "-9223372036854775807", "900000000000000", "990000000000", "1e30", "-1e30", "nan", "inf", "",
+    ]
+
+    @Test(arguments: numbers) func noNumberOfAManifestTraps(_ number: String) {
+        let template =
+            "<SegmentTemplate timescale=\"T\" duration=\"D\" startNumber=\"N\" presentationTimeOffset=\"O\" media=\"$Number%099d$-$Time$\"/>"
+        let timed =
+            "<SegmentTemplate timescale=\"T\" media=\"$Time$\"><SegmentTimeline><S t=\"N\" d=\"D\" r=\"O\"/><S d=\"3\" r=\"-1\"/></SegmentTimeline></SegmentTemplate>"
+        let list =
+            "<SegmentList timescale=\"T\" duration=\"D\"><Initialization range=\"N-O\"/><SegmentURL media=\"a\" mediaRange=\"N-O\"/><SegmentURL mediaRange=\"0-N\"/></SegmentList>"
+        for shape in [template, timed, list] {
+            for hole in ["T", "D", "N", "O"] {
+                var filled = shape.replacing("\"\(hole)", with: "\"\(number)").replacing(
+                    "-\(hole)\"", with: "-\(number)\"")
+                for (other, usual) in ["T": "990000000000", "D": "900000000000000", "N": "1", "O": "0"] {
+                    filled = filled.replacing("\"\(other)", with: "\"\(usual)").replacing(
+                        "-\(other)\"", with: "-\(usual)\"")
+                }
+                let set =
+                    "<AdaptationSet mimeType=\"video/mp4\"><Representation bandwidth=\"\(number)\">\(filled)</Representation></AdaptationSet>"
+                guard let film = try? manifest(set, "mediaPresentationDuration=\"PT1S\"") else { continue }
+                let playlists = DASHPlaylists(film, .highest)
+                #expect(playlists.playlist(at: "http://dash.talkie.invalid/0.m3u8") != nil)
+            }
+        }
+    }
+
+    @Test func timesOfAPatternBeyond64BitsEndThere() throws {
+        let film = try manifest(
+            "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate timescale=\"990000000000\" duration=\"900000000000000\" media=\"$Time$\"/><Representation/></AdaptationSet>",
+            "mediaPresentationDuration=\"PT9990000S\"")
+        #expect(film.representations[0].pieces.count < 6000)
+    }
+
+    @Test func aSmallManifestDoesNotBecomeAGigabyte() {
+        let one = "<Representation bandwidth=\"1\"/>"
+        let set =
+            "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate duration=\"1\" media=\"$Number$"
+            + String(repeating: "x", count: 30_000) + "\"/>" + String(repeating: one, count: 32) + "</AdaptationSet>"
+        #expect(refusal(set, "mediaPresentationDuration=\"PT27H\"")?.code == .limitExceeded)
+        // Ten qualities of an hour.
+        let long =
+            "<AdaptationSet mimeType=\"video/mp4\"><SegmentTemplate duration=\"2\" media=\"v/$Number%06d$.m4s\"/>"
+            + String(repeating: one, count: 10) + "</AdaptationSet>"
+        #expect(refusal(long, "mediaPresentationDuration=\"PT1H\"") == nil)
+    }
+
     @Test func aManifestNamesNoMorePiecesThanAFilmHas() throws {
         for timeline in [
             "<S d=\"1\" r=\"999999999\"/>", "<S d=\"1\" r=\"-1\"/>", "<S t=\"9223372036854775807\" d=\"1\" r=\"5\"/>",

@@ -92,6 +92,14 @@ import Testing
         #expect(servers.asked[2].head.contains("If-Range: \"x\"\r\n"))
     }
 
+    @Test func aServerThatClosesBeforeItAnswersIsAskedAgain() throws {
+        let servers = Servers([
+            part("01234", from: 0, of: 12), "", "HTTP/1.1 206 Par", part("56789ab", from: 5, of: 12),
+        ])
+        #expect(all(try input(servers)) == ("0123456789ab", nil))
+        #expect(servers.asked.count == 4)
+    }
+
     @Test func aServerThatStaysAwayIsGivenUp() throws {
         let servers = Servers(
             [part("01234", from: 0, of: 12)] + Array(repeating: "HTTP/1.1 503 Busy\r\n\r\n", count: 50))
@@ -196,6 +204,51 @@ import Testing
                 && !head.contains("secret"))
         let stranger = Servers([onward("http://b.org/"), "HTTP/1.1 401 Who\r\n\r\n"])
         #expect(throws: WebFailure.self) { try input(stranger, "http://anna:secret@a.org/film") }
+    }
+
+    // MARK: Bytes beyond all files
+
+    private static let extremes: [Int64] = [1 << 62, -(1 << 62), .max, -.max, .min]
+
+    /// `#EXT-X-MAP` with `BYTERANGE="1000@9223372036854775800"`, answered with just that.
+    @Test(arguments: [9_223_372_036_854_775_800, 1 << 62, Int64.max - 1] as [Int64])
+    func aRangeThatEndsBeyondAllFilesIsRefused(_ first: Int64) throws {
+        let text =
+            "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes \(first)-\(Int64.max - 1)/\(Int64.max)\r\n"
+            + "Content-Length: 3\r\n\r\nabc"
+        #expect(throws: WebFailure.self) { try input(Servers([text]), range: (first, .max)) }
+        #expect(throws: WebFailure.self) { try input(Servers([text]), range: (0, .max)) }
+    }
+
+    @Test(arguments: extremes) func aSeekBeyondAllFilesIsRefused(_ place: Int64) throws {
+        for range: (Int64, Int64?) in [(0, nil), (7, nil), (7, 12), (InputLimit.maxBytes, nil)] {
+            let (first, total) = (range.0, InputLimit.maxBytes)
+            let servers = Servers(
+                Array(
+                    repeating: "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes \(first)-\(total - 1)/\(total)\r\n"
+                        + "Content-Length: \(total - first)\r\n\r\nabcdef", count: 9))
+            guard let input = try? input(servers, range: range) else { continue }
+            #expect(input.seek(to: place) < 0)
+            _ = input.seek(to: InputLimit.maxBytes - first)
+            #expect(all(input).error != 0)
+        }
+    }
+
+    @Test(arguments: extremes) func answersWithSuchNumbersDoNotTrap(_ number: Int64) throws {
+        for field in [
+            "Content-Length: \(number)", "Content-Range: bytes \(number)-\(number)/\(number)",
+            "Content-Range: bytes 0-9/\(number)",
+        ] {
+            for status in [200, 206, 416] {
+                let servers = Servers(Array(repeating: "HTTP/1.1 \(status) X\r\n\(field)\r\n\r\nabc", count: 9))
+                guard let input = try? input(servers, isPatient: true) else { continue }
+                _ = all(input)
+                _ = input.seek(to: number)
+                _ = all(input)
+            }
+        }
+        let chunks = Servers(["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc"])
+        #expect(all(try input(chunks)).error != nil)
     }
 
     // MARK: Bad manners

@@ -127,6 +127,23 @@ import Testing
         for end in bytes.indices { _ = DisplayIdentification(Array(bytes[..<end])) }
     }
 
+    @Test(
+        arguments: [
+            // Preferred timing, computers, televisions: two bits each.
+            (0b00_01_00_00, true), (0b00_00_00_01, true), (0b00_10_00_01, false), (0b00_11_00_01, false),
+            (0b00_00_01_00, false), (0b00_00_00_00, false), (0b00_00_00_10, false),
+        ] as [(UInt8, Bool)]) func aDisplayStatesWhetherItHidesTheEdges(flags: UInt8, isOverscanning: Bool) throws
+    {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        bytes.replaceSubrange(0..<8, with: [0, 255, 255, 255, 255, 255, 255, 0])
+        bytes[126] = 1
+        bytes.replaceSubrange(128..<132, with: [2, 3, 9, 0])
+        // An audio block of one byte before it.
+        bytes.replaceSubrange(132..<137, with: [0x21, 0x09, 0xE2, 0, flags])
+        #expect(try #require(DisplayIdentification(bytes)).isOverscanning == isOverscanning)
+        for end in bytes.indices { _ = DisplayIdentification(Array(bytes[..<end])) }
+    }
+
     // MARK: Eye and ear
 
     @Test func whatAFingerIsLateByCancelsOutBetweenBothSides() throws {

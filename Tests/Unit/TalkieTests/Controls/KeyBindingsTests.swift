@@ -19,6 +19,8 @@ import Testing
         #expect(KeyBindings.action(for: "9") == .addVolume(-2))
         #expect(KeyBindings.action(for: "m") == .toggleMute)
         #expect(KeyBindings.action(for: "Ctrl++") == .addAudioDelay(.milliseconds(100)))
+        #expect(KeyBindings.action(for: "Ctrl+=") == .addAudioDelay(.milliseconds(100)), "where + needs Shift")
+        #expect(KeyBindings.action(for: "i") == .showStatistics && KeyBindings.action(for: "?") == .showKeys)
         #expect(KeyBindings.action(for: "MBTN_LEFT_DBL") == .toggleFullScreen)
         #expect(KeyBindings.action(for: "d") == .cycleDeinterlacing)
         #expect(KeyBindings.action(for: "w") == .changeView(.panscan(-0.1)))
@@ -48,5 +50,16 @@ import Testing
             default: break
             }
         }
+    }
+
+    @Test func thePageOfKeysNamesEveryKeyAndNoOther() {
+        let named = KeyHelp.rows.flatMap(\.names)
+        #expect(Set(named).count == named.count, "each once")
+        // Keys of remote controls and keyboards that have their meaning printed on them, and buttons of mice.
+        let printed: Set<String> = [
+            "PLAY", "PAUSE", "PLAYPAUSE", "PLAYONLY", "PAUSEONLY", "FORWARD", "REWIND", "VOLUME_UP", "VOLUME_DOWN",
+            "MUTE", "NEXT", "PREV", "STOP", "POWER", "CLOSE_WIN", "MBTN_RIGHT", "MBTN_FORWARD", "MBTN_BACK",
+        ]
+        #expect(Set(KeyBindings.all.map(\.key)).subtracting(printed) == Set(named))
     }
 }

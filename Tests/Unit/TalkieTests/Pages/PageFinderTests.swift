@@ -10,9 +10,16 @@ import Testing
 @Suite(.serialized) struct PageFinderTests {
     private let folder = TemporaryFolder()
 
-    /// - Returns: a program that notes its words and runs `body`.
+    /// - Returns: a program that records its arguments and its standard input, and runs `body`.
     private func program(_ body: String) throws -> String {
-        let path = folder.write("#!/bin/sh\nprintf '%s\\n' \"$@\" > '\(folder.path("words"))'\n\(body)\n", to: "yt-dlp")
+        let path = folder.write(
+            """
+            #!/bin/sh
+            cat > '\(folder.path("input"))'
+            printf '%s\\n' "$@" > '\(folder.path("words"))'
+            \(body)
+
+            """, to: "yt-dlp")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         return path
     }
@@ -65,8 +72,8 @@ import Testing
         #expect(film.summary.title == "A film\u{FFFD} of ours")
         #expect(film.summary.chapters.map(\.title) == ["First", "Later"])
         #expect(film.summary.tracks.map(\.kind).sorted { $0.rawValue < $1.rawValue } == [.audio, .video])
-        let words = folder.read("words").split(separator: "\n").map(String.init)
-        #expect(Array(words.suffix(3)) == ["--no-playlist", "--", page])
+        #expect(folder.read("words").hasSuffix("--config-locations\n-\n") && !folder.read("words").contains("http"))
+        #expect(folder.read("input").hasSuffix("'--no-playlist'\n'\(page)'\n"))
         let heads = server.requestHeads.filter { $0.contains("page-both") }
         #expect(!heads.isEmpty)
         for head in heads {
@@ -106,8 +113,7 @@ import Testing
         defer { server.stop() }
         let path = try program(
             """
-            for last; do :; done
-            case "$last" in
+            case "$(tail -n 1 '\(folder.path("input"))' | tr -d "'")" in
               *page.html) echo '{"_type": "playlist", "entries": [{"url": "http://127.0.0.1:\(server.port)/one.html", "title": "One"},
                 {"url": "file:///etc/passwd"}, {"url": "http://two/", "title": "Two"}, {"id": "three"}]}';;
               *) echo '{"title": "One itself", "url": "\(server.url("page-both.mp4"))"}';;
@@ -180,17 +186,67 @@ import Testing
         #expect(missing.message.contains("install yt-dlp"))
     }
 
-    @Test func optionsForTheProgramAreThoseThatRunAndWriteNothing() throws {
+    @Test func anOptionIsOneWordAndItsValueIsNoOption() throws {
         var options = PageOptions()
         options.format = "best[height<=720]"
-        options.rawOptions = try PageOptions.rawOptions(parsing: "cookies=/a b,yes-playlist=,force-ipv4")
-        let words = finder("x", options).words(for: "-rm")
-        #expect(words.contains("best[height<=720]") && !words.contains("--no-playlist"))
-        #expect(Array(words.suffix(6)) == ["--cookies", "/a b", "--yes-playlist", "--force-ipv4", "--", "-rm"])
-        for wrong in ["exec=rm", "exe=rm", "netrc-cmd=x", "config-locations=x", "-x=y", "=y", "output=/etc/x", "a b=c"]
-        {
-            #expect(throws: ValueError.self) { try PageOptions.rawOptions(parsing: wrong) }
-        }
+        options.rawOptions = try PageOptions.rawOptions(
+            parsing: "proxy=--exec=touch /tmp/x,yes-playlist=,force-ipv4,video-password=it's")
+        let words = finder("x", options).configuration(for: "http://a/", cookies: "/copy")
+        #expect(
+            words == """
+                '--format=best[height<=720]'
+                '--proxy=--exec=touch /tmp/x'
+                '--yes-playlist'
+                '--force-ipv4'
+                '--video-password=it'\\''s'
+                '--cookies=/copy'
+                'http://a/'
+
+                """)
+    }
+
+    @Test(arguments: [
+        "exec=rm", "exe=rm", "netrc-cmd=x", "config-locations=x", "-x=y", "=y", "output=/etc/x", "a b=c",
+        "plugin-dirs=/x", "postprocessor-args=x", "paths=/x", "no-playlist=--exec=pre_process:touch FILE",
+        "force-ipv4=--exec", "cookies", "proxy=a\u{0}b",
+    ]) func anOptionThatRunsOrWritesOrDoesNotFitIsRefused(_ wrong: String) {
+        #expect(throws: ValueError.self) { try PageOptions.rawOptions(parsing: wrong) }
+    }
+
+    @Test func theProgramGetsAPrivateCopyOfTheCookieFile() throws {
+        let server = try server()
+        defer { server.stop() }
+        let original = folder.write("# Netscape HTTP Cookie File\n", to: "cookies.txt")
+        var options = PageOptions()
+        options.rawOptions = try PageOptions.rawOptions(parsing: "cookies=\(original)")
+        let path = try program(
+            """
+            file=$(sed -n "s/^'--cookies=\\(.*\\)'$/\\1/p" '\(folder.path("input"))')
+            printf '%s\\n' "$file" > '\(folder.path("copy"))'
+            stat -c %a "$file" > '\(folder.path("mode"))'
+            cat "$file" > '\(folder.path("seen"))'
+            echo damaged > "$file"
+            echo '{"url": "\(server.url("page-both.mp4"))"}'
+            """)
+        _ = try finder(path, options).open(server.url("page.html"))
+        let copy = folder.read("copy").trimmingCharacters(in: .newlines)
+        #expect(copy != original && !copy.isEmpty && !FileManager.default.fileExists(atPath: copy))
+        #expect(folder.read("mode") == "600\n")
+        #expect(folder.read("seen") == folder.read("cookies.txt"))
+        options.rawOptions = try PageOptions.rawOptions(parsing: "cookies=\(folder.path("none.txt"))")
+        #expect(failure(finder(path, options), server.url("page.html"))?.code == .cannotOpen)
+    }
+
+    @Test func anAddressWithAPasswordIsNotPassedOn() throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = try program("echo '{\"url\": \"http://127.0.0.1:1/\"}'")
+        let page = server.url("page.html").replacing("http://", with: "http://me:secret@")
+        let error = try #require(failure(finder(path), page))
+        #expect(error.code == .notMedia && error.message.contains("password") && !error.message.contains("secret"))
+        let list = try program(#"echo '{"entries": [{"url": "http://me:secret@127.0.0.1:1/"}]}'"#)
+        #expect(failure(finder(list), server.url("page.html"))?.message.contains("secret") == false)
+        #expect(!folder.read("input").contains("secret"))
     }
 
     @Test func theProgramIsLookedForInFoldersWithWholeNamesOnly() throws {

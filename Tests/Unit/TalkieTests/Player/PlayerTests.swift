@@ -213,6 +213,17 @@ import Testing
         #expect(try #require(cinema.pictureErrors.map { abs($0.inMilliseconds) }.max()) < 1)
     }
 
+    @Test func soundThatIsLaterThanThePictureIsPlayedToItsEnd() throws {
+        var options = PlayerOptions()
+        options.audioDelay = .milliseconds(500)
+        let cinema = VirtualCinema(film: film(seconds: 2), options: options)
+        cinema.run(for: .seconds(1))
+        let start = try #require(
+            cinema.synchronizer.timebase.snapshot.segment(at: cinema.clock.now).hostInstant(of: .zero))
+        #expect(cinema.run(untilPhase: .ended, atMost: .seconds(5)))
+        #expect((2.45...2.65).contains((cinema.clock.now - start).inSeconds))
+    }
+
     @Test func soundThatBeginsLaterThanThePictureIsWaitedForByNobody() throws {
         let film = SyntheticFilm(
             duration: MediaTime(value: 20, timescale: 1), audioStart: MediaTime(value: 5, timescale: 1))

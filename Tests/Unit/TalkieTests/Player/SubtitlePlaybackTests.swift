@@ -61,6 +61,47 @@ import Testing
         }
     }
 
+    /// Half a minute with a line of two seconds every four, from the fifth second on.
+    private func sparseFilm(_ number: Int) -> CountedFilm {
+        let lines = (0..<7).map { CountedLine($0 + 1, at: Double(5 + 4 * $0), for: 2) }
+        return CountedFilm(number, pictures: 750, soundFrames: 480_000, sampleRate: 16_000, lines: [lines])
+    }
+
+    /// The lines of such a film that a picture bears.
+    private func sparseLines(at picture: Int) -> [Int] {
+        picture >= 125 && (picture - 125) % 100 < 50 ? [(picture - 125) / 100 + 1] : []
+    }
+
+    @Test(arguments: [1.0, 2.0])
+    func sparseLinesAreSeenFromTheStartAfterAPauseAndASeekAndInTheFilmThatFollows(_ speed: Double) {
+        var options = PlayerOptions()
+        options.speed = speed
+        let programme = VirtualProgramme(
+            ["one": sparseFilm(1), "two": sparseFilm(2)], first: "one", options: options)
+        programme.core.setNext([QueueItem("two")])
+        programme.run(for: .seconds(8) / speed)
+        programme.core.pause()
+        programme.run(for: .seconds(4))
+        programme.core.play()
+        programme.run(for: .seconds(4) / speed)
+        let before = programme.screen.shown.count
+        for shown in programme.screen.shown.dropFirst() {
+            #expect(shown.lines == sparseLines(at: shown.number % 1_000_000), "picture \(shown.number)")
+        }
+        #expect((1...2).allSatisfy { line in programme.screen.shown.contains { $0.lines == [line] } })
+        programme.core.seek(to: MediaTime(value: 20, timescale: 1), exact: true)
+        #expect(programme.run(untilPhase: .ended, atMost: .seconds(60)))
+        #expect(programme.began == ["two"])
+        // The first picture after a seek may be painted before its words are drawn, and once more with them.
+        for shown in programme.screen.shown.dropFirst(before + 2) {
+            #expect(shown.lines == sparseLines(at: shown.number % 1_000_000), "picture \(shown.number)")
+        }
+        #expect(
+            (1...7).allSatisfy { line in
+                programme.screen.shown.contains { $0.number / 1_000_000 == 2 && $0.lines == [line] }
+            })
+    }
+
     @Test func eachFilmOfAListHasItsOwnAndNoneReachesIntoTheNext() {
         let one = film(lines: [[CountedLine(3, at: 9, for: 30)]])
         let two = film(2, lines: [[CountedLine(4, at: 0.4, for: 1)]])
@@ -103,7 +144,7 @@ import Testing
         programme.run(for: .milliseconds(200))
         #expect(programme.screen.shown.last?.lines == [4])
         let messages = programme.news.compactMap { if case .message(let text) = $0 { text } else { nil } }
-        #expect(messages == ["Subtitles 2 of 2, deu", "Subtitles: none", "Subtitles 2 of 2, deu"])
+        #expect(messages == ["Subtitles 2 of 2, German", "Subtitles: none", "Subtitles 2 of 2, German"])
         // The sound has not noticed.
         #expect(programme.tape.blanks == 0)
     }

@@ -14,6 +14,8 @@ protocol VirtualPlayer: AnyObject {
     func run(for duration: Duration)
     /// Whether a pipeline's thread gets on.
     func mayTurn(_ pipeline: TrackPipeline) -> Bool
+    /// Threads for pipelines whose sources block; nil turns pipelines on the test's own.
+    var runners: PipelineRunners? { get }
     /// Turns the feeders of further sounds; whether something moved.
     func settleAdded() -> Bool
 }
@@ -21,6 +23,7 @@ protocol VirtualPlayer: AnyObject {
 extension VirtualPlayer {
     var phase: PlayerState.Phase { core.state.phase }
     func mayTurn(_ pipeline: TrackPipeline) -> Bool { true }
+    var runners: PipelineRunners? { nil }
     func settleAdded() -> Bool { false }
 
     /// Everything that can move without time passing, moves.
@@ -30,7 +33,14 @@ extension VirtualPlayer {
             moved = false
             _ = core.turn()
             for pipeline in pipelines.withLock({ $0 }) where mayTurn(pipeline) {
-                while case .again = pipeline.turn() { moved = true }
+                if let runners {
+                    while case .again? = runners.turn(pipeline) { moved = true }
+                    continue
+                }
+                // A thread that rests goes on when its signal was raised, and not before.
+                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                    while case .again = pipeline.turn() { moved = true }
+                }
             }
             let before = core.renderer?.progress.acceptedUntil
             feeder?.settle()

@@ -17,7 +17,7 @@ final class VirtualProgramme: VirtualPlayer {
         var presented: HostInstant
     }
 
-    let clock = ManualClock()
+    let clock: ManualClock
     let events: EventLog
     let synchronizer: RenderSynchronizer
     let layer = DisplayLayer(depth: 8)
@@ -26,10 +26,12 @@ final class VirtualProgramme: VirtualPlayer {
     let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let board: PlayerBoard
-    private let presenter: FramePresenter
-    private let drawers: [SubtitleDrawer]
+    private let presenter: FramePresenter?
+    private let drawers: [SteppedDrawer]
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
+    /// Set for films whose sources block.
+    var runners: PipelineRunners?
     /// Errands that wait because the test holds them back.
     private let errands = Lock<(held: [(name: String, body: @Sendable () -> Void)], holding: Set<String>)>(([], []))
     private let told = Lock<[PlayerNews]>([])
@@ -42,9 +44,11 @@ final class VirtualProgramme: VirtualPlayer {
     ///   - speaker: in the place of the tape.
     init(
         _ films: [String: any MediaSource], first: String, options: PlayerOptions = PlayerOptions(),
-        depth: Duration = .seconds(1), hasSound: Bool = true, speaker: (any AudioOutput)? = nil,
-        lists: [String: [String]] = [:], remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
+        depth: Duration = .seconds(1), hasSound: Bool = true, hasScreen: Bool = true, speaker: (any AudioOutput)? = nil,
+        lists: [String: [String]] = [:], clock: ManualClock = ManualClock(),
+        remark: @escaping @Sendable (any MediaSource) -> String? = { _ in nil }
     ) {
+        self.clock = clock
         let events = EventLog(clock: clock)
         self.events = events
         synchronizer = RenderSynchronizer(clock: clock, events: events)
@@ -87,8 +91,10 @@ final class VirtualProgramme: VirtualPlayer {
             },
             news: { news in told.withLock { $0.append(news) } })
         feeder = core.renderer.map { AudioFeeder(renderer: $0) }
-        presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
-        drawers = core.allSubtitles.map { $0.renderer.makeDrawer() }
+        presenter =
+            hasScreen
+            ? FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events) : nil
+        drawers = core.allSubtitles.map { [clock] in SteppedDrawer($0.renderer, clock: clock) }
         screen.canvas = SubtitleCanvas(
             area: PixelSize(width: 64, height: 64), picture: PixelRect(x: 0, y: 0, width: 64, height: 64),
             storage: PixelSize(width: 64, height: 64))
@@ -136,10 +142,10 @@ final class VirtualProgramme: VirtualPlayer {
         let end = clock.now.advanced(by: duration)
         while clock.now < end {
             settle()
-            for drawer in drawers { _ = drawer.turn() }
+            for drawer in drawers { drawer.step() }
             var next = min(end, clock.now.advanced(by: .milliseconds(20)))
             let before = screen.shown.count
-            if case .at(let instant) = presenter.step() { next = min(next, max(instant, clock.now)) }
+            if case .at(let instant)? = presenter?.step() { next = min(next, max(instant, clock.now)) }
             drainEvents(isBlack: screen.shown.count == before)
             clock.advance(to: max(next, clock.now.advanced(by: .microseconds(1))))
         }

@@ -32,6 +32,20 @@ import Testing
             ])
     }
 
+    @Test func aCueSheetOfOneFileIsThatRecordingAndOneOfSeveralIsAList() throws {
+        folder.write("x", to: "a.flac")
+        folder.write("x", to: "b.wav")
+        let tracks = "TRACK 01 AUDIO\nTITLE \"One\"\nINDEX 01 00:00:00\n"
+        let one = folder.write("FILE \"a.wav\" WAVE\n" + tracks, to: "one.cue")
+        #expect(try addresses(one) == [one], "its chapters are read with it")
+        let several = folder.write(
+            "FILE \"a.wav\" WAVE\n" + tracks + "FILE b.wav WAVE\nFILE c.wav WAVE\n", to: "several.cue")
+        let loader = try PlaylistLoader([several])
+        #expect(loader.items.map(\.address) == [folder.path("a.flac"), folder.path("b.wav")])
+        #expect(loader.items.map(\.title) == ["One", nil])
+        #expect(loader.warnings.count == 1 && loader.warnings[0].contains("\"c.wav\""))
+    }
+
     @Test func aPlaylistInAPlaylistIsOpened() throws {
         folder.write("x.mp4\n", to: "inner.m3u")
         let outer = folder.write("a.mp4\ninner.m3u\nmissing.pls\nb.mp4\n", to: "outer.m3u")

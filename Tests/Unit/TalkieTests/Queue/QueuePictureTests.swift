@@ -24,7 +24,13 @@ import Testing
 
     private func hasSaid(_ queue: VirtualQueue, _ part: String) -> Bool {
         queue.news.withLock { news in
-            news.contains { if case .message(let text) = $0 { text.contains(part) } else { false } }
+            news.contains { news in
+                switch news {
+                case .message(let text): text.contains(part)
+                case .incomplete(_, let failure): failure.error.message.contains(part)
+                default: false
+                }
+            }
         }
     }
 

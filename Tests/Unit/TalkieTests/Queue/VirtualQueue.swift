@@ -83,6 +83,9 @@ final class VirtualQueue: VirtualPlayer {
     let board: PlayerBoard
     var feeder: AudioFeeder?
     let pipelines = Lock<[TrackPipeline]>([])
+    private(set) var runners: PipelineRunners?
+    /// How fast films arrive that are called slow.
+    let network: SlowNetwork
     private let videoPipelines = Lock<[ObjectIdentifier]>([])
     private(set) var heard: [Heard] = []
     /// Where a further sound plays, and what was heard there.
@@ -93,6 +96,7 @@ final class VirtualQueue: VirtualPlayer {
     /// What was shown, when, and when it should have been; its item is nil for black.
     private(set) var shown: [Shown] = []
     private(set) var dropped = 0
+    private(set) var underruns = 0
     let layer = DisplayLayer(depth: 8)
     let screen: VirtualScreen
     private let presenter: FramePresenter
@@ -100,9 +104,13 @@ final class VirtualQueue: VirtualPlayer {
     var picturesMove = true
     let events: EventLog
 
-    /// - Parameter decodesAhead: sound is decoded before the renderer has it, as for a tap; otherwise packets are handed on.
-    init(_ options: PlayerOptions = PlayerOptions(), decodesAhead: Bool = true) {
+    /// - Parameters:
+    ///   - decodesAhead: sound is decoded before the renderer has it, as for a tap; otherwise packets are handed on.
+    ///   - rate: how fast films arrive whose addresses end with "slow"; nil has none of these.
+    init(_ options: PlayerOptions = PlayerOptions(), decodesAhead: Bool = true, arrivingAt rate: Double? = nil) {
         var options = options
+        network = SlowNetwork(clock, rate: rate ?? 1)
+        runners = rate == nil ? nil : PipelineRunners()
         if decodesAhead { options.soundFormat = PCMFormat(sampleRate: Self.rate, layout: .stereo) }
         options.readAhead = .seconds(4)
         events = EventLog(clock: clock)
@@ -116,11 +124,12 @@ final class VirtualQueue: VirtualPlayer {
         for card in [card, kitchen] { (card.edges.fadeIn, card.edges.fadeOut) = (.zero, .zero) }
         board = PlayerBoard(timebase: synchronizer.timebase)
         let (opened, decoders, news, pipelines) = (opened, decoders, news, pipelines)
-        let (videoPipelines, absent) = (videoPipelines, absent)
+        let (videoPipelines, absent, network) = (videoPipelines, absent, network)
         let parts = Player.Parts(
             open: { (address, _) throws(MediaError) in
                 opened.withLock { $0.append(address) }
                 if absent.withLock({ $0.contains(address) }) { throw MediaError(.cannotOpen, "no '\(address)' now") }
+                if address.hasSuffix("/slow") { return SlowFilm(try NumberedFilm(address, rate: Self.rate), network) }
                 if address.split(separator: "/").count > 2 { return try NumberedFilm(address, rate: Self.rate) }
                 return try NumberedSound(address, rate: Self.rate) { absent.withLock { $0.contains(address) } }
             }, codecs: FilmAudioCodecs(),
@@ -212,6 +221,7 @@ final class VirtualQueue: VirtualPlayer {
                         pts: pts, target: target, presented: presented,
                         isMoving: synchronizer.timebase.snapshot.segment(at: clock.now).rate != 0))
             case .framesDropped(let count, _, _): dropped += count
+            case .underrun: underruns += 1
             default: break
             }
         }

@@ -1,4 +1,5 @@
 import AirPlay
+import AirPlayWire
 import MediaCore
 import SyncRendering
 import Testing
@@ -53,6 +54,36 @@ import Testing
             ScriptedNetwork.listing(
                 DiscoveredSpeaker(id: nil, name: "Den", traits: SpeakerTraits(), endpoints: [])))
         #expect(nameless.places.map(\.id) == ["name:Den"])
+    }
+
+    /// A network on which nothing changes.
+    private struct StillNetwork: SpeakerSource {
+        let snapshot: SpeakerBrowser.Snapshot
+
+        func wait(
+            until deadline: HostInstant, _ condition: (SpeakerBrowser.Snapshot) -> Bool
+        ) -> (snapshot: SpeakerBrowser.Snapshot, satisfied: Bool) {
+            if condition(snapshot) { return (snapshot, true) }
+            Signal().wait(until: deadline)
+            return (snapshot, false)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func aSpeakerThatAnotherProcessPairsIsOfferedWithoutItsObstacle() throws {
+        let state = StateFolder(path: folder.path)
+        let bath = DiscoveredSpeaker.announced("Bath", id: "02:00:00:00:00:02", "flags=0x204")
+        let id = try #require(bath.id)
+        let provider = AirPlayProvider(knowledge: SpeakerKnowledge(folder: state))
+        let interruption = Interruption()
+        var obstacles: [String?] = []
+        provider.watch(StillNetwork(snapshot: ScriptedNetwork.listing(bath)), until: interruption) { offer in
+            obstacles.append(offer.places.first?.obstacle)
+            if obstacles.count > 1 { return interruption.raise(status: 0) }
+            let accessory = PairedAccessory(identifier: [1], publicKey: [UInt8](repeating: 1, count: 32))
+            try? SpeakerKnowledge(folder: state).pairings.keep(
+                SpeakerCredentials(accessory: accessory), for: id, name: "Bath")
+        }
+        #expect(obstacles.count == 2 && obstacles[0] != nil && obstacles[1] == nil, "\(obstacles)")
     }
 
     @Test func withoutADaemonANoteSaysWhatIsMissing() {

@@ -274,9 +274,9 @@ import Testing
     @Test func loudnessOfOneOutputIsKeptForWhenItPlays() {
         let house = VirtualHouse("card")
         let kitchen = house.output("Kitchen")
-        house.group.setGain(0.25, of: kitchen)
-        #expect(house.group.gain(of: kitchen) == 0.25)
-        #expect(house.group.gain(of: house.outputs[0]) == 1)
+        house.group.setVolume(25, of: kitchen)
+        #expect(house.group.volume(of: kitchen) == 25)
+        #expect(house.group.volume(of: house.outputs[0]) == 100)
     }
 
     @Test func anEmptyWishIsRefused() {

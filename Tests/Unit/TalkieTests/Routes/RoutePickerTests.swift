@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct RoutePickerTests {
     private func row(
-        _ id: String, ticked: Bool = false, obstacle: String? = nil, volume: Double = 100
+        _ id: String, ticked: Bool = false, obstacle: String? = nil, volume: Double? = 100
     ) -> RoutePicker.Row {
         RoutePicker.Row(id: id, name: id, isTicked: ticked, pending: nil, obstacle: obstacle, volume: volume)
     }
@@ -21,7 +21,7 @@ import Testing
         var picker = picker(row("local"), row("Kitchen", ticked: true), row("Study"))
         #expect(picker.current == "Kitchen")
         _ = picker.press("DOWN")
-        #expect(picker.press("ENTER") == .some(.play(["Study"])))
+        #expect(picker.press("ENTER") == .some(.playAndClose("Study")))
         _ = picker.press("DOWN")
         #expect(picker.current == "Study", "the list has an end")
     }
@@ -54,12 +54,18 @@ import Testing
         #expect(picker.point(at: 0, .level(0.52), turned: 0) == .setVolume("local", 50))
         #expect(picker.point(at: 0, .text, turned: -1) == .setVolume("local", 45))
         #expect(picker.panel.rows[0].level == 0.45)
+        picker.update([row("local", volume: nil)])
+        #expect(picker.panel.rows[0].level == nil && picker.line == ">[ ] local<")
+        guard case .explain? = picker.press("RIGHT") else {
+            Issue.record("a volume that is not known was changed")
+            return
+        }
     }
 
     @Test func thePointerDoesWhatKeysDo() {
         var picker = picker(row("local", ticked: true), row("Kitchen"))
         #expect(picker.point(at: 1, .mark, turned: 0) == .play(["local", "Kitchen"]))
-        #expect(picker.point(at: 1, .text, turned: 0) == .play(["Kitchen"]))
+        #expect(picker.point(at: 1, .text, turned: 0) == .playAndClose("Kitchen"))
         #expect(picker.point(at: 7, .text, turned: 0) == nil)
     }
 

@@ -28,6 +28,9 @@ final class VirtualHouse {
     let core: PlaybackEngine
     let mailbox = PlayerMailbox()
     let messages = Lock<[String]>([])
+    /// What was reported of outputs.
+    private let reports = Lock<[String]>([])
+    var told: [String] { reports.withLock { $0 } }
     private let presenter: FramePresenter
     private let feeders: Feeders
     private let pipelines = Lock<[TrackPipeline]>([])
@@ -114,7 +117,14 @@ final class VirtualHouse {
                 body()
                 return nil
             },
-            news: { news in if case .message(let text) = news { messages.withLock { $0.append(text) } } })
+            news: { [reports] news in
+                switch news {
+                case .message(let text): messages.withLock { $0.append(text) }
+                case .outputProblem(let problem): reports.withLock { $0.append("problem \(problem.name)") }
+                case .outputRecovered(let problem): reports.withLock { $0.append("recovered \(problem.name)") }
+                default: break
+                }
+            })
         presenter = FramePresenter(layer: layer, timebase: synchronizer.timebase, output: screen, events: events)
         if let renderer = core.renderer { feeders.add(renderer, AudioFeeder(renderer: renderer)) }
         for card in made { take(card) }

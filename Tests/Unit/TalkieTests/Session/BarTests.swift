@@ -1,8 +1,8 @@
 import LocalOutput
 import MediaCore
-import Playback
 import Testing
 
+@testable import Playback
 @testable import TalkieApp
 
 @Suite struct BarTests {
@@ -14,9 +14,16 @@ import Testing
         bar.pointerMoved(at: now, over: nil)
         #expect(bar.isShown(at: now.advanced(by: .milliseconds(1999))))
         #expect(!bar.isShown(at: now.advanced(by: .seconds(2))))
+        bar.pointerLeft(at: now)
+        #expect(bar.isShown(at: now.advanced(by: .milliseconds(1999))), "a pointer that leaves changes nothing")
         bar.pointerMoved(at: now, over: .play)
         #expect(bar.isShown(at: now.advanced(by: .seconds(9))))
         #expect(!bar.isShown(at: now.advanced(by: .seconds(10))))
+        bar.pointerLeft(at: now)
+        #expect(!bar.isShown(at: now.advanced(by: .seconds(2))), "nothing rests on it any more")
+        var fresh = BarVisibility()
+        fresh.pointerLeft(at: now)
+        #expect(!fresh.isShown(at: now), "a window that opens beside the pointer")
     }
 
     @Test func itShowsWhatThereIsToChooseAndNoMore() {
@@ -39,9 +46,20 @@ import Testing
             Chapter(start: MediaTime(value: $0.0, timescale: 1), title: $0.1)
         }
         let most = ScreenBar(state, hasPrevious: true, hasNext: true)
-        #expect(most.buttons[.subtitles]?.first == "Subtitles: deu, signs")
+        #expect(most.buttons[.subtitles]?.first == "Subtitles: German, signs")
         #expect(most.buttons[.chapters] == ["2/2 Wind", "2/2"])
         #expect(ScreenBar.Aim(0.1, in: state)?.words == "00:00:10  Calm")
+    }
+
+    @Test func itShowsThatAFilmWaitsForItsSource() {
+        var state = PlayerState()
+        (state.phase, state.bufferingProgress) = (.buffering, 0.34)
+        state.reason = "Waiting for the network: 34 %"
+        let bar = ScreenBar(state, hasPrevious: false, hasNext: false)
+        #expect(bar.isWaiting && bar.isPlaying)
+        #expect(StatusText.line(state, columns: 80).hasPrefix("(Waiting for the network: 34 %)"))
+        (state.phase, state.bufferingProgress) = (.playing, nil)
+        #expect(!ScreenBar(state, hasPrevious: false, hasNext: false).isWaiting)
     }
 
     @Test func aTenthOfASecondOfATwoHourFilmLooksTheSame() {
@@ -65,7 +83,7 @@ import Testing
         state.subtitleTracks = [track(1, "eng"), track(2, nil)]
         state.subtitleTrack = state.subtitleTracks[0]
         var list = ChoiceList(.subtitles, title: "Subtitles", rows: ChoiceList.rows(.subtitles, of: state))
-        #expect(list.rows.map(\.text) == ["None", "eng", "Track 2"])
+        #expect(list.rows.map(\.text) == ["None", "English", "Track 2"])
         #expect(list.current == 1)
         #expect(list.press("DOWN") == .some(nil))
         #expect(list.press("DOWN") == .some(nil), "stays on the last")
@@ -93,7 +111,58 @@ import Testing
         let rig = SessionRig("long")
         rig.mailbox.post(.screen(.bar(.volume(0.35), isDragged: true)))
         #expect(rig.run(.screen(.bar(.mute, isDragged: false)), .screen(.close)) == 0)
-        #expect(rig.director.settings.volume == 35)
+        #expect(rig.player.volume == 35)
         #expect(rig.director.settings.isMuted)
+    }
+
+    // feature: volume
+    @Test func theWheelOverTheVolumeChangesItAndBesideAListMovesInTheList() {
+        let rig = SessionRig("long")
+        rig.mailbox.post(.screen(.wheel(over: .volume(0.5), turned: -1)))
+        rig.mailbox.post(.screen(.wheel(over: .mute, turned: -1)))
+        rig.mailbox.post(.screen(.bar(.button(.speed), isDragged: false)))
+        rig.mailbox.post(.screen(.wheel(over: nil, turned: -1)))
+        rig.mailbox.post(.terminalKey("ENTER"))
+        #expect(rig.run(.screen(.close)) == 0)
+        #expect(rig.player.volume == 96)
+        #expect(rig.director.settings.speed == 1.25, "the row below ×1")
+    }
+
+    // feature: statistics
+    @Test func aPageOfStatisticsOrKeysClosesByItsKeyByEscAndByAList() {
+        let rig = SessionRig("long")
+        var shown: [InfoPage.Subject?] = []
+        // The session's thread does not run: the director is this thread's.
+        for key in ["i", "i", "?", "ESC", "?", "i"] {
+            if !rig.director.pressInPanel(key) { rig.director.press(key) }
+            shown.append(rig.director.page?.subject)
+        }
+        #expect(shown == [.statistics, nil, .keys, nil, .keys, .statistics])
+        #expect(!rig.director.pressInPanel("LEFT"), "the film's")
+        rig.director.perform(.chooseRoute)
+        #expect(rig.director.page == nil && rig.director.isListOpen)
+        #expect(rig.run(.screen(.close)) == 0)
+    }
+
+    @Test func statisticsSayWhatPlaysAndWhereItIsHeard() {
+        var state = PlayerState()
+        (state.phase, state.hasVideo, state.hasAudio) = (.playing, true, true)
+        (state.position, state.duration) = (MediaTime(value: 31, timescale: 1), MediaTime(value: 100, timescale: 1))
+        (state.droppedFrames, state.offset) = (3, .milliseconds(-2))
+        let rows = StatisticsPage(state: state, address: "film.mkv", decoder: "h264 (software)").page.rows
+        func words(_ name: String) -> String? { rows.first { $0.name == name }?.words }
+        #expect(words("File") == "film.mkv")
+        #expect(words("Position") == "00:00:31 / 00:01:40 (31%)")
+        #expect(words("Video") == "h264 (software)")
+        #expect(words("Frames") == "0 shown, 3 dropped")
+        #expect(words("A-V") == "-2.0 ms")
+    }
+
+    @Test func languagesAreNamedInEnglish() {
+        #expect(track(1, "eng").name == "English" && track(1, "ger").name == "German")
+        #expect(track(1, "pt-BR").name == "Portuguese (BR)")
+        #expect(track(1, "und").name == "Track 1" && track(1, "tlh", "Opera").name == "tlh, Opera")
+        #expect(track(1, "eng", "English").name == "English", "once")
+        #expect(track(2, "fre").description(among: 3) == "2 of 3, French")
     }
 }

@@ -75,10 +75,6 @@ import Testing
         #expect(settings.speed == 4)
         for _ in 0..<100 { settings.multiplySpeed(by: 0.5) }
         #expect(settings.speed == 0.25)
-        for _ in 0..<20 { settings.addVolume(2, own: 100) }
-        #expect(settings.volume == 130)
-        for _ in 0..<100 { settings.addVolume(-2, own: 100) }
-        #expect(settings.volume == 0)
     }
 
     @Test func whatAPageListsIsPutBehindItOnce() {

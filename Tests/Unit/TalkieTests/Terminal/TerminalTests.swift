@@ -29,6 +29,29 @@ import Testing
         #expect(screen.output() == "\r\u{1B}[K愛愛愛愛…")
     }
 
+    @Test func aPipeThatIsNotReadBlocksNoOneAndSaysHowManyLinesAreMissing() {
+        var ends: [Int32] = [0, 0]
+        #expect(pipe(&ends) == 0)
+        defer { ends.forEach { close($0) } }
+        let terminal = Terminal(descriptor: ends[1], showsStatus: false)
+        let line = String(repeating: "x", count: 1000)
+        let start = HostInstant.now
+        // A pipe holds 64 KiB.
+        for _ in 0..<500 { terminal.say(line) }
+        #expect(HostInstant.now - start < .seconds(5))
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        var held = read(ends[0], &bytes, bytes.count)
+        #expect((30_000...(64 << 10)).contains(held))
+        terminal.say("the next")
+        held = read(ends[0], &bytes, bytes.count)
+        let text = String(decoding: bytes[..<max(0, held)], as: UTF8.self)
+        #expect(text.hasSuffix("\nthe next\n"), "\(text)")
+        #expect(text.hasPrefix("\ntalkie: 4"), "\(text)")
+        terminal.say("after that")
+        held = read(ends[0], &bytes, bytes.count)
+        #expect(String(decoding: bytes[..<max(0, held)], as: UTF8.self) == "after that\n")
+    }
+
     @Test func aPipeGetsLinesAndNoStatus() {
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -73,7 +96,7 @@ import Testing
                 language: "rus", title: "commentary")
         }
         state.audioTrack = state.audioTracks[1]
-        #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, rus, commentary"))
+        #expect(StatusText.film(state).hasSuffix("\nSound track 2 of 3, Russian, commentary"))
     }
 
     private var state: PlayerState {

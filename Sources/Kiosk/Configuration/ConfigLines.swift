@@ -1,0 +1,27 @@
+internal import MediaCore
+
+/// The lines of a configuration's keys, for sentences about what they name. Two configurations that differ in lines only are equal.
+struct ConfigLines: Sendable, Equatable {
+    private var lines: [String: Int] = [:]
+
+    init() {}
+
+    init(_ table: TOMLDocument.Table) { add(table, path: "") }
+
+    static func == (left: Self, right: Self) -> Bool { true }
+
+    /// Returns the line of a key, as `fleet.password_file`, or of a text in a list, as `playlist[2]`; 0 where it was not written.
+    func line(_ path: String) -> Int { lines[path] ?? 0 }
+
+    private mutating func add(_ table: TOMLDocument.Table, path: String) {
+        for entry in table.entries {
+            let path = path.isEmpty ? entry.key : "\(path).\(entry.key)"
+            lines[path] = entry.node.line
+            switch entry.node.value {
+            case .table(let inner): add(inner, path: path)
+            case .array(let nodes): for (index, node) in nodes.enumerated() { lines["\(path)[\(index)]"] = node.line }
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+internal import Glibc
+package import LocalOutput
+package import MediaCore
+internal import Storage
+package import SyncRendering
+
+extension KioskConfiguration {
+    /// Returns what this configuration names and this computer does not have at present, each with its line. The kiosk starts all the same
+    /// and waits for it. Blocks on the disk.
+    ///
+    /// - Parameters:
+    ///   - file: the configuration's name, for sentences.
+    ///   - displays: those that are connected; a failure is why none can be reached.
+    package func machineWarnings(
+        file: String, displays: Result<[ConnectedDisplay], OutputError>
+    ) -> [ConfigMistake] {
+        var warnings: [ConfigMistake] = []
+        func warn(_ path: String, _ sentence: String) {
+            warnings.append(ConfigMistake(file, line: lines.line(path), sentence))
+        }
+        check(programme, in: "", warn)
+        // A part that names no films plays those of the other hours.
+        for part in parts where part.programme.playlist != programme.playlist {
+            check(part.programme, in: "day_parts.\(part.name).", warn)
+        }
+        if let slate, let objection = InputCheck.objection(to: slate, what: .file) { warn("slate", objection.message) }
+        for (index, span) in quietHours.enumerated() where span.from == span.to {
+            let path = lines.line("quiet_hours[\(index)]") > 0 ? "quiet_hours[\(index)]" : "quiet_hours"
+            warn(path, "quiet_hours: \(span.words) is the whole day: screen and sound are never on")
+        }
+        if let file = fleet?.passwordFile {
+            do throws(TalkieError) { _ = try SecretFile.read(file) } catch {
+                warn("fleet.password_file", error.message)
+            }
+        }
+        if let file = fleet?.authorities, let objection = InputCheck.objection(to: file, what: .file) {
+            warn("fleet.ca_file", objection.message)
+        }
+        if let timeline {
+            let folder = timeline.file.lastIndex(of: "/").map { String(timeline.file[..<$0]) } ?? "."
+            if access(folder.isEmpty ? "/" : folder, W_OK) != 0 {
+                warn("timeline.file", "timeline: '\(folder)' cannot be written (\(SystemCause.text(errno)))")
+            }
+        }
+        checkScreens(displays, warn)
+        return warnings
+    }
+
+    private func check(_ programme: Programme, in table: String, _ warn: (String, String) -> Void) {
+        for (index, word) in programme.playlist.enumerated() where !InputCheck.isAddress(word) {
+            guard let failure = ItemsWatch.look(for: [word], programme: 0).found.failure else { continue }
+            let path = "\(table)playlist[\(index)]"
+            warn(lines.line(path) > 0 ? path : "\(table)playlist", failure)
+        }
+    }
+
+    private func checkScreens(
+        _ displays: Result<[ConnectedDisplay], OutputError>, _ warn: (String, String) -> Void
+    ) {
+        let connected: [ConnectedDisplay]
+        switch displays {
+        case .success(let found): connected = found
+        case .failure(let error): return warn("screen", error.message)
+        }
+        if let screen, !screen.isAmong(connected) { warn("screen", screen.absence(among: connected)) }
+        switch operatorScreen {
+        case .chosen(let screen)? where !screen.isAmong(connected):
+            warn("operator_screen", screen.absence(among: connected))
+        case .other? where connected.count < 2: warn("operator_screen", "there is no second display at present")
+        default: break
+        }
+    }
+}
+
+extension KioskConfiguration.Screen {
+    fileprivate func isAmong(_ displays: [ConnectedDisplay]) -> Bool {
+        switch self {
+        case .number(let index): displays.contains { $0.index == index }
+        case .named(let name): displays.contains { $0.name.lowercased().contains(name.lowercased()) }
+        }
+    }
+
+    fileprivate func absence(among displays: [ConnectedDisplay]) -> String {
+        let name =
+            switch self {
+            case .number(let index): "\(index)"
+            case .named(let name): "'\(name)'"
+            }
+        let known = displays.map { "\($0.index) ('\($0.name)')" }.joined(separator: ", ")
+        return "the screen \(name) is not connected; \(known.isEmpty ? "none is" : "connected: \(known)")"
+    }
+}

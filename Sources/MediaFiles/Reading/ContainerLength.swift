@@ -1,0 +1,51 @@
+internal import Glibc
+
+/// The length that the header of a Matroska, WAV or AVI file states, in bytes.
+enum ContainerLength {
+    /// Programs that write into a pipe leave the largest number that the field takes, or one a little smaller.
+    private static let largestRIFF: UInt32 = 0x7FFF_F000
+
+    /// Returns the byte at which the file should end; nil where the header does not say, or cannot be read.
+    static func read(_ path: String) -> Int64? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = fread(&bytes, 1, bytes.count, file)
+        return end(statedBy: bytes.prefix(count))
+    }
+
+    /// Returns the same for the first bytes of a file.
+    static func end(statedBy bytes: ArraySlice<UInt8>) -> Int64? {
+        if bytes.starts(with: Array("RIFF".utf8)), bytes.count >= 12 {
+            let size = bytes[4..<8].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            // The length counts from byte 8 on (Multimedia Programming Interface, RIFF).
+            return size > 0 && size < largestRIFF ? Int64(size) + 8 : nil
+        }
+        // EBML header, then the segment (RFC 8794, 11.2; RFC 9559, 5.1).
+        var rest = bytes
+        guard takeIdentifier(&rest) == 0x1A45_DFA3, let header = takeLength(&rest), header < 4000,
+            rest.count > Int(header)
+        else { return nil }
+        rest = rest.dropFirst(Int(header))
+        guard takeIdentifier(&rest) == 0x1853_8067, let length = takeLength(&rest) else { return nil }
+        return Int64(rest.startIndex) + length
+    }
+
+    private static func takeIdentifier(_ bytes: inout ArraySlice<UInt8>) -> UInt32? {
+        guard bytes.count >= 4 else { return nil }
+        defer { bytes = bytes.dropFirst(4) }
+        return bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// A variable-size integer (RFC 8794, 4); nil for an unknown length, and for more than 2^48 bytes.
+    private static func takeLength(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
+        guard let first = bytes.first, first != 0 else { return nil }
+        let count = first.leadingZeroBitCount + 1
+        guard bytes.count >= count else { return nil }
+        defer { bytes = bytes.dropFirst(count) }
+        let marker = UInt64(1) << (7 * UInt64(count))
+        let value = bytes.prefix(count).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } ^ marker
+        guard value != marker - 1, value < 1 << 48 else { return nil }
+        return Int64(value)
+    }
+}

@@ -1,0 +1,238 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// Finds gaps and outliers in the timestamps of containers whose stamps rise without a break (all but transport streams and playlists,
+/// which `JumpFollower` follows).
+///
+/// A stamp that is further than `ReadOptions.maxGap` from where reading is has one of four causes, which the next packets of the track and
+/// of the other selected tracks of sound and pictures tell apart:
+/// - the next packet of the same track continues before the gap: the stamp is wrong, and taken as missing;
+/// - all tracks jump together: a discontinuity, across which the timeline continues (`StampJumps`);
+/// - another track continues through the gap, and the stamp is within its index or the film's stated length: a real pause, which stays;
+/// - the same beyond that: this track alone is moved to where it was.
+///
+/// Pictures that come less often than once a second (slides, stills) are believed whatever they say. Subtitles go where the others go.
+struct GapFollower {
+    /// How the other tracks are looked at.
+    enum Reach {
+        /// Their packets are read as well, as these demuxers read them anyway.
+        case packets
+        /// By the container's index (MP4): its demuxer reads only what is wanted.
+        case index
+    }
+
+    private struct Lane {
+        let stream: UnsafeMutablePointer<AVStream>
+        var clock: TrackClock
+        /// Film time at which the last packet ended; nil before the first packet, and after a seek.
+        var end: MediaTime?
+        /// The shift of this track alone.
+        var own = MediaTime.zero
+        var packets = 0
+        /// Smoothed distance of packets, in seconds.
+        var spacing = 0.0
+
+        var index: Int32 { stream.pointee.index }
+        var isVideo: Bool { stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO }
+        /// Packets come often enough for a gap to mean something; packets of sound are short.
+        var isDense: Bool { !isVideo || (packets >= 3 && spacing <= 1) }
+    }
+
+    private let jumps: StampJumps
+    private let maxGap: MediaTime
+    /// The film's stated length.
+    private let duration: MediaTime?
+    let reach: Reach
+    private var lanes: [Lane]
+    /// The jump in force.
+    private var jump = 0
+    /// The latest film time of any track.
+    private var front = MediaTime.zero
+    /// After a seek: the film time asked for, until the first packet.
+    private var landing: MediaTime?
+    private var isLanded = false
+
+    /// Where another reader has found the same gap, the shifts of two tracks differ by less.
+    private static let slack = MediaTime(value: 5, timescale: 1)
+
+    /// Where neither sound nor a stated length says more.
+    private static let longestStill = MediaTime(value: 3600, timescale: 1)
+
+    init(
+        _ jumps: StampJumps, streams: [UnsafeMutablePointer<AVStream>], origin: MediaTime, duration: MediaTime?,
+        maxGap: Duration, reach: Reach
+    ) {
+        self.jumps = jumps
+        self.duration = duration
+        self.maxGap = MediaTime(nanoseconds: max(1_000_000_000, maxGap.wholeNanoseconds))
+        self.reach = reach
+        lanes = streams.compactMap { stream in
+            stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
+                ? nil : Lane(stream: stream, clock: TrackClock(stream: stream, origin: origin))
+        }
+    }
+
+    /// Returns the shift in force at a film time, for a seek.
+    func shift(at time: MediaTime) -> MediaTime { jumps[jumps.index(at: time)]?.shift ?? .zero }
+
+    private var common: MediaTime { jumps[jump]?.shift ?? .zero }
+
+    /// Reading continues near a film time.
+    mutating func landed(expecting time: MediaTime) {
+        (landing, isLanded, front) = (time, true, time)
+        for index in lanes.indices { (lanes[index].end, lanes[index].own) = (nil, .zero) }
+    }
+
+    /// Returns the shift of a packet's timestamps; nil where the packets after it have to be looked at (`decide`).
+    mutating func shift(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
+        guard let index = lane(of: packet) else { return common }
+        guard let plain = plain(packet, in: lanes[index]) else {
+            // No stamp: it follows the packet before.
+            let lane = lanes[index]
+            lanes[index].end = lane.end.map { $0 + lane.clock.length(packet.pointee.duration) }
+            return common + lane.own
+        }
+        if let time = landing {
+            landing = nil
+            jump = jumps.index(bringing: plain, near: time, within: .init(value: 3600, timescale: 1)) ?? jump
+        }
+        if !fits(plain + common + lanes[index].own, lanes[index]) {
+            let near = max(front, lanes[index].end ?? front)
+            guard let known = jumps.index(bringing: plain + lanes[index].own, near: near, within: Self.slack) else {
+                return nil
+            }
+            jump = known
+        }
+        return accept(packet, plain, index)
+    }
+
+    private func lane(of packet: UnsafeMutablePointer<AVPacket>) -> Int? {
+        lanes.firstIndex { $0.index == packet.pointee.stream_index }
+    }
+
+    private func plain(_ packet: UnsafeMutablePointer<AVPacket>, in lane: Lane) -> MediaTime? {
+        let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
+        return lane.clock.unwrapped(raw).flatMap { lane.clock.filmTime($0) }
+    }
+
+    private mutating func accept(
+        _ packet: UnsafeMutablePointer<AVPacket>, _ plain: MediaTime, _ index: Int
+    ) -> MediaTime {
+        let raw = packet.pointee.dts != cff_nopts_value ? packet.pointee.dts : packet.pointee.pts
+        if let raw = lanes[index].clock.unwrapped(raw) { lanes[index].clock.follow(raw) }
+        let shift = common + lanes[index].own
+        let time = plain + shift
+        let length = lanes[index].clock.length(packet.pointee.duration)
+        if let end = lanes[index].end {
+            let step = min((time - end + length).seconds.magnitude, maxGap.seconds)
+            lanes[index].spacing += (step - lanes[index].spacing) / (lanes[index].packets < 8 ? 2 : 16)
+        }
+        lanes[index].packets += 1
+        lanes[index].end = length <= maxGap ? time + length : time
+        front = max(front, lanes[index].end ?? time)
+        return shift
+    }
+
+    private func fits(_ time: MediaTime, _ lane: Lane) -> Bool {
+        guard let end = lane.end else { return isLanded ? isPlausible(time) : time - front <= maxGap }
+        return !lane.isDense || (time - max(front, end) <= maxGap && end - time <= maxGap)
+    }
+
+    private func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
+
+    // MARK: Deciding
+
+    /// Whether `decide` needs no packets beyond these.
+    func isEnough(_ packets: [UnsafeMutablePointer<AVPacket>]) -> Bool {
+        guard let doubtful = packets.first, let own = lane(of: doubtful) else { return true }
+        return lanes.indices.allSatisfy { index in
+            guard index == own || (reach == .packets && isAsked(index)) else { return true }
+            return next(of: index, in: packets) != nil
+        }
+    }
+
+    /// Whether a track has a say: it is read, and has packets often.
+    private func isAsked(_ index: Int) -> Bool {
+        jumps.isSelected(lanes[index].index) && (reach == .index || (lanes[index].isDense && lanes[index].packets > 0))
+    }
+
+    /// Returns the film time of a track's next packet after the doubtful one.
+    private func next(of index: Int, in packets: [UnsafeMutablePointer<AVPacket>]) -> MediaTime? {
+        for packet in packets.dropFirst() where packet.pointee.stream_index == lanes[index].index {
+            if let plain = plain(packet, in: lanes[index]) { return plain + lanes[index].own }
+        }
+        return nil
+    }
+
+    /// Decides about the first of these packets, the doubtful one, by the others, and returns its shift. A wrong timestamp is taken out of the
+    /// packet.
+    ///
+    /// - Parameter isLast: whether the input ends after them.
+    mutating func decide(_ packets: [UnsafeMutablePointer<AVPacket>], isLast: Bool) -> MediaTime {
+        guard let doubtful = packets.first, let own = lane(of: doubtful), let plain = plain(doubtful, in: lanes[own])
+        else { return common }
+        let shift = common + lanes[own].own
+        let place = max(front, lanes[own].end ?? front)
+        let following = next(of: own, in: packets)
+        let isOutlier = following.map { ($0 + common - place).seconds.magnitude <= maxGap.seconds } ?? isLast
+        if isOutlier {
+            (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
+            lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
+            return shift
+        }
+        // Where each track goes on, and where the last of them ended.
+        var (start, end, isJoint) = (plain + lanes[own].own, place, true)
+        var isFilled = reach == .packets && isPlausible(plain + shift)
+        // Pictures alone: a recorded screen on which nothing moves has no packets.
+        let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
+        if !hasSound, plain + shift > place,
+            duration != nil ? isPlausible(plain + shift) : plain + shift - place <= Self.longestStill
+        {
+            (isJoint, isFilled) = (false, true)
+        }
+        for index in lanes.indices where index != own && isAsked(index) {
+            if reach == .index, let last = lastEntry(of: index), last + maxGap >= start { isFilled = true }
+            let found =
+                reach == .index ? entries(of: index, after: place) : (after: next(of: index, in: packets), before: nil)
+            if let before = found.before { end = max(end, before) }
+            guard let after = found.after else { continue }
+            if (after + common - place).seconds.magnitude <= maxGap.seconds / 2
+                || (start + common > place && after + maxGap < start)
+            {
+                isJoint = false
+            } else {
+                start = min(start, after)
+            }
+        }
+        if isJoint {
+            if let made = jumps.add(.init(shift: end - start, position: doubtful.pointee.pos, film: end)) {
+                jump = made
+            }
+        } else if !isFilled || plain + shift < place {
+            lanes[own].own += place - (plain + shift)
+        }
+        return accept(doubtful, plain, own)
+    }
+
+    private func lastEntry(of index: Int) -> MediaTime? {
+        let lane = lanes[index]
+        let count = avformat_index_get_entries_count(lane.stream)
+        guard count > 0, let entry = avformat_index_get_entry(lane.stream, count - 1) else { return nil }
+        return lane.clock.filmTime(entry.pointee.timestamp)
+    }
+
+    /// Returns the first entry of a track's index a second or more after a place, and the one before that.
+    private func entries(of index: Int, after place: MediaTime) -> (after: MediaTime?, before: MediaTime?) {
+        let lane = lanes[index]
+        let wanted = lane.clock.raw(place + MediaTime(value: 1, timescale: 1) - common)
+        let found = av_index_search_timestamp(lane.stream, wanted, AVSEEK_FLAG_ANY)
+        let count = avformat_index_get_entries_count(lane.stream)
+        func time(_ entry: Int32) -> MediaTime? {
+            guard (0..<count).contains(entry), let entry = avformat_index_get_entry(lane.stream, entry) else {
+                return nil
+            }
+            return lane.clock.filmTime(entry.pointee.timestamp)
+        }
+        return (found >= 0 ? time(found) : nil, time((found >= 0 ? found : count) - 1).map { $0 + common })
+    }
+}

@@ -1,0 +1,40 @@
+/// The keys of a session and what they do, as the page of keys shows them and as README.md lists them.
+enum KeyHelp {
+    /// A test compares the names with `KeyBindings`.
+    static let rows: [(keys: String, words: String, names: [String])] = [
+        ("Space, p", "pause, resume", ["SPACE", "p"]),
+        ("← →", "5 s back, forward (Shift: 1 s, exact)", ["LEFT", "RIGHT", "Shift+LEFT", "Shift+RIGHT"]),
+        ("↑ ↓", "1 minute forward, back (Shift: 5 s, exact)", ["UP", "DOWN", "Shift+UP", "Shift+DOWN"]),
+        ("Wheel", "10 s forward, back; over the volume: the volume", ["WHEEL_UP", "WHEEL_DOWN"]),
+        (
+            "Page Up, Page Down", "next, previous chapter (Shift: 10 minutes)",
+            ["PGUP", "PGDWN", "@", "!", "Shift+PGUP", "Shift+PGDWN"]
+        ),
+        (". ,", "next, previous frame", [".", ","]),
+        ("[ ]  { }", "slower, faster; half, double", ["[", "]", "{", "}"]),
+        ("Backspace", "natural speed", ["BS"]),
+        ("9 0", "quieter, louder", ["9", "0", "/", "*", "WHEEL_LEFT", "WHEEL_RIGHT"]),
+        ("m", "mute", ["m"]),
+        ("s", "where the sound goes, and the volume there", ["s"]),
+        ("n  C", "night mode; louder voices", ["n", "C"]),
+        ("Ctrl and + -", "sound later, earlier", ["Ctrl++", "Ctrl+=", "Ctrl+-"]),
+        ("#", "next sound track", ["SHARP"]),
+        ("j J", "next, previous subtitles", ["j", "J"]),
+        ("v  Alt+v", "hide, show subtitles; the second ones", ["v", "Alt+v"]),
+        ("z x", "subtitles earlier, later", ["z", "x", "Z"]),
+        ("f", "full screen, also by a double click", ["f", "MBTN_LEFT_DBL"]),
+        ("Esc", "leave full screen", ["ESC"]),
+        ("A  d", "shape of the picture; deinterlacing", ["A", "d"]),
+        ("w W", "black bars, cut edges", ["w", "W", "e"]),
+        ("Alt and + -", "zoom", ["Alt++", "Alt+=", "Alt+-"]),
+        ("Alt and arrows", "move the picture", ["Alt+LEFT", "Alt+RIGHT", "Alt+UP", "Alt+DOWN"]),
+        ("Alt+Backspace", "zoom and place as they were", ["Alt+BS"]),
+        ("> <  Enter", "next, previous film", [">", "<", "ENTER"]),
+        ("l  L", "repeat from here, to here; repeat the film", ["l", "L"]),
+        ("S  Alt+s  Ctrl+s", "screenshot: picture, with subtitles, window", ["S", "Alt+s", "Ctrl+s"]),
+        ("o", "position and tracks", ["o", "P"]),
+        ("i", "statistics", ["i"]),
+        ("?", "these keys", ["?"]),
+        ("q  Q", "quit; continue here the next time", ["q", "Q", "Ctrl+w", "Ctrl+c"]),
+    ]
+}

@@ -1,0 +1,48 @@
+internal import LocalOutput
+
+/// A page over the film that is read: statistics, or the keys. A value; the session updates it.
+struct InfoPage: Equatable {
+    enum Subject: Hashable { case statistics, keys }
+
+    struct Row: Hashable {
+        var name: String
+        var words: String
+    }
+
+    let subject: Subject
+    var rows: [Row]
+    /// The row that is scrolled to.
+    private var current = 0
+
+    init(_ subject: Subject, rows: [Row]) { (self.subject, self.rows) = (subject, rows) }
+
+    /// Scrolls, for a page that is longer than the window is high. False for a key that means nothing to the page.
+    mutating func press(_ key: String) -> Bool {
+        guard subject == .keys else { return false }
+        switch key {
+        case "UP": scroll(by: -1)
+        case "DOWN": scroll(by: 1)
+        case "PGUP": scroll(by: -10)
+        case "PGDWN": scroll(by: 10)
+        case "HOME": scroll(by: -rows.count)
+        case "END": scroll(by: rows.count)
+        default: return false
+        }
+        return true
+    }
+
+    mutating func scroll(by count: Int) { current = max(0, min(rows.count - 1, current + count)) }
+
+    /// As the screen draws it.
+    var panel: ScreenPanel {
+        let isList = subject == .keys
+        return ScreenPanel(
+            title: isList ? "Keys" : "Statistics", rows: rows.map { ScreenPanel.Row($0.name, detail: $0.words) },
+            current: isList ? current : nil, hint: isList ? "↑↓ scroll   Esc close" : "", marks: .none,
+            place: isList ? .middle : .topLeft)
+    }
+
+    static var keys: InfoPage {
+        InfoPage(.keys, rows: KeyHelp.rows.map { Row(name: $0.keys, words: $0.words) })
+    }
+}

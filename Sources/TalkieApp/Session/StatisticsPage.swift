@@ -1,0 +1,69 @@
+internal import LocalOutput
+internal import MediaCore
+internal import Playback
+internal import SyncRendering
+
+/// The rows of the page of statistics.
+struct StatisticsPage {
+    /// With offset, dropped frames and underruns as they are known now.
+    var state: PlayerState
+    /// The file or address, without credentials.
+    var address: String
+    /// The codec of the video and what decodes it.
+    var decoder: String?
+    var screen: ScreenControl.Status?
+    var outputs: OutputGroup?
+
+    var page: InfoPage { InfoPage(.statistics, rows: rows) }
+
+    private var rows: [InfoPage.Row] {
+        var rows = [InfoPage.Row(name: "File", words: PrintableText.of(address))]
+        func add(_ name: String, _ words: [String?]) {
+            let words = words.compactMap { $0 }.filter { !$0.isEmpty }
+            if !words.isEmpty { rows.append(InfoPage.Row(name: name, words: words.joined(separator: ", "))) }
+        }
+        add("Position", [StatusText.position(state), state.speed == 1 ? nil : "×\(Decimals.short(state.speed))"])
+        if state.hasVideo {
+            let format = state.pictureFormat
+            let rate = format?.frameRate.map { Double($0.numerator) / Double(max(1, $0.denominator)) }
+            add(
+                "Video",
+                [
+                    decoder, format.map { "\($0.size.width)×\($0.size.height)" },
+                    rate.map { Decimals.short($0) + " fps" },
+                ])
+            add(
+                "Display",
+                [screen?.area.map { "\($0.width)×\($0.height)" }, screen.flatMap(pacing), screen?.presentation])
+            add("Frames", ["\(screen?.shown ?? 0) shown", "\(state.droppedFrames) dropped"])
+        }
+        if let track = state.audioTrack {
+            add("Audio", [track.particulars, track.audioFormat.map { "\($0.sampleRate) Hz" }, track.languageName])
+        }
+        if state.hasAudio, state.hasVideo {
+            let underruns = state.underruns == 0 ? nil : "underruns: \(state.underruns)"
+            add("A-V", [state.offset.map { Decimals.signed($0.inMilliseconds, 1) + " ms" } ?? "?", underruns])
+        }
+        if let track = state.subtitleTrack { add("Subtitles", [track.name, track.subtitleFormat?.parameters.codec]) }
+        add("Cache", [ahead(of: state.loadedUntil, "read"), ahead(of: state.handedUntil, "in the output")])
+        for output in outputs?.members ?? [] {
+            add(
+                "Output",
+                [
+                    PrintableText.of(output.name), "\(Decimals.text(outputs?.volume(of: output) ?? 100, 0))%",
+                    "latency \(Decimals.text(output.latency.delay.inMilliseconds, 1)) ms",
+                ])
+        }
+        return rows
+    }
+
+    private func pacing(_ status: ScreenControl.Status) -> String? {
+        guard case .fixed(let period, _) = status.refresh, period > .zero else { return nil }
+        return Decimals.text(1 / period.inSeconds, 2) + " Hz"
+    }
+
+    private func ahead(of until: MediaTime?, _ words: String) -> String? {
+        guard state.hasAudio, let until else { return nil }
+        return Decimals.text(max(0, (until - state.lineOffset - state.position).seconds), 1) + " s " + words
+    }
+}

@@ -1,0 +1,49 @@
+internal import MediaCore
+
+/// Bounds how often a speaker reports what any program on the network can cause: bad packets and connections.
+struct EventRateLimit {
+    /// Events of one kind within `interval`.
+    static let maxEvents = 40
+    static let interval = Duration.seconds(10)
+
+    private enum Kind: String, CaseIterable {
+        case packets = "reports of bad packets"
+        case connections = "reports of connections"
+    }
+
+    private struct Window {
+        var began: HostInstant
+        var count = 0
+    }
+
+    private var windows: [Kind: Window] = [:]
+
+    /// Counts an event.
+    ///
+    /// - Returns: whether it is reported, and sentences about events that were not.
+    mutating func admit(_ event: SpeakerEvent, at now: HostInstant) -> (isAdmitted: Bool, summaries: [String]) {
+        let summaries = takeSummaries(at: now)
+        guard let kind = Self.kind(of: event) else { return (true, summaries) }
+        windows[kind, default: Window(began: now)].count += 1
+        return (windows[kind]!.count <= Self.maxEvents, summaries)
+    }
+
+    /// Returns a sentence for each interval that is over, or for all, in which events were left out.
+    mutating func takeSummaries(at now: HostInstant, isLast: Bool = false) -> [String] {
+        Kind.allCases.compactMap { kind in
+            guard let window = windows[kind], isLast || now - window.began >= Self.interval else { return nil }
+            windows[kind] = nil
+            let omitted = window.count - Self.maxEvents
+            guard omitted > 0 else { return nil }
+            return "\(omitted) more \(kind.rawValue) within \(Int(Self.interval.inSeconds)) s were left out"
+        }
+    }
+
+    private static func kind(of event: SpeakerEvent) -> Kind? {
+        switch event {
+        case .damaged: .packets
+        case .connected, .disconnected: .connections
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+/// Films whose picture and sound say which second is played: a colour and a tone for each.
+///
+/// Pictures are 320x180 with a white block in the upper left quarter of each side. Made by ffmpeg into one folder.
+struct FeatureFilms {
+    typealias Color = DisplayPicture.Color
+
+    /// The colour of each second.
+    static let colors = [
+        Color(red: 200, green: 0, blue: 0), Color(red: 0, green: 180, blue: 0), Color(red: 0, green: 0, blue: 200),
+        Color(red: 200, green: 200, blue: 0), Color(red: 0, green: 200, blue: 200),
+        Color(red: 200, green: 0, blue: 200),
+    ]
+    /// The tone of each second on the first and on the second sound track, in Hz.
+    static let tones = (0..<6).map { 400 + 150 * $0 }
+    static let secondTones = (0..<6).map { 1500 + 150 * $0 }
+
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    /// Returns the second whose colour this is; nil for any other colour.
+    static func second(of color: Color) -> Int? { colors.firstIndex { $0.distance(to: color) < 40 } }
+
+    private static func picture(_ seconds: [Int]) -> (inputs: [String], filter: String) {
+        let inputs = seconds.flatMap { second -> [String] in
+            let color = colors[second]
+            let code = String(format: "0x%02X%02X%02X", color.red, color.green, color.blue)
+            return ["-f", "lavfi", "-i", "color=c=\(code):s=320x180:r=25:d=1"]
+        }
+        let pads = seconds.indices.map { "[\($0)]" }.joined()
+        return (inputs, "\(pads)concat=n=\(seconds.count),drawbox=0:0:iw/4:ih/4:white:fill")
+    }
+
+    /// Returns the ffmpeg source of a tone that rises by 150 Hz each second.
+    private static func tone(_ base: Int, _ seconds: Int, from first: Int = 0) -> [String] {
+        let frequency = "\(base + 150 * first)+150*floor(t)"
+        return ["-f", "lavfi", "-i", "aevalsrc=0.25*sin(2*PI*(\(frequency))*t):s=48000:d=\(seconds)"]
+    }
+
+    private func make(_ name: String, _ arguments: [String]) throws -> String {
+        let path = scratch.path(name)
+        let result = try Program.run(
+            "/usr/bin/ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [path], atMost: 60)
+        try #require(result.status == 0, "\(result.errors)")
+        return path
+    }
+
+    /// Six seconds; a second picture track in the reverse order, and a second sound track in German.
+    func film(_ name: String = "film.mkv", _ options: [String] = []) throws -> String {
+        let (inputs, filter) = Self.picture(Array(0..<6))
+        return try make(
+            name,
+            inputs + Self.tone(400, 6) + Self.tone(1500, 6) + [
+                "-filter_complex", "\(filter),split[a][b];[b]reverse[c]", "-map", "[a]", "-map", "[c]", "-map", "6",
+                "-map", "7",
+                "-c:v", "ffv1", "-pix_fmt", "yuv444p", "-c:a", "flac", "-metadata:s:a:0", "language=eng",
+                "-metadata:s:a:1",
+                "language=deu",
+            ] + options)
+    }
+
+    /// A film of some of the seconds, with one track of each kind.
+    func part(_ name: String, _ seconds: ClosedRange<Int>, _ options: [String] = []) throws -> String {
+        let (inputs, filter) = Self.picture(Array(seconds))
+        return try make(
+            name,
+            inputs + Self.tone(400, seconds.count, from: seconds.lowerBound) + [
+                "-filter_complex", "\(filter)[a]", "-map", "[a]", "-map", "\(seconds.count)", "-c:v", "ffv1",
+                "-pix_fmt", "yuv444p",
+                "-c:a", "flac",
+            ] + options)
+    }
+
+    /// Three seconds of fields with white bars that move by 20 pixels from one field to the next.
+    func combed() throws -> String {
+        try make(
+            "combed.mkv",
+            [
+                "-f", "lavfi", "-i",
+                "nullsrc=s=320x180:r=50:d=3,format=gray,geq=lum='255*lt(mod(X+20*N\\,160)\\,80)',format=yuv420p,"
+                    + "tinterlace=interleave_top",
+            ] + Self.tone(400, 3) + ["-c:v", "ffv1", "-c:a", "flac"])
+    }
+
+    /// Three seconds of grey of 203 cd/m² in PQ (SMPTE ST 2084).
+    func bright() throws -> String {
+        try make(
+            "bright.mkv",
+            [
+                "-f", "lavfi", "-i",
+                "color=c=black:s=320x180:r=25:d=3,format=yuv420p10le,geq=lum=573:cb=512:cr=512,"
+                    + "setparams=range=tv:color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc",
+            ] + Self.tone(400, 3) + [
+                "-c:v", "ffv1", "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-colorspace", "bt2020nc",
+                "-color_range", "tv",
+                "-c:a", "flac",
+            ])
+    }
+
+    /// Four seconds in 5.1: 400 Hz on the left, 1300 Hz in the centre, equally loud.
+    func surround() throws -> String {
+        try make(
+            "surround.mkv",
+            Self.picture(Array(0..<4)).inputs + [
+                "-f", "lavfi", "-i",
+                "aevalsrc=0.1*sin(2*PI*400*t)|0|0.1*sin(2*PI*1300*t)|0|0|0:c=5.1:s=48000:d=4", "-filter_complex",
+                "\(Self.picture(Array(0..<4)).filter)[a]", "-map", "[a]", "-map", "4", "-c:v", "ffv1", "-pix_fmt",
+                "yuv444p", "-c:a",
+                "flac",
+            ])
+    }
+
+    /// Six seconds, every second one of them 30 dB quieter.
+    func loudAndQuiet() throws -> String {
+        let (inputs, filter) = Self.picture(Array(0..<6))
+        return try make(
+            "loud.mkv",
+            inputs + [
+                "-f", "lavfi", "-i",
+                "aevalsrc=(0.5-0.484*mod(floor(t)\\,2))*sin(2*PI*(400+150*floor(t))*t):s=48000:d=6", "-filter_complex",
+                "\(filter)[a]", "-map", "[a]", "-map", "6", "-c:v", "ffv1", "-pix_fmt", "yuv444p", "-c:a", "flac",
+            ])
+    }
+
+    /// A picture of one of the colours.
+    func image(_ name: String, _ second: Int) throws -> String {
+        let (inputs, _) = Self.picture([second])
+        return try make(name, inputs + ["-frames:v", "1"])
+    }
+
+    /// Three seconds of sound, the picture of the first second inside as its cover.
+    func song() throws -> String {
+        try make(
+            "song.flac",
+            Self.tone(400, 3) + [
+                "-i", try image("inside.png", 0), "-map", "0", "-map", "1", "-disposition:v", "attached_pic",
+            ])
+    }
+
+    /// A playlist of HLS whose better quality is the first second of the film, and whose lesser one is the second.
+    func qualities() throws -> String {
+        for (name, second) in [("high", 0), ("low", 1)] {
+            let (inputs, filter) = Self.picture([second, second, second])
+            _ = try make(
+                name + ".m3u8",
+                inputs + Self.tone(400 + 150 * second, 1) + [
+                    "-filter_complex", "\(filter)[a];[3]aloop=2:48000,asetpts=N/SR/TB[b]", "-map", "[a]", "-map", "[b]",
+                    "-c:v",
+                    "mpeg2video", "-c:a", "mp2", "-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod",
+                    "-hls_segment_filename",
+                    scratch.path(name + "%d.ts"),
+                ])
+        }
+        return try scratch.file(
+            "master.m3u8",
+            Data(
+                """
+                #EXTM3U
+                #EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=320x180
+                high.m3u8
+                #EXT-X-STREAM-INF:BANDWIDTH=400000,RESOLUTION=320x180
+                low.m3u8
+
+                """.utf8))
+    }
+}

@@ -1,0 +1,239 @@
+import Foundation
+import Glibc
+import MediaCore
+import Testing
+
+@testable import RouteTestSupport
+
+/// The program playing on an X server and a sink of its own, with what its screen showed and what its sink played.
+///
+/// `@unchecked Sendable`: used by the thread that runs the program until that has ended, then by the test.
+final class ObservedPlayback: @unchecked Sendable {
+    /// How the program is started, and when it is ended.
+    struct Setup {
+        /// Those after `play`.
+        var words: [String]
+        var screen = "320x180"
+        /// Channels of the sink.
+        var channels = 2
+        var environment: [String: String] = [:]
+        /// Called for each look at the screen; true ends the program by SIGTERM.
+        var isOver: (ObservedPlayback) -> Bool = { _ in false }
+
+        init(_ words: String..., screen: String = "320x180") { (self.words, self.screen) = (words, screen) }
+    }
+
+    /// A second of the film, and the part of the run in which it was seen or heard, in seconds of the host clock.
+    struct Stretch {
+        var second: Int
+        var from: Double
+        var to: Double
+    }
+
+    let display: VirtualDisplay
+    private(set) var result = Program.Result(status: -1, output: "", errors: "")
+    /// Nil for a black screen and for colours of no film.
+    private(set) var looks: [(at: Double, second: Int?)] = []
+    /// The screen at each change and once a second.
+    private(set) var pictures: [DisplayPicture] = []
+    private(set) var sound: Recording?
+    private var pressed: Set<String> = []
+    /// What pactl prints of the program's stream.
+    private(set) var stream = ""
+
+    private let setup: Setup
+    private let sink: String
+    private let home: Scratch
+
+    private init(_ setup: Setup, sink: String) throws {
+        (self.setup, self.sink) = (setup, sink)
+        display = try VirtualDisplay(setup.screen)
+        home = try Scratch()
+    }
+
+    /// Runs programs side by side, each to its end.
+    static func play(_ setups: [Setup]) throws -> [ObservedPlayback] {
+        let server = try PulseServer(sink: nil)
+        defer { server.stop() }
+        let card = try server.folder.asoundConfiguration()
+        var recorders: [PulseServer.Recorder] = []
+        let all = try setups.enumerated().map { number, setup in
+            let sink = "sink\(number)"
+            try server.control(
+                "load-module", "module-null-sink", "sink_name=\(sink)", "rate=48000", "channels=\(setup.channels)",
+                "norewinds=1")
+            recorders.append(try server.record(sink: sink))
+            return try ObservedPlayback(setup, sink: sink)
+        }
+        let (group, address) = (DispatchGroup(), server.address)
+        for playback in all {
+            group.enter()
+            Thread.detachNewThread {
+                playback.run(card: card, server: address)
+                group.leave()
+            }
+        }
+        group.wait()
+        for (playback, recorder) in zip(all, recorders) { playback.sound = try recorder.finish() }
+        return all
+    }
+
+    private func run(card: String, server: String) {
+        var environment: [String: String?] = [
+            "DISPLAY": display.name, "WAYLAND_DISPLAY": nil, "HOME": home.folder.path,
+            "XDG_STATE_HOME": home.path("state"),
+            "XDG_CONFIG_HOME": home.path("config"), "ALSA_CONFIG_PATH": card, "PULSE_SERVER": server,
+            "PULSE_SINK": sink,
+            "SDL_VIDEODRIVER": nil,
+        ]
+        for (name, value) in setup.environment { environment[name] = value }
+        let ended = try? Program.run(Program.talkie, ["play"] + setup.words, environment: environment, atMost: 5) {
+            pid in
+            let deadline = Date(timeIntervalSinceNow: 60)
+            while Self.isRunning(pid), Date() < deadline {
+                look(server: server)
+                if setup.isOver(self) {
+                    kill(pid, SIGTERM)
+                    return
+                }
+                usleep(40_000)
+            }
+        }
+        if let ended { result = ended }
+    }
+
+    /// Returns false once the process has ended, also before it is waited for.
+    private static func isRunning(_ pid: pid_t) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
+        return text.split(separator: ")").last?.split(separator: " ").first != "Z"
+    }
+
+    private func look(server: String) {
+        let at = Double(HostInstant.now.nanoseconds) / 1e9
+        guard let picture = try? display.picture() else { return }
+        // Right of the middle: outside of the white block and of the bar in each of these films.
+        let second = FeatureFilms.second(of: picture.color(picture.width / 2 + 10, picture.height / 2 + 5))
+        if looks.last?.second != second || Int(at) != Int(looks.last?.at ?? 0) { pictures.append(picture) }
+        if stream.isEmpty, second != nil,
+            let listed = try? Program.run(
+                "/usr/bin/pactl", ["-s", server, "list", "sink-inputs"], environment: ["LC_ALL": "C"], atMost: 5)
+        {
+            stream = listed.output
+        }
+        looks.append((at, second))
+    }
+
+    /// Presses a key, only once in a run.
+    func press(_ key: String) {
+        guard pressed.insert(key).inserted else { return }
+        _ = try? Program.run("/usr/bin/xdotool", ["key", key], environment: ["DISPLAY": display.name], atMost: 5)
+    }
+
+    // MARK: What was seen and heard
+
+    /// The seconds of the film on the screen, in order.
+    var seen: [Stretch] {
+        var all: [Stretch] = []
+        for look in looks {
+            guard let second = look.second else { continue }
+            if all.last?.second == second {
+                all[all.count - 1].to = look.at
+            } else {
+                all.append(Stretch(second: second, from: look.at, to: look.at))
+            }
+        }
+        return all
+    }
+
+    /// The seconds of the film in the recording, by the tones of a track.
+    func heard(_ tones: [Int] = FeatureFilms.tones) -> [Stretch] {
+        guard let sound else { return [] }
+        var all: [Stretch] = []
+        for stretch in sound.stretches(of: tones, above: 0.002) where stretch.end - stretch.start > 0.05 {
+            let second = tones.firstIndex(of: stretch.hertz)!
+            let (from, to) = (
+                sound.instant(of: stretch.start * sound.rate) / 1e9, sound.instant(of: stretch.end * sound.rate) / 1e9
+            )
+            if all.last?.second == second {
+                all[all.count - 1].to = to
+            } else {
+                all.append(Stretch(second: second, from: from, to: to))
+            }
+        }
+        return all
+    }
+
+    /// How strong a tone is at its strongest while that of a second is heard, 1 at full scale; 0 when that is not heard.
+    ///
+    /// - Parameter hertz: another tone than that of the second itself.
+    func level(_ second: Int, hertz: Int? = nil) -> Double {
+        guard let sound else { return 0 }
+        let tone = FeatureFilms.tones[second]
+        let window = Int(sound.rate * 0.1)
+        var strongest = 0.0
+        for stretch in sound.stretches(of: FeatureFilms.tones, above: 0.0005) where stretch.hertz == tone {
+            let (first, last) = (Int(stretch.start * sound.rate), Int(stretch.end * sound.rate) - window)
+            for start in stride(from: first, through: last, by: window) {
+                strongest = max(strongest, sound.look(hertz ?? tone, start..<(start + window)).level)
+            }
+        }
+        return strongest
+    }
+
+    /// The median of sound minus picture, in seconds, over what began while both were running: the first picture is shown before.
+    var offset: Double? {
+        let pairs = zip(seen.dropFirst().reversed(), heard().dropFirst().reversed())
+        let offsets = pairs.filter { $0.second == $1.second }.map { $1.from - $0.from }.sorted()
+        return offsets.isEmpty ? nil : offsets[offsets.count / 2]
+    }
+
+    /// Expects picture and sound to go through these seconds of the film, and the program to end with a status.
+    ///
+    /// One second may have gone unseen: on a busy machine a window opens late, and a look at the screen comes late.
+    ///
+    /// - Parameter offset: bounds of sound minus picture in seconds; nil where a busy machine would decide.
+    func expect(
+        seconds: [Int], heard wanted: [Int]? = nil, tones: [Int] = FeatureFilms.tones, status: Int32 = 0,
+        offset: ClosedRange<Double>? = nil, at location: SourceLocation = #_sourceLocation
+    ) {
+        let words = Comment(rawValue: "\(setup.words.joined(separator: " ")): \(result.errors)")
+        #expect(result.status == status, words, sourceLocation: location)
+        let seen = seen.map(\.second)
+        let isNearly = seconds.indices.contains { seconds[..<$0] + seconds[($0 + 1)...] == seen[...] }
+        #expect(
+            seen == seconds || (seconds.count > 1 && isNearly), "\(seen), not \(seconds), \(words)",
+            sourceLocation: location)
+        #expect(heard(tones).map(\.second) == wanted ?? seconds, words, sourceLocation: location)
+        guard let offset else { return }
+        #expect(
+            self.offset.map(offset.contains) == true,
+            "\(self.offset ?? .nan) s, anchors within \(sound?.residual ?? .nan) ms, \(words)",
+            sourceLocation: location)
+    }
+
+    /// The last picture of the film on the screen, when the bar has left it.
+    func picture() throws -> DisplayPicture {
+        try #require(pictures.last { FeatureFilms.isLit($0) }, "\(result.errors)")
+    }
+}
+
+extension FeatureFilms {
+    /// Whether more than the pointer of an X server without windows is on a screen.
+    static func isLit(_ picture: DisplayPicture) -> Bool {
+        var lit = 0
+        for y in stride(from: 2, to: picture.height, by: 9) {
+            for x in stride(from: 2, to: picture.width, by: 9) where picture.color(x, y) != .black { lit += 1 }
+        }
+        return lit > 20
+    }
+}
+
+extension URL {
+    /// Writes what makes a sound server ALSA's default card.
+    fileprivate func asoundConfiguration() throws -> String {
+        let file = appending(path: "asound.conf")
+        let text = "</usr/share/alsa/alsa.conf>\npcm.!default { type pulse }\nctl.!default { type pulse }\n"
+        try Data(text.utf8).write(to: file)
+        return file.path
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Glibc
+import TalkieTestKit
+import Testing
+
+/// Films that cannot be played to their end: one sentence with the cause and the place, status 1, and the list goes on.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct IncompleteFilmTests {
+    let scratch: Scratch
+    init() throws { scratch = try Scratch() }
+
+    /// Pictures and sound that differ all the time, so that a share of the bytes is a share of the film.
+    private func film(_ ending: String, seconds: Int) throws -> Data {
+        let path = try TestClips.make(
+            "noise-\(seconds)." + ending,
+            TestClips.words(
+                "-f lavfi -i testsrc=s=320x180:r=25:d=\(seconds) -f lavfi -i anoisesrc=d=\(seconds):a=0.05:seed=1 "
+                    + "-c:v libx264 -preset ultrafast -g 25 -b:v 300k -c:a aac")
+                + (ending == "mp4" ? ["-movflags", "+faststart"] : []))
+        return try Data(contentsOf: URL(filePath: path))
+    }
+
+    private func play(_ arguments: [String], during: (pid_t) -> Void = { _ in }) throws -> Program.Result {
+        try Program.run(
+            Program.talkie, ["play", "--audio-device", "null"] + arguments,
+            environment: ["DISPLAY": nil, "WAYLAND_DISPLAY": nil], atMost: 60, during: during)
+    }
+
+    /// The sentences that are not about the display that is missing here.
+    private func sentences(_ result: Program.Result) -> [String] {
+        result.errorLines.filter { !$0.contains("no display can be reached") && !$0.contains("DISPLAY") }
+    }
+
+    private func expectOneSentence(
+        _ result: Program.Result, _ part: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(result.status == 1, "\(result.errors)", sourceLocation: sourceLocation)
+        let said = sentences(result)
+        #expect(said.count == 1, "\(result.errors)", sourceLocation: sourceLocation)
+        #expect(said.first?.contains(part) == true, "\(result.errors)", sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: ["mp4", "mkv"]) func aTruncatedFilmSaysWhereItEnds(ending: String) throws {
+        let whole = try film(ending, seconds: 8)
+        let path = try scratch.file("cut." + ending, whole.prefix(whole.count * 45 / 100))
+        let result = try play([path])
+        expectOneSentence(result, "of 00:00:08: the file is incomplete; copy or download it again")
+        #expect((2...5).contains { sentences(result)[0].contains("ends at 00:00:0\($0) ") }, "\(result.errors)")
+        // The whole film has nothing to report.
+        #expect(try play([try scratch.file("whole." + ending, whole), "--end", "1"]).status == 0)
+    }
+
+    @Test func theListGoesOnBehindATruncatedFilm() throws {
+        let whole = try film("mp4", seconds: 8)
+        let cut = try scratch.file("cut.mp4", whole.prefix(whole.count * 45 / 100))
+        let next = try scratch.file("next.mp4", whole)
+        let result = try play([cut, next, "--speed", "4", "--log-level", "info"])
+        #expect(result.status == 1)
+        #expect(result.errorLines.contains { $0.contains("next.mp4") || $0.contains("(2/2)") }, "\(result.errors)")
+    }
+
+    @Test func aFilmThatIsTruncatedWhileItPlaysSaysSo() throws {
+        let whole = try film("mp4", seconds: 20)
+        let path = try scratch.file("shrinks.mp4", whole)
+        let result = try play([path]) { _ in
+            usleep(1_500_000)
+            truncate(path, whole.count * 30 / 100)
+        }
+        expectOneSentence(result, "copy or download it again")
+    }
+
+    @Test func aServerThatEndsBeforeItsContentLengthIsNoEndOfTheFilm() throws {
+        let server = try TinyWebServer(serving: scratch.folder.path)
+        defer { server.stop() }
+        _ = try scratch.file("film.mp4", try film("mp4", seconds: 8))
+        let result = try play([server.url("short/film.mp4"), "--network-timeout", "2"])
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(
+            sentences(result).contains { $0.contains("film.mp4” ") && $0.contains(" at 00:00:0") }, "\(result.errors)")
+    }
+
+    /// A tenth of the bytes is noise: the sound that could not be decoded is counted, and told once.
+    @Test(arguments: ["mp4", "mkv"]) func soundThatCannotBeDecodedIsReportedOnceWithHowMuch(ending: String) throws {
+        var bytes = try film(ending, seconds: 10)
+        var state: UInt32 = 99
+        for index in bytes.count * 40 / 100..<bytes.count * 50 / 100 {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
+        }
+        let result = try play([try scratch.file("noise." + ending, bytes)])
+        expectOneSentence(result, " s of sound of “noise.\(ending)” could not be decoded at 00:00:0")
+    }
+}

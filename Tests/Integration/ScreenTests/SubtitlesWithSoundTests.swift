@@ -1,0 +1,204 @@
+import Foundation
+import MediaCore
+import Sockets
+import TalkieTestKit
+import Testing
+import VirtualSpeaker
+
+@testable import RouteTestSupport
+
+/// Films with picture and sound from their start, on an X server: on a sound card (a null sink of PulseAudio) and on a
+/// speaker in software. Programs run side by side, because each needs the length of its film.
+@Suite(
+    .serialized, .enabled(if: VirtualDisplay.isWanted && PulseServer.isWanted, "needs Xvfb and pulseaudio"),
+    .timeLimit(.minutes(3)))
+final class SubtitlesWithSoundTests {
+    private let server: PulseServer
+    private let folder: String
+    private var speakers: [SoftwareSpeaker] = []
+
+    init() throws {
+        server = try PulseServer()
+        folder = try SparseFilm.make()
+    }
+
+    deinit {
+        for speaker in speakers { speaker.stop() }
+        server.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// One program, its screen, and what that showed.
+    private final class Run {
+        let name: String
+        let played: PlayedFilm
+        let speaker: SoftwareSpeaker?
+        var watch = FilmWatch()
+        /// What is to be done at a moment of film, in order.
+        var steps: [(isDue: (FilmWatch) -> Bool, act: (VirtualDisplay) throws -> Void)] = []
+        var isOver: (FilmWatch) -> Bool
+
+        init(_ name: String, _ played: PlayedFilm, _ speaker: SoftwareSpeaker?, until end: Double) {
+            (self.name, self.played, self.speaker) = (name, played, speaker)
+            isOver = { ($0.moment ?? 0) >= end }
+        }
+    }
+
+    private enum Output { case card, speaker }
+
+    /// Starts the program as a user does; the output is the one option that a computer without a sound card needs.
+    private func play(
+        _ name: String, _ films: [String], _ options: [String] = [], on output: Output = .card, until end: Double = 11.5
+    ) throws -> Run {
+        var speaker: SoftwareSpeaker?
+        var words = ["--audio-device", "pulse"]
+        if case .speaker = output {
+            let made = try SoftwareSpeaker(
+                SpeakerConfiguration(
+                    address: IPv4Address("127.0.0.\(41 + speakers.count)")!, port: 0, clock: .required))
+            speakers.append(made)
+            words = ["--speaker", "airplay://127.0.0.\(40 + speakers.count):\(made.port)"]
+            speaker = made
+        }
+        let home = "\(folder)/home-\(name)"
+        try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+        let played = try PlayedFilm(
+            films.last!, words + options + films.dropLast(), on: VirtualDisplay(SparseFilm.size), home: home,
+            environment: ["PULSE_SERVER": server.address])
+        return Run(name, played, speaker, until: end)
+    }
+
+    /// Looks at all screens in turn until each program has come to its end.
+    private func watch(_ runs: [Run], atMost limit: Duration = .seconds(60)) throws {
+        let deadline = ContinuousClock.now.advanced(by: limit)
+        var left = runs
+        while !left.isEmpty {
+            for run in left {
+                try run.watch.look(at: run.played.display)
+                while let step = run.steps.first, step.isDue(run.watch) {
+                    run.steps.removeFirst()
+                    try step.act(run.played.display)
+                }
+            }
+            left.removeAll { $0.steps.isEmpty && $0.isOver($0.watch) }
+            let rest = left.map { "\($0.name) at \($0.watch.moment ?? -1)" }
+            try #require(ContinuousClock.now < deadline, "not at the end in time: \(rest)")
+            usleep(20_000)
+        }
+        // The case that was missed for months: subtitles over a film that is heard.
+        for run in runs {
+            if let speaker = run.speaker {
+                let frames = speaker.record.spans.reduce(0) { $0 + $1.frames }
+                #expect(frames > 3 * 44_100, "\(run.name) was not heard")
+            }
+        }
+    }
+
+    // feature: --sid
+    // feature: --sub-auto, guide: Subtitles
+    @Test func eachKindOfSubtitleIsShownFromTheStartOfAFilmThatIsHeard() throws {
+        let text = ["-i", "lines.txt"]
+        let embedded = try SparseFilm.add(text + ["-c:s", "srt"], as: "srt.mkv", in: folder)
+        let timed = try SparseFilm.add(text + ["-c:s", "mov_text"], as: "text.mp4", in: folder)
+        let styled = try SparseFilm.add(text + ["-c:s", "ass"], as: "ass.mkv", in: folder)
+        let images = try SparseFilm.add(
+            ["-itsoffset", "5", "-i", "lines.sup", "-map", "0", "-map", "1", "-c:s", "copy"], as: "pgs.mkv",
+            in: folder)
+        let beside = try SparseFilm.add([], as: "beside.mkv", in: folder)
+        try FileManager.default.copyItem(
+            atPath: folder + "/lines.txt", toPath: URL(fileURLWithPath: beside).deletingPathExtension().path + ".srt")
+        let runs = [
+            try play("SRT in Matroska", [embedded]), try play("mov_text", [timed]),
+            try play("ASS", [styled], on: .speaker), try play("bitmaps", [images]),
+            try play("a file beside the film", [beside], on: .speaker),
+        ]
+        runs[0].steps = [
+            (
+                { ($0.moment ?? 0) > 8 },
+                { [server] _ in
+                    let sounds = try server.control("list", "short", "sink-inputs").split(separator: "\n")
+                    #expect(sounds.count == 3, "not all are heard")
+                }
+            )
+        ]
+        try watch(runs)
+        for run in runs { run.watch.expect([5, 9], of: run.name) }
+    }
+
+    // feature: --speed, key space
+    @Test func subtitlesAreShownAfterAPauseASeekAndAGaplessBoundaryAndAtDoubleSpeed() throws {
+        let film = try SparseFilm.add(["-i", "lines.txt", "-c:s", "srt"], as: "one.mkv", in: folder)
+        let next = try SparseFilm.add(["-i", "lines.txt", "-c:s", "srt"], as: "two.mkv", in: folder)
+        var runs: [Run] = []
+        for output in [Output.card, .speaker] {
+            let run = try play("\(output)", [film, next], on: output)
+            var paused = ContinuousClock.now
+            var stood = 0.0
+            run.steps = [
+                (
+                    { ($0.moment ?? 0) > 2 },
+                    {
+                        try $0.run("xdotool", "key", "space")
+                        paused = .now
+                    }
+                ),
+                (
+                    {
+                        stood = $0.moment ?? 0
+                        return ContinuousClock.now - paused > .seconds(2)
+                    },
+                    { try $0.run("xdotool", "key", "space") }
+                ),
+                ({ ($0.moment ?? 0) > 7.5 }, { try $0.run("xdotool", "key", "Shift+Up") }),
+                ({ ($0.moment ?? 0) > 12 }, { _ in #expect(stood < 5, "it did not pause") }),
+                // The second film.
+                ({ ($0.moment ?? 0) < 2 }, { _ in }),
+            ]
+            run.isOver = { ($0.moment ?? 0) > 7.5 }
+            runs.append(run)
+            runs.append(try play("\(output), twice as fast", [film], ["--speed", "2"], on: output))
+        }
+        try watch(runs)
+        for (index, run) in runs.enumerated() {
+            guard index % 2 == 0 else {
+                run.watch.expect([9], of: run.name)
+                continue
+            }
+            run.watch.film(0).expect([5, 17], of: run.name)
+            run.watch.film(1).expect([5], of: run.name + ", the second film")
+        }
+    }
+
+    // feature: --sub-delay
+    // feature: --secondary-sid
+    // feature: --sub-file
+    // feature: --ab-loop-a, key j, key v
+    @Test func delaysSecondarySubtitlesFilesAndKeysWorkInAFilmThatIsHeard() throws {
+        let (text, plain) = (["-i", "lines.txt"], folder + "/film.mkv")
+        let one = try SparseFilm.add(text + ["-c:s", "srt"], as: "one.mkv", in: folder)
+        let two = try SparseFilm.add(
+            text + text + ["-map", "0", "-map", "1", "-map", "2", "-c:s", "srt"], as: "two.mkv", in: folder)
+        let file = folder + "/extra.srt"
+        try FileManager.default.copyItem(atPath: folder + "/lines.txt", toPath: file)
+        let (delayed, double) = (
+            try play("later", [one], ["--sub-delay", "1"]), try play("two at once", [two], ["--secondary-sid", "2"])
+        )
+        let hidden = try play("a file, hidden with v", [plain], ["--sub-file", file])
+        hidden.steps = [({ ($0.moment ?? 0) > 7.6 }, { try $0.run("xdotool", "key", "v") })]
+        let switched = try play("another track with j", [two], on: .speaker)
+        switched.steps = [({ ($0.moment ?? 0) > 7.6 }, { try $0.run("xdotool", "key", "j") })]
+        let repeated = try play("repeated", [one], ["--ab-loop-a", "2", "--ab-loop-b", "8"])
+        repeated.steps = [({ ($0.moment ?? 0) > 7 }, { _ in }), ({ ($0.moment ?? 9) < 4 }, { _ in })]
+        repeated.isOver = { ($0.moment ?? 0) > 7.2 }
+        try watch([delayed, double, hidden, switched, repeated])
+        delayed.watch.expect([5, 9], later: 1, of: delayed.name)
+        double.watch.expect([5, 9], of: double.name)
+        double.watch.expect([5, 9], above: true, of: double.name + ", above")
+        switched.watch.expect([5, 9], of: switched.name)
+        repeated.watch.film(0).expect([5], of: repeated.name)
+        repeated.watch.film(1).expect([5], of: repeated.name + ", once more")
+        let looks = hidden.watch.looks.filter { !$0.hasBar }
+        #expect(looks.contains { (5.4..<6.6).contains($0.moment) && $0.below })
+        #expect(!looks.contains { (9.4..<10.6).contains($0.moment) && $0.below })
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import Kiosk
+@testable import Playback
+@testable import Storage
+
+/// Which items are blamed for the end of a process.
+@Suite struct CrashHistoryTests {
+    private let day = WallTime(seconds: 1_700_000_000)
+
+    /// The history as the process after one that has crashed reads it.
+    private func next(_ history: CrashHistory, at now: WallTime? = nil) throws -> CrashHistory {
+        let record = try StateRecord(
+            kind: CrashHistory.kind, version: CrashHistory.version, decoding: history.record.encoded())
+        var next = CrashHistory(record)
+        _ = next.begin(at: now ?? day)
+        return next
+    }
+
+    @Test func anItemThatWasOpenAtTwoEndsInARowIsSkipped() throws {
+        var history = CrashHistory()
+        history.noteOpening("good", edition: "1")
+        history.noteBegan("good")
+        history.noteOpening("bad", edition: "1")
+        history = try next(history)
+        #expect(history.isSuspect("good") && history.isSuspect("bad"))
+        #expect(!history.isSkipped("good", edition: "1") && !history.isSkipped("bad", edition: "1"))
+        // Alone, the good one plays to its end.
+        history.noteOpening("good", edition: "1")
+        history.noteBegan("good")
+        history.notePlayed("good")
+        history.noteOpening("bad", edition: "1")
+        history.noteBegan("bad")
+        history = try next(history)
+        #expect(history.isSkipped("bad", edition: "1"))
+        #expect(!history.isSkipped("good", edition: "1") && !history.isSuspect("good"))
+    }
+
+    @Test func anEndThatWasAskedForBlamesNothing() throws {
+        var history = CrashHistory()
+        for _ in 0..<3 {
+            history.noteOpening("a", edition: "1")
+            history.close()
+            history = try next(history)
+        }
+        #expect(!history.isSuspect("a"))
+    }
+
+    @Test func endsWithAWholePlayingBetweenThemAreNotInARow() throws {
+        var history = CrashHistory()
+        for _ in 0..<4 {
+            history.noteOpening("a", edition: "1")
+            history = try next(history)
+            history.notePlayed("a")
+        }
+        #expect(!history.isSkipped("a", edition: "1"))
+    }
+
+    @Test func aChangedFileIsPlayedAgainAndADayLaterSoIsTheSame() throws {
+        var history = CrashHistory()
+        for _ in 0..<2 {
+            history.noteOpening("a", edition: "1")
+            history = try next(history)
+        }
+        #expect(history.isSkipped("a", edition: "1") && !history.isSkipped("a", edition: "2"))
+        let early = history.expire(at: WallTime(seconds: day.seconds + 86_399))
+        #expect(!early)
+        let late = history.expire(at: WallTime(seconds: day.seconds + 86_400))
+        #expect(late && !history.isSkipped("a", edition: "1") && history.isSuspect("a"))
+        // One more end is enough then.
+        history.noteOpening("a", edition: "1")
+        history = try next(history, at: WallTime(seconds: day.seconds + 86_500))
+        #expect(history.isSkipped("a", edition: "1"))
+        history.noteOpening("a", edition: "2")
+        #expect(!history.isSuspect("a"))
+    }
+
+    @Test func anItemThatFailsByItselfIsNoSuspect() throws {
+        var history = CrashHistory()
+        history.noteOpening("a", edition: "1")
+        history.noteOpening("b", edition: "1")
+        history.noteFailed("a")
+        history = try next(history)
+        #expect(!history.isSuspect("a") && history.isSuspect("b"))
+    }
+
+    @Test func onAWallTheItemThatWasOpenedLastIsBlamed() throws {
+        var history = CrashHistory()
+        for _ in 0..<2 {
+            for key in ["a", "b", "c"] { history.noteOpening(key, edition: "1") }
+            history = try next(history)
+        }
+        #expect(["a", "b", "c"].filter { history.isSkipped($0, edition: "1") } == ["c"])
+    }
+
+    @Test func whatIsRememberedIsBoundedAndReadsWhateverTheFileSays() throws {
+        var history = CrashHistory()
+        for number in 0..<2000 {
+            history.noteOpening("\(number)", edition: "")
+            if number % 50 == 0 { history = try next(history) }
+        }
+        #expect(history.record.encoded().count < StateFolder.fileLimit)
+        var record = StateRecord(kind: CrashHistory.kind, version: CrashHistory.version)
+        for (key, value) in ["open-0": "", "crash-a": "99 1 x", "crash-b": "-1 5", "crash-": "2", "crash-c": "2 7 e"] {
+            record[key] = value
+        }
+        let odd = CrashHistory(record)
+        #expect(odd.isSkipped("c", edition: "e") && !odd.isSuspect("a") && !odd.isSuspect("b"))
+    }
+
+    @Test func addressesAreKeptWithoutTheirCredentials() {
+        let keys = ["https://me:secret@a.example/f.mp4?token=1", "https://you:x@a.example/f.mp4?token=2"].map {
+            CrashHistory.key(of: $0)
+        }
+        #expect(keys[0] != CrashHistory.key(of: "https://a.example/g.mp4"))
+        #expect(keys[0].allSatisfy { $0.isHexDigit })
+    }
+
+    // MARK: The file
+
+    private func folder() -> StateFolder {
+        StateFolder(path: NSTemporaryDirectory() + "talkie-crashes-\(UUID().uuidString)")
+    }
+
+    @Test func whatIsOpenedIsOnTheDiskBeforeItIsOpened() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let first = CrashRecord(folder, configuration: "hall.toml")
+        first.begin(at: day)
+        for number in 0..<40 { first.noteOpening("/films/\(number).mp4") }
+        // No farewell.
+        let second = CrashRecord(folder, configuration: "hall.toml")
+        second.begin(at: day)
+        #expect(second.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
+        second.noteOpening("/films/39.mp4")
+        let third = CrashRecord(folder, configuration: "hall.toml")
+        third.begin(at: day)
+        #expect(third.history.isSkipped(CrashHistory.key(of: "/films/39.mp4"), edition: ""))
+        #expect(!third.history.isSkipped(CrashHistory.key(of: "/films/38.mp4"), edition: ""))
+        // Another configuration has a history of its own.
+        let other = CrashRecord(folder, configuration: "foyer.toml")
+        other.begin(at: day)
+        #expect(!other.history.isSuspect(CrashHistory.key(of: "/films/39.mp4")))
+    }
+}

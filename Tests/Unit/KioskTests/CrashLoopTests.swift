@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import MediaCore
+import Testing
+
+@testable import Kiosk
+@testable import Playback
+@testable import Storage
+
+/// A kiosk whose process ends because of a film, again and again: each run is a process of its own.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct CrashLoopTests {
+    /// Films and state that outlive the processes.
+    private final class Folder {
+        let path = NSTemporaryDirectory() + "talkie-crash-loop-\(UUID().uuidString)"
+
+        init(_ films: [String]) {
+            try! FileManager.default.createDirectory(atPath: path + "/films", withIntermediateDirectories: true)
+            for film in films { KioskRig.write(film, in: path) }
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private static func rig(_ path: String) -> KioskRig {
+        KioskRig(places: StateFolder(path: path + "/state")) { $0.programme.playlist = [path + "/films"] }
+    }
+
+    /// Runs a kiosk that nothing but its films may end.
+    private static func runUntilItCrashes(_ path: String) {
+        let rig = rig(path)
+        rig.start()
+        _ = rig.wait { false }
+    }
+
+    /// Runs a kiosk and kills the process as soon as a film plays.
+    private static func killWhilePlaying(_ path: String, _ film: String) {
+        let rig = rig(path)
+        rig.start()
+        _ = rig.wait { rig.hasSaid("playing '\(film)'") && rig.player.state.phase == .playing }
+        kill(getpid(), SIGKILL)
+    }
+
+    private static func hasSkipped(_ rig: KioskRig, _ film: String) -> Bool {
+        rig.said.withLock { $0.contains { $0.contains(film) && $0.contains("it ended the program twice in a row") } }
+    }
+
+    @Test func aFilmThatEndsTheProgramWhileItIsOpenedAheadIsSkippedAfterTheSecondTime() async throws {
+        let folder = Folder(["1.mp4", "ill.mp4", "z.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGILL)) { [path = path as String] in Self.runUntilItCrashes(path) }
+        }
+        let rig = Self.rig(path)
+        rig.start()
+        #expect(rig.wait { rig.opened.withLock { $0.count { $0 == "z.mp4" } >= 2 } }, "the third film is reached")
+        #expect(rig.opened.withLock { $0.contains("1.mp4") && !$0.contains("ill.mp4") })
+        #expect(Self.hasSkipped(rig, "ill.mp4"))
+        #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 } })
+        let health = rig.health.withLock { $0 }
+        #expect(health.degradations.contains { $0.contains("ill.mp4") })
+        guard case .well(let words) = health.verdict(at: .now) else {
+            Issue.record("it plays all the same")
+            return
+        }
+        #expect(words.contains("degraded: ") && words.contains("ill.mp4"))
+        _ = rig.end()
+    }
+
+    @Test func theOnlyFilmThatEndsTheProgramIsASlate() async throws {
+        let folder = Folder(["ill.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGILL)) { [path = path as String] in Self.runUntilItCrashes(path) }
+        }
+        let rig = Self.rig(path)
+        rig.start()
+        #expect(rig.wait { rig.hasSaid("nothing is shown") })
+        #expect(rig.opened.withLock { $0.isEmpty })
+        // Another file of the same name plays at once.
+        try FileManager.default.removeItem(atPath: path + "/films/ill.mp4")
+        KioskRig.write("good.mp4", in: path)
+        #expect(rig.wait { rig.hasSaid("playing 'good.mp4'") })
+        _ = rig.end()
+    }
+
+    @Test func aFilmDuringWhichTheProgramIsKilledTwiceInARowIsSkippedAndTheOthersAreNot() async throws {
+        let folder = Folder(["1.mp4", "long.mp4", "z.mp4"])
+        let path = folder.path
+        for _ in 0..<2 {
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+                Self.killWhilePlaying(path, "long.mp4")
+            }
+        }
+        let rig = Self.rig(path)
+        rig.start()
+        // The list goes on after the film that is skipped.
+        #expect(rig.wait { rig.hasSaid("playing 'z.mp4'") })
+        #expect(rig.wait { rig.opened.withLock { $0.contains("1.mp4") } })
+        #expect(rig.opened.withLock { !$0.contains("long.mp4") })
+        #expect(Self.hasSkipped(rig, "long.mp4") && !Self.hasSkipped(rig, "z.mp4"))
+        _ = rig.end()
+    }
+
+    @Test func aKioskThatIsEndedAsItShouldBeSkipsNothing() throws {
+        let folder = Folder(["long.mp4", "z.mp4"])
+        for _ in 0..<3 {
+            let rig = Self.rig(folder.path)
+            rig.start()
+            #expect(rig.wait { rig.hasSaid("playing 'long.mp4'") })
+            _ = rig.end()
+        }
+        #expect(!Self.hasSkipped(Self.rig(folder.path), "long.mp4"))
+    }
+}

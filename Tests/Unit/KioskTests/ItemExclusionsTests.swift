@@ -1,0 +1,94 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import Kiosk
+@testable import Playback
+@testable import Storage
+
+/// Which items of a list are not played at present.
+@Suite struct ItemExclusionsTests {
+    private let start = HostInstant(nanoseconds: 1_000_000_000_000)
+    private let items = ["a", "b", "c"].map { PlaylistLoader.Item(address: "/\($0).mp4") }
+
+    private func exclusions() -> ItemExclusions {
+        ItemExclusions(
+            CrashRecord(
+                StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)"),
+                configuration: "a.toml"))
+    }
+
+    @Test func aSlowItemComesBackAfterAMinuteAndThenLater() {
+        var exclusions = exclusions()
+        exclusions.exclude(items[1], for: .slow, at: start)
+        let (admitted, new) = exclusions.admit(items, at: start)
+        #expect(admitted == [items[0], items[2]] && new.map(\.item) == [items[1]])
+        #expect(exclusions.sentences == ["'/b.mp4' is played later: it arrives too slowly"])
+        let wall = WallTime(seconds: 1_700_000_000)
+        let soon = exclusions.expire(at: start.advanced(by: .seconds(59)), wall: wall)
+        let later = exclusions.expire(at: start.advanced(by: .seconds(60)), wall: wall)
+        #expect(!soon && later)
+        let again = exclusions.admit(items, at: start.advanced(by: .seconds(60)))
+        #expect(again.items == items && again.new.isEmpty)
+        let second = start.advanced(by: .seconds(90))
+        exclusions.exclude(items[1], for: .slow, at: second)
+        #expect(exclusions.admit(items, at: second.advanced(by: .seconds(119))).items.count == 2)
+        #expect(exclusions.admit(items, at: second.advanced(by: .seconds(120))).items.count == 3)
+    }
+
+    @Test func anItemThatPlaysAgainBeginsWithTheShortPause() {
+        var exclusions = exclusions()
+        for number in 0..<5 { exclusions.exclude(items[0], for: .slow, at: start.advanced(by: .seconds(number))) }
+        let late = start.advanced(by: .seconds(10_000))
+        exclusions.noteProgress(of: items[0], at: late)
+        exclusions.exclude(items[0], for: .slow, at: late)
+        #expect(exclusions.admit(items, at: late.advanced(by: .seconds(60))).items.count == 3)
+    }
+
+    @Test func anItemThatGotStuckIsSkippedForADayOrUntilItsFileChanges() {
+        var exclusions = exclusions()
+        let path = NSTemporaryDirectory() + "talkie-edition-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        _ = FileManager.default.createFile(atPath: path, contents: Data("one".utf8))
+        var item = PlaylistLoader.Item(address: path)
+        item.edition = FileEdition(of: path)
+        exclusions.exclude(item, for: .stuck, at: start)
+        #expect(exclusions.admit([item] + items, at: start.advanced(by: .seconds(86_399))).items == items)
+        #expect(exclusions.admit([item] + items, at: start.advanced(by: .seconds(86_400))).items.count == 4)
+        exclusions.exclude(item, for: .stuck, at: start)
+        _ = FileManager.default.createFile(atPath: path, contents: Data("two two".utf8))
+        item.edition = FileEdition(of: path)
+        #expect(exclusions.admit([item] + items, at: start).items.count == 4)
+    }
+
+    @Test func whereNothingElseIsLeftSlowAndStuckItemsArePlayed() {
+        var exclusions = exclusions()
+        exclusions.exclude(items[0], for: .slow, at: start)
+        exclusions.exclude(items[1], for: .stuck, at: start)
+        #expect(exclusions.admit(Array(items.prefix(2)), at: start).items == Array(items.prefix(2)))
+        #expect(exclusions.sentences.isEmpty)
+    }
+
+    @Test func aFaultThatIsNotInTheItemsBringsThemBack() {
+        var exclusions = exclusions()
+        exclusions.exclude(items[0], for: .stuck, at: start)
+        exclusions.exclude(items[1], for: .slow, at: start)
+        exclusions.forgiveStuck()
+        #expect(exclusions.admit(items, at: start).items == [items[0], items[2]])
+    }
+
+    @Test func anItemThatPlaysForTenMinutesIsNoSuspectAnyMore() {
+        let folder = StateFolder(path: NSTemporaryDirectory() + "talkie-exclusions-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(atPath: folder.path) }
+        let before = CrashRecord(folder, configuration: "a.toml")
+        before.noteOpening("/a.mp4")
+        let crashes = CrashRecord(folder, configuration: "a.toml")
+        crashes.begin(at: WallTime(seconds: 1_700_000_000))
+        var exclusions = ItemExclusions(crashes)
+        exclusions.notePlaying(items[0], at: start)
+        exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(599)))
+        #expect(exclusions.isSuspect("/a.mp4"))
+        exclusions.noteProgress(of: items[0], at: start.advanced(by: .seconds(600)))
+        #expect(!exclusions.isSuspect("/a.mp4"))
+    }
+}

@@ -1,0 +1,40 @@
+import MediaCore
+import Testing
+
+@testable import Kiosk
+
+/// What of the statistics reached a viewer.
+@Suite struct PresenceTests {
+    private let start = HostInstant(nanoseconds: 1_000_000_000_000)
+    private func second(_ number: Int) -> HostInstant { start.advanced(by: .seconds(number)) }
+
+    @Test func picturesCountWhileAWindowIsVisible() {
+        var presence = Presence()
+        for number in 0...9 {
+            // The window is gone from second 4 to second 6, and the film goes on.
+            let isVisible = !(4...6).contains(number)
+            presence.note(
+                shown: number * 25, lastShown: second(number), isVisible: isVisible, isHeard: true, at: second(number))
+            #expect(presence.fault(at: second(number)) == nil, "a window that is made anew is no fault")
+        }
+        #expect(presence.pictures == 6 * 25)
+        #expect(presence.lastPicture == second(9))
+    }
+
+    @Test func aDisplayThatIsGoneIsAFaultWithinSixSecondsAndSoIsSoundThatNothingPlays() {
+        var presence = Presence()
+        for number in 0...8 {
+            presence.note(
+                shown: number, lastShown: nil, isVisible: number < 2, isHeard: number < 5, at: second(number))
+        }
+        #expect(presence.fault(at: second(8)) == "no display: there is no visible window since 6 s")
+        presence.note(shown: 9, lastShown: second(9), isVisible: true, isHeard: false, at: second(9))
+        #expect(presence.fault(at: second(9)) == "no sound: no output is connected since 4 s")
+        presence.note(shown: 10, lastShown: second(10), isVisible: true, isHeard: true, at: second(10))
+        #expect(presence.fault(at: second(10)) == nil)
+        for number in 11...20 {
+            presence.note(shown: 11, lastShown: nil, isVisible: nil, isHeard: nil, at: second(number))
+        }
+        #expect(presence.fault(at: second(20)) == nil, "neither is wanted")
+    }
+}

@@ -1,0 +1,144 @@
+import CFFmpeg
+import MediaCore
+import Testing
+
+@testable import MediaFiles
+
+/// ±2^62 and ±(2^63 − 1) in every number that libavformat, playlists and servers hand over: none traps, and none is believed.
+@Suite struct ExtremeNumbersTests {
+    static let extremes: [Int64] = [1 << 62, -(1 << 62), .max, .min, .min + 1]
+
+    /// A stream of sound on its own, and how to count its time.
+    private final class Bench {
+        let context = avformat_alloc_context()!
+        let stream: UnsafeMutablePointer<AVStream>
+        let packet = av_packet_alloc()!
+
+        init(_ base: AVRational = AVRational(num: 1, den: 1_000_000_000)) {
+            stream = avformat_new_stream(context, nil)
+            stream.pointee.time_base = base
+            stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+            stream.pointee.codecpar.pointee.codec_id = AV_CODEC_ID_AAC
+            stream.pointee.codecpar.pointee.sample_rate = 48000
+            av_new_packet(packet, 32)
+        }
+
+        deinit {
+            avformat_free_context(context)
+            var last = Optional(packet)
+            av_packet_free(&last)
+        }
+    }
+
+    @Test(arguments: extremes) func packetsLoseWhatIsBeyondTheLimits(_ value: Int64) {
+        let bench = Bench()
+        bench.packet.pointee.pts = value
+        bench.packet.pointee.dts = value
+        bench.packet.pointee.duration = value
+        bench.packet.pointee.pos = value
+        DemuxContext.bound(bench.packet, of: bench.stream)
+        let seen = bench.packet.pointee
+        #expect(seen.pts == cff_nopts_value && seen.dts == cff_nopts_value && seen.duration == 0 && seen.pos == -1)
+    }
+
+    @Test func soundThatIsToBeHeardHoursFromItsDecodingIsHeardInItsPlace() {
+        let bench = Bench(AVRational(num: 1, den: 48000))
+        for (pts, heard) in [(1_725_361_592, 2048), (-1_725_361_592, 2048), (2560, 2560)] as [(Int64, Int64)] {
+            (bench.packet.pointee.pts, bench.packet.pointee.dts) = (pts, 2048)
+            DemuxContext.bound(bench.packet, of: bench.stream)
+            #expect(bench.packet.pointee.pts == heard && bench.packet.pointee.dts == 2048)
+        }
+        bench.stream.pointee.codecpar.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+        (bench.packet.pointee.pts, bench.packet.pointee.dts) = (1_725_361_592, 2048)
+        DemuxContext.bound(bench.packet, of: bench.stream)
+        #expect(bench.packet.pointee.pts == cff_nopts_value && bench.packet.pointee.dts == 2048)
+    }
+
+    @Test(arguments: extremes) func aTrackClockHasNoTimeForThem(_ value: Int64) {
+        for base in [
+            AVRational(num: 1, den: 1_000_000_000), AVRational(num: 1001, den: 24000), AVRational(num: .max, den: 1),
+        ] {
+            let bench = Bench(base)
+            for origin in [MediaTime.zero, MediaTime(value: 1, timescale: 3), MediaTime(value: .max, timescale: 1)] {
+                let clock = TrackClock(stream: bench.stream, origin: origin)
+                #expect(clock.filmTime(value) == nil && clock.ownTime(value) == nil && clock.unwrapped(value) == nil)
+                #expect(clock.length(value) == .zero)
+                _ = clock.raw(MediaTime(value: value, timescale: 1))
+            }
+        }
+    }
+
+    @Test func soundThatJumpsFromOneEndToTheOtherIsPacked() {
+        let bench = Bench()
+        let format = AudioFormat(
+            parameters: CodecParameters(codec: "aac"), sampleRate: 48000, layout: ChannelLayout(mask: 4, count: 1))
+        let track = Track(id: 0, number: 1, format: .audio(format))
+        var packager = PacketPackager(
+            track: track, stream: bench.stream, clock: TrackClock(stream: bench.stream, origin: .zero),
+            batch: .milliseconds(1))
+        for value in Self.extremes + [InputLimit.maxTicks, -InputLimit.maxTicks, 0] + Self.extremes.reversed() {
+            (bench.packet.pointee.pts, bench.packet.pointee.dts, bench.packet.pointee.duration) = (value, value, value)
+            packager.add(bench.packet, shift: .zero, isNewRecording: true)
+        }
+        packager.close()
+        while let buffer = packager.takeReady() {
+            #expect(buffer.presentationTime.map { abs($0.seconds) <= Double(InputLimit.maxSeconds) } ?? true)
+            #expect(buffer.duration.seconds < 60)
+        }
+    }
+
+    @Test(arguments: [AVRational(num: 131_073, den: 10), AVRational(num: .max, den: 1)])
+    func aTickOfHoursIsRefused(_ base: AVRational) {
+        #expect(FormatReading.problem(withTimeBase: base) != nil)
+        #expect(FormatReading.problem(withTimeBase: AVRational(num: 60, den: 1)) == nil)
+    }
+
+    @Test(arguments: [2, 8, 999, 6_144_001, .max, -1, 0] as [Int32]) func aSampleRateThatNoSoundHasIsRefused(
+        _ rate: Int32
+    ) {
+        let bench = Bench()
+        bench.stream.pointee.codecpar.pointee.sample_rate = rate
+        av_channel_layout_default(&bench.stream.pointee.codecpar.pointee.ch_layout, 1)
+        #expect(FormatReading.problem(with: bench.stream.pointee.codecpar)?.code == .notMedia)
+        bench.stream.pointee.codecpar.pointee.sample_rate = 8000
+        #expect(FormatReading.problem(with: bench.stream.pointee.codecpar) == nil)
+    }
+
+    // MARK: Servers and playlists
+
+    @Test(arguments: extremes) func headersOfServersAreMissing(_ value: Int64) throws {
+        let head =
+            "HTTP/1.1 206 OK\r\nContent-Length: \(value)\r\nContent-Range: bytes \(value)-\(value)/\(value)\r\n\r\n"
+        let answer = try #require(WebAnswer(Array(head.utf8)[...]))
+        #expect(answer.length == nil && answer.range == nil)
+        let total = "HTTP/1.1 206 OK\r\nContent-Range: bytes 7-9/\(value)\r\n\r\n"
+        let range = try #require(WebAnswer(Array(total.utf8)[...])?.range)
+        #expect(range.first == 7 && range.total == nil)
+    }
+
+    @Test(arguments: extremes) func numbersOfAPlaylistDoNotTrap(_ value: Int64) throws {
+        let text = """
+            #EXTM3U
+            #EXT-X-MEDIA-SEQUENCE:\(value)
+            #EXT-X-TARGETDURATION:\(value)
+            #EXT-X-MAP:URI="a.mp4",BYTERANGE="\(value)@\(value)"
+            #EXTINF:\(value),
+            #EXT-X-BYTERANGE:\(value)@\(value)
+            a.mp4
+            #EXTINF:2,
+            #EXT-X-BYTERANGE:\(value)
+            b.mp4
+            #EXTINF:2,
+            #EXT-X-BYTERANGE:7@\(value)
+            b.mp4
+            #EXTINF:2,
+            #EXT-X-BYTERANGE:\(Int64.max)
+            c.mp4
+            #EXT-X-ENDLIST
+            """
+        let playlist = try #require(MediaPlaylist(Array(text.utf8)))
+        #expect(playlist.pieces.count == 4 && playlist.seconds.isFinite)
+        for moment in [0.0, 1, 3, 5, 1e30] { _ = playlist.cut(at: MediaTime(seconds: moment)) }
+        _ = playlist.cut(at: MediaTime(value: value, timescale: 1))
+    }
+}

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import MediaFiles
+
+/// One thread, as libavformat reports refusals by thread.
+@Suite struct TLSWatchTests {
+    @Test func aRefusalBelongsToTheConnectionThatWasOpenThen() {
+        TLSWatch.note(.certificate)
+        var later = TLSWatch()
+        #expect(!later.isRefused, "a list of interstitials that was refused before")
+        #expect(later.refusal() == nil)
+        TLSWatch.note(.name)
+        #expect(later.isRefused)
+        let another = TLSWatch()
+        #expect(!another.isRefused)
+        #expect(later.refusal() == .name)
+        #expect(!later.isRefused && later.refusal() == nil)
+    }
+}

@@ -1,0 +1,59 @@
+import Testing
+
+@testable import SyncRendering
+
+@Suite struct OutputVolumesTests {
+    private typealias Member = OutputVolumes.Member
+    private let computer = Member(number: 0, own: nil)
+    private let speaker = Member(number: 1, own: 30)
+
+    private func volumes(_ volumes: OutputVolumes) -> [Double] { [computer, speaker].map(volumes.volume) }
+
+    @Test func untouchedOutputsHaveTheirOwnersLevelAndTheMasterIsTheLoudest() {
+        let untouched = OutputVolumes()
+        #expect(volumes(untouched) == [100, 30])
+        #expect(untouched.master(of: [computer, speaker]) == 100)
+        #expect(untouched.master(of: [speaker]) == 30)
+        #expect(untouched.gain(of: speaker, group: nil) == nil, "left as its owner left it")
+    }
+
+    @Test func theMasterMovesAllByTheSameDecibelsAlsoAbove100() throws {
+        var levels = OutputVolumes()
+        levels.setMaster(98, of: [computer, speaker])
+        #expect(volumes(levels) == [98, 28])
+        levels.setMaster(110, of: [computer, speaker])
+        let louder = try [computer, speaker].map { try #require(VolumeCurve.decibels(volume: levels.volume(of: $0))) }
+        #expect(abs(louder[0] - louder[1] - 21) < 1e-4, "as far apart as 100 and 30")
+        #expect(levels.volume(of: computer) == 110)
+    }
+
+    @Test func whatTheMasterLoweredToSilenceKeepsItsDistance() {
+        var levels = OutputVolumes()
+        levels.setMaster(50, of: [computer, speaker])
+        #expect(volumes(levels) == [50, 0])
+        #expect(levels.gain(of: speaker, group: nil) == 0)
+        levels.setMaster(0, of: [computer, speaker])
+        #expect(volumes(levels) == [0, 0])
+        levels.setMaster(90, of: [computer, speaker])
+        #expect(volumes(levels) == [90, 20])
+    }
+
+    @Test func aVolumeForAllIsThatOfEachAndOfThoseThatJoinLater() {
+        var levels = OutputVolumes()
+        levels.set(70, of: 1)
+        levels.setAll(40)
+        #expect(volumes(levels) == [40, 40])
+        #expect(levels.volume(of: Member(number: 7, own: 90)) == 40)
+    }
+
+    @Test func aMutedOutputKeepsItsVolume() {
+        var levels = OutputVolumes()
+        levels.setMuted(true, of: 1)
+        #expect(levels.gain(of: speaker, group: 1) == 0 && levels.volume(of: speaker) == 30)
+        levels.setMuted(false, of: 1)
+        #expect(levels.gain(of: speaker, group: nil) == nil)
+        levels.set(.nan, of: 0)
+        levels.set(1e9, of: 1)
+        #expect(volumes(levels) == [100, 130])
+    }
+}
