@@ -116,8 +116,10 @@ final class OverlayPainter: Sendable {
                         in: &$0)
                 }
             }
-            while !state.withLock({ $0.isStopping }) {
+            while true {
+                // Before the state is read: a signal raised in between would be lost, and `stop` would wait for ever.
                 wake.clear()
+                guard !state.withLock({ $0.isStopping }) else { return }
                 let (wanted, wish) = state.withLock { state in
                     defer { state.wanted = nil }
                     return (state.wanted, state.wishes)
