@@ -88,6 +88,10 @@ enum ReadingErrors {
         let name = "\"\(address.text)\""
         if code == cff_error_exit || waiting.isCancelled || waiting.isPastDeadline { return stopped(name, waiting) }
         if isExhaustion(code) { return MediaError(.exhausted, "reading \(name) failed: \(text(code))") }
+        // Parsers return a bare -1, which is EPERM, for data that they cannot read.
+        if code == cff_error_invalid_data || code == cff_error_from_errno(EPERM) {
+            return MediaError(.readFailed, "\(name) is damaged; copy or download it again")
+        }
         return MediaError(.readFailed, "reading \(name) failed: \(text(code)); check the disk or the network")
     }
 

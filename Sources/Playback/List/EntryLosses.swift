@@ -84,7 +84,9 @@ extension PlaybackList.Entry {
         let kinds = Set([audioTrack, videoTrack].compactMap { $0 }.filter { !$0.isCoverArt }.map(\.kind))
         let place = failures.map(\.place).max() ?? first.place
         guard !kinds.isSubset(of: failures.map(\.kind)) else {
-            return MediaFailure(.failed, "“\(title)” breaks off at \(place.clock): \(first.error.message)", at: place)
+            // Less than can be noticed: the item could not be played, as one of which nothing comes.
+            let code: TalkieError.Code = place - start < EntryLosses.shortestHole ? first.error.playbackCode : .failed
+            return MediaFailure(code, "“\(title)” breaks off at \(place.clock): \(first.error.message)", at: place)
         }
         return MediaFailure(
             .failed, "\(first.kind.name) of “\(title)” ends at \(first.place.clock): \(first.error.message)",
