@@ -14,7 +14,7 @@ extension KioskConfiguration {
             throw KioskConfigurationError(mistakes: [error])
         }
         self.init()
-        lines = ConfigLines(document.root)
+        lines = KeyLines(document.root)
         var reader = TableReader(document.root, file: file)
         read(&reader, folder: folder)
         reader.finish()

@@ -104,7 +104,7 @@ package struct KioskConfiguration: Sendable, Equatable {
     /// What is understood but should be written in another way, each with its line.
     package var remarks: [ConfigMistake] = []
     /// Where its keys were written.
-    var lines = ConfigLines()
+    var lines = KeyLines()
 
     package init() {}
 

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// The lines of a configuration's keys, for sentences about what they name. Two configurations that differ in lines only are equal.
-struct ConfigLines: Sendable, Equatable {
+struct KeyLines: Sendable, Equatable {
     private var lines: [String: Int] = [:]
 
     init() {}
