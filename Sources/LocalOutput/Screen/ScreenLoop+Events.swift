@@ -83,9 +83,11 @@ extension ScreenLoop {
             // Mice speak a thousand times a second.
             if windowDrag == nil, let pointerTold, now - pointerTold < .milliseconds(100) { return }
             pointerTold = now
-            guard pointer.hasMoved(on: screen) else { return }
-            cursor.pointerMoved(isFullScreen: screen.isFullScreen)
+            let hasMoved = pointer.hasMoved(on: screen)
+            // A drag compares with where it began: an event before the press may have been read after the whole movement.
             if windowDrag?.follow(screen) == true { return }
+            guard hasMoved else { return }
+            cursor.pointerMoved(isFullScreen: screen.isFullScreen)
             movePointer(x: event.motion.x, y: event.motion.y, on: screen)
         default: break
         }

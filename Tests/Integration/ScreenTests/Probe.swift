@@ -111,7 +111,7 @@ struct Answer {
 }
 
 /// Looks again until something is so, for what happens outside of both processes.
-func eventually(_ what: String, within limit: Duration = .seconds(10), _ isSo: () throws -> Bool) throws {
+func eventually(_ what: String, within limit: Duration = .seconds(30), _ isSo: () throws -> Bool) throws {
     let deadline = ContinuousClock.now.advanced(by: limit)
     while try !isSo() {
         try #require(ContinuousClock.now < deadline, "not within \(limit): \(what)")
