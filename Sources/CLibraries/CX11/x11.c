@@ -89,15 +89,17 @@ int cx11_monitors(void *raw, cx11_rect *monitors, int room) {
   return found ? count : 0;
 }
 
-int cx11_pointer(void *raw, int *x, int *y) {
+int cx11_pointer(void *raw, int *x, int *y, int *is_pressed) {
   Display *display = raw;
   CX11_FUNCTION(cx11_base, Bool, XQueryPointer, Display *, Window, Window *, Window *, int *, int *, int *, int *,
                 unsigned int *);
   Window root = 0, child = 0;
   int left = 0, top = 0;
   unsigned int buttons = 0;
-  return XQueryPointer_ &&
-         XQueryPointer_(display, cx11_root(display), &root, &child, x, y, &left, &top, &buttons) == True;
+  int is_known = XQueryPointer_ &&
+                 XQueryPointer_(display, cx11_root(display), &root, &child, x, y, &left, &top, &buttons) == True;
+  *is_pressed = (buttons & Button1Mask) != 0;
+  return is_known;
 }
 
 int cx11_change_event(void *display) {
@@ -171,8 +173,8 @@ int cx11_monitors(void *display, cx11_rect *monitors, int room) {
   (void)display, (void)monitors, (void)room;
   return -1;
 }
-int cx11_pointer(void *display, int *x, int *y) {
-  (void)display, (void)x, (void)y;
+int cx11_pointer(void *display, int *x, int *y, int *is_pressed) {
+  (void)display, (void)x, (void)y, (void)is_pressed;
   return 0;
 }
 int cx11_change_event(void *display) {

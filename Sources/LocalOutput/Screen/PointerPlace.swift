@@ -9,25 +9,31 @@ struct PointerPlace {
 
     /// Takes the present place as the one that later motions are compared with. Only X11 knows it before the pointer enters the window.
     mutating func note(on screen: Screen?) {
-        if let screen, screen.driver == "x11" { last = Self.now(on: screen) }
+        if let screen, screen.driver == "x11" {
+            let now = Self.now(on: screen)
+            last = (now.x, now.y)
+        }
     }
 
     /// True when the pointer is elsewhere than at the last call; false at the first.
     mutating func hasMoved(on screen: Screen) -> Bool {
         let now = Self.now(on: screen)
-        defer { last = now }
+        defer { last = (now.x, now.y) }
         guard let last else { return false }
-        return last != now
+        return last != (now.x, now.y)
     }
 
-    /// A round trip to the X server: what SDL keeps of it (2.26) is not renewed with each motion.
-    static func now(on screen: Screen) -> (x: Int32, y: Int32) {
-        var (x, y): (Int32, Int32) = (0, 0)
-        if let window = screen.window, let display = csdl_x11_display(window), cx11_pointer(display, &x, &y) != 0 {
-            return (x, y)
+    /// The pointer's position on the desktop, and whether its first button is held. A round trip to the X server: SDL's copy (2.26)
+    /// is not updated with each motion.
+    static func now(on screen: Screen) -> (x: Int32, y: Int32, isPressed: Bool) {
+        var (x, y, isPressed): (Int32, Int32, Int32) = (0, 0, 0)
+        if let window = screen.window, let display = csdl_x11_display(window),
+            cx11_pointer(display, &x, &y, &isPressed) != 0
+        {
+            return (x, y, isPressed != 0)
         }
-        SDL_GetGlobalMouseState(&x, &y)
-        return (x, y)
+        let buttons = SDL_GetGlobalMouseState(&x, &y)
+        return (x, y, buttons & 1 != 0)
     }
 }
 
@@ -42,6 +48,10 @@ struct WindowDrag {
     /// Shorter ways are the tremor of a click; pixels.
     private static let threshold: Int32 = 6
 
+    /// How often the pointer's position is requested during a drag. An X server (21.1) has been seen to answer a request that
+    /// follows a motion event with the position before that event, so motion events alone do not suffice.
+    static let pollInterval = Duration.milliseconds(16)
+
     /// Nil for a window that fills its display.
     ///
     /// - Parameters:
@@ -54,13 +64,20 @@ struct WindowDrag {
     }
 
     /// Moves the window as far as the pointer has moved; false while that is no further than a click may.
+    ///
+    /// Does nothing once the button has been released, because the position then is not part of the drag.
     mutating func follow(_ screen: Screen) -> Bool {
         guard let handle = screen.window else { return false }
         let now = PointerPlace.now(on: screen)
+        guard now.isPressed else { return isUnderWay }
         let (right, down) = (now.x - pointer.x, now.y - pointer.y)
         if max(abs(right), abs(down)) > Self.threshold { isUnderWay = true }
         guard isUnderWay else { return false }
-        SDL_SetWindowPosition(handle, window.x + right, window.y + down)
+        var (x, y): (Int32, Int32) = (0, 0)
+        SDL_GetWindowPosition(handle, &x, &y)
+        if (x, y) != (window.x + right, window.y + down) {
+            SDL_SetWindowPosition(handle, window.x + right, window.y + down)
+        }
         return true
     }
 }

@@ -133,6 +133,7 @@ public final class ScreenLoop {
         include(cursor.hideAt)
         include(mainQueue?.deadline)
         include(displaysDue)
+        if windowDrag != nil { include(.now.advanced(by: WindowDrag.pollInterval)) }
         let connection = screen?.isOpen == true ? screen?.connection : nil
         // A console's keyboard cannot be waited for, only looked at.
         if let connection, connection.descriptor == nil, !connection.isSilent {
@@ -150,6 +151,7 @@ public final class ScreenLoop {
         let now = HostInstant.now
         if let ends = messageEnds, ends <= now { showMessage(nil) }
         if let hide = cursor.hideAt, hide <= now { cursor.hide() }
+        if let screen, screen.isOpen { _ = windowDrag?.follow(screen) }
     }
 
     private func publish() {

@@ -13,8 +13,9 @@ int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, in
 /* Where displays show something now; how many, at most `room`, and -1 where the server does not say. */
 int cx11_monitors(void *display, cx11_rect *monitors, int room);
 
-/* Where the pointer is on the root window, asked of the server; 0 where it is on another screen. */
-int cx11_pointer(void *display, int *x, int *y);
+/* The pointer's position on the root window and whether its first button is held, asked of the server; 0 where it is on another
+   screen. */
+int cx11_pointer(void *display, int *x, int *y, int *is_pressed);
 
 /* The type of the events by which a server tells that a display came, went, or has another mode; 0 where it does not tell. */
 int cx11_change_event(void *display);
