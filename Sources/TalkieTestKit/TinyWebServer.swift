@@ -19,6 +19,7 @@ package final class TinyWebServer: @unchecked Sendable {
     package let port: UInt16
     private let isStopping = Atomic<Bool>(false)
     private let requestCount = Atomic<Int>(0)
+    private let byteCount = Atomic<Int>(0)
     private let arrival = Signal()
 
     private let faults = Lock<[String: Int]>([:])
@@ -29,6 +30,9 @@ package final class TinyWebServer: @unchecked Sendable {
 
     /// Requests answered so far.
     package var requests: Int { requestCount.load(ordering: .relaxed) }
+
+    /// Bytes of all answers so far, as far as the system has taken them.
+    package var bytesSent: Int { byteCount.load(ordering: .relaxed) }
 
     /// Waits for the next request that nobody has waited for yet; false when the moment passes without one.
     package func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
@@ -64,6 +68,9 @@ package final class TinyWebServer: @unchecked Sendable {
         while !isStopping.load(ordering: .relaxed) {
             let client = accept(listener, nil, nil)
             if client < 0 { return }
+            // What the system holds counts as sent.
+            var space: Int32 = 32 << 10
+            setsockopt(client, SOL_SOCKET, SO_SNDBUF, &space, socklen_t(MemoryLayout<Int32>.size))
             _ = try? WorkerThread.start(name: "tiny web client") { [self] in
                 answer(client)
                 close(client)
@@ -167,6 +174,7 @@ package final class TinyWebServer: @unchecked Sendable {
             }
             if got <= 0 { return }
             sent += got
+            byteCount.add(got, ordering: .relaxed)
         }
     }
 }

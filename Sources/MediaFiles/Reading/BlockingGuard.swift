@@ -13,7 +13,13 @@ final class BlockingGuard: Sendable {
     /// The same for one call of many.
     private let callDeadline = Atomic<Int64>(.max)
 
+    /// Another guard that ends waiting too.
+    private let followed = Lock<BlockingGuard?>(nil)
+
     init(_ cancellations: [Cancellation]) { self.cancellations = Lock(cancellations) }
+
+    /// From now on waiting also ends when another guard ends it; nil ends that. For a connection that several readers use in turn.
+    func follow(_ other: BlockingGuard?) { followed.withLock { $0 = other } }
 
     /// Another one who may cancel, from now on.
     func add(_ cancellation: Cancellation) { cancellations.withLock { $0.append(cancellation) } }
@@ -22,12 +28,13 @@ final class BlockingGuard: Sendable {
         cancellations.withLock { all in
             for cancellation in all where cancellation.isCancelled { return true }
             return false
-        }
+        } || followed.withLock { $0 }?.isCancelled ?? false
     }
 
     var isPastDeadline: Bool {
         let limit = deadline.load(ordering: .relaxed)
         return limit != .max && HostInstant.now.nanoseconds >= limit
+            || followed.withLock { $0 }?.isPastDeadline ?? false
     }
 
     /// Limits what follows; nil lifts the limit.

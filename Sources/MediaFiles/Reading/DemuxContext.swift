@@ -414,6 +414,7 @@ final class DemuxContext {
             if let distrust { throw distrust }
             if code >= 0 {
                 consecutiveFailures = 0
+                gate?.isJumping = false
                 let index = Int(packet.pointee.stream_index)
                 if streams.indices.contains(index) { Self.bound(packet, of: streams[index]) }
                 film.number(packet)
@@ -508,6 +509,7 @@ final class DemuxContext {
         forgetPrimed()
         consecutiveFailures = 0
         if address.kind == .network { waiting.allow(options.readTimeout) }
+        gate?.isJumping = true
         let code = body(context)
         if code < 0 { throw distrust ?? ReadingErrors.reading(code, address, waiting) }
     }

@@ -24,6 +24,19 @@ final class WebAsker: Sendable {
     /// A connection that sends nothing for so long is replaced.
     var maxSilence: Duration { options.maxSilence }
 
+    // MARK: Bytes that readers share
+
+    private struct Shared {
+        var url = ""
+        weak var cache: WebCache?
+    }
+    private let shared = Lock(Shared())
+
+    /// The bytes of an address that a reader of the film reads now.
+    func cache(of url: String) -> WebCache? { shared.withLock { $0.url == url ? $0.cache : nil } }
+
+    func share(_ cache: WebCache, of url: String) { shared.withLock { $0 = Shared(url: url, cache: cache) } }
+
     // MARK: Lost servers
 
     /// The host names of servers that readers try to reach again; one for each reader.

@@ -17,6 +17,8 @@ final class WebGate: @unchecked Sendable {
     var wanted: MediaTime?
     /// Where the playlists were cut that were opened since.
     private(set) var cuts: [MediaPlaylist.Cut] = []
+    /// The demuxer looks for another position of the film.
+    var isJumping = false
     /// Why what was opened cannot be played, where that is known better than libavformat can say it.
     private(set) var objection: MediaError?
 
@@ -87,12 +89,19 @@ final class WebGate: @unchecked Sendable {
         // A range beyond all files is refused by `WebInput`; libavformat writes 0 for "to the end".
         func number(_ key: String) -> Int64? { DemuxContext.value(of: key, in: options).map { Int64($0) ?? .max } }
         let (first, last) = (number("offset") ?? 0, number("end_offset").flatMap { $0 > 0 ? $0 : nil })
-        let (asker, waiting) = (asker, waiting)
+        // What a playlist leads to is read once, and a playlist that changes is read again.
+        let isFilm = isOpening && open.isEmpty && first == 0 && last == nil && !isEncrypted
+        if isFilm, let cache = asker.cache(of: text) { return try context(cache) }
+        let (trust, waiting) = (asker.trust, BlockingGuard([]))
+        let connect: WebCache.Connect = { (address, waiting) throws(WebFailure) in
+            try NetworkConnection(address, trust, waiting)
+        }
+        waiting.follow(self.waiting)
         let input: WebInput
         do throws(WebFailure) {
             input = try WebInput(
                 address, asker: asker, range: (first, last), isPatient: !isOpening, waiting: waiting
-            ) { (address) throws(WebFailure) in try NetworkConnection(address, asker.trust, waiting) }
+            ) { (address) throws(WebFailure) in try connect(address, waiting) }
         } catch {
             if error.isDowngrade { isDowngraded = true }
             throw error
@@ -106,7 +115,16 @@ final class WebGate: @unchecked Sendable {
         if isOpening, open.isEmpty, playlists.dash == nil, Self.isManifest(input) {
             return try translate(input, at: text)
         }
+        if isFilm, let cache = WebCache(input, asker, waiting: waiting, connect: connect) {
+            asker.share(cache, of: text)
+            return try context(cache)
+        }
         return try context(WebSource(input, cipher), input.address.text, input.contentType)
+    }
+
+    private func context(_ cache: WebCache) throws(WebFailure) -> UnsafeMutablePointer<AVIOContext> {
+        let reader = cache.reader(waiting) { [unowned self] in isJumping }
+        return try context(WebSource(reader), cache.identity.address.text, cache.identity.contentType)
     }
 
     /// DASH is known by its type, or the end of its name (ISO 23009-1, annex C).
@@ -172,11 +190,11 @@ final class WebGate: @unchecked Sendable {
 
 /// What libavformat reads from: a server's bytes, deciphered where a playlist says how.
 private final class WebSource {
-    private let input: WebInput?
+    private let input: (any WebBytes)?
     private var cipher: BlockCipher?
     private var words: ArraySlice<UInt8> = []
 
-    init(_ input: WebInput, _ cipher: BlockCipher?) { (self.input, self.cipher) = (input, cipher) }
+    init(_ input: any WebBytes, _ cipher: BlockCipher? = nil) { (self.input, self.cipher) = (input, cipher) }
 
     /// A playlist of our own.
     init(_ words: [UInt8]) { (input, self.words) = (nil, words[...]) }

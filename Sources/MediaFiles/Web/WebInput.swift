@@ -2,13 +2,25 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
+/// Bytes from a web server that libavformat reads, from any place where the server can begin inside of a file.
+protocol WebBytes: AnyObject {
+    var isSeekable: Bool { get }
+    /// The place of the byte that is read next, and the number of bytes; nil where the server does not state it.
+    var offset: Int64 { get }
+    var length: Int64? { get }
+    /// - Returns: how many bytes, `cff_error_eof` at the end, or another error of libavutil.
+    func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32
+    /// - Returns: the new offset, or an error of libavutil.
+    func seek(to wanted: Int64) -> Int64
+}
+
 /// What one address on a web server sends, from any place, for libavformat.
 ///
 /// libavformat's own client sends every header field on to wherever a server leads. This one sends secrets to the server that they
 /// are for, follows no way out of `https`, and takes up what breaks off.
 ///
 /// `@unchecked Sendable`: used by the one thread that uses the demuxer.
-final class WebInput: @unchecked Sendable {
+final class WebInput: WebBytes, @unchecked Sendable {
     typealias Connect = (WebAddress) throws(WebFailure) -> any WebConnection
 
     private let asker: WebAsker
@@ -34,7 +46,7 @@ final class WebInput: @unchecked Sendable {
     /// What libavformat follows, too.
     private static let mostRedirects = 8
     /// Shorter ways ahead are read: a new connection takes longer.
-    private static let shortWay: Int64 = 256 << 10
+    static let shortWay: Int64 = 256 << 10
     private static let bufferSize = 32 << 10
 
     /// Opens an address and reads the head of the answer.
@@ -66,9 +78,30 @@ final class WebInput: @unchecked Sendable {
         }
     }
 
+    /// What a server said of a file that it sends from any place.
+    struct Identity: Sendable {
+        var address: WebAddress
+        var size: Int64
+        var contentType: String?
+        fileprivate var validator: String?
+    }
+
+    /// Nil where the server cannot begin inside of a file, or a range was asked for.
+    var identity: Identity? {
+        guard isSeekable, first == 0, last == nil, let size else { return nil }
+        return Identity(address: address, size: size, contentType: contentType, validator: validator)
+    }
+
+    /// Creates a further input of a file that was opened before; the first reading connects.
+    init(_ identity: Identity, asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
+        (address, size, contentType) = (identity.address, identity.size, identity.contentType)
+        (validator, isSeekable) = (identity.validator, true)
+        (self.asker, self.waiting, self.connect) = (asker, waiting, connect)
+        (first, last, position) = (0, nil, 0)
+    }
+
     // MARK: For libavformat
 
-    /// - Returns: how many bytes, `cff_error_eof` at the end, or another error of libavutil.
     func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
         guard !target.isEmpty else { return 0 }
         if isAtEnd { return cff_error_eof }
@@ -173,6 +206,9 @@ final class WebInput: @unchecked Sendable {
         size = size ?? total
         let takesRanges = answer.status == 206 || answer["accept-ranges"]?.lowercased().hasPrefix("bytes") == true
         isSeekable = takesRanges && (size != nil || last != nil)
+        if let known = validator, let other = answer.validator, known != other {
+            throw WebFailure(code: cff_error_from_errno(EIO))
+        }
         validator = answer.validator
         contentType = contentType ?? answer["content-type"]
         (connection, place, body) = (fresh, start, WebBody(answer))

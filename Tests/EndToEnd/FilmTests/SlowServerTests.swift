@@ -101,8 +101,7 @@ struct SlowServerTests {
     }
 
     @Test func aServerThatIsTooSlowIsWaitedForAndEverySecondIsHeardOnce() throws {
-        // Picture and sound are read by a connection each, so that this is half of what the film needs.
-        let (heard, result, lines) = try play(rate: 1)
+        let (heard, result, lines) = try play(rate: 0.5)
         #expect(result.status == 0, "\(result.errors)")
         let silence = check(heard)
         #expect(silence > 1, "\(silence) s")

@@ -109,17 +109,24 @@ private func distantAnswer(_ bytes: [UInt8]) {
     let url = "http://a.org/b"
     let text =
         "HTTP/1.1 206 Part\r\nContent-Range: bytes \(number(2))-\(number(3))/\(number(4))\r\nContent-Length: \(number(5))\r\n\r\n"
-    let input = try? WebInput(
-        WebAddress(url)!, asker: WebAsker(url, options), range: (number(0), number(1) > 0 ? number(1) : nil),
-        isPatient: true, waiting: BlockingGuard([])
-    ) { _ in Sender(Array(text.utf8) + bytes.dropFirst(8)) }
-    guard let input else { return }
-    var piece = [UInt8](repeating: 0, count: 64)
-    for step in 0..<20 {
-        let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
-        precondition(got <= 64 && input.offset >= 0 && input.length ?? 0 >= 0)
-        if step % 3 == 0 { _ = input.seek(to: number(6)) } else if got < 0 { _ = input.seek(to: number(7)) }
+    let (asker, waiting, answer) = (WebAsker(url, options), BlockingGuard([]), Array(text.utf8) + bytes.dropFirst(8))
+    func input(_ range: (Int64, Int64?)) -> WebInput? {
+        try? WebInput(WebAddress(url)!, asker: asker, range: range, isPatient: true, waiting: waiting) { _ in
+            Sender(answer)
+        }
     }
+    func exercise(_ input: any WebBytes) {
+        var piece = [UInt8](repeating: 0, count: 64)
+        for step in 0..<20 {
+            let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+            precondition(got <= 64 && input.offset >= 0 && input.length ?? 0 >= 0)
+            if step % 3 == 0 { _ = input.seek(to: number(6)) } else if got < 0 { _ = input.seek(to: number(7)) }
+        }
+    }
+    if let part = input((number(0), number(1) > 0 ? number(1) : nil)) { exercise(part) }
+    guard let whole = input((0, nil)) else { return }
+    guard let cache = WebCache(whole, asker, waiting: waiting, connect: { _, _ in Sender(answer) }) else { return }
+    exercise(cache.reader(BlockingGuard([])))
 }
 
 private func answer(_ bytes: [UInt8]) {

@@ -54,6 +54,45 @@ import Testing
         #expect(seen.flashes.map { $0.seconds.rounded() } == [4, 5])
     }
 
+    /// A film of 50 s with subtitles, whose sound is read eight seconds ahead of its pictures.
+    @Test(arguments: ["once.mkv", "once.mp4"]) func aFilmIsFetchedOnceForAllItsReaders(_ name: String) throws {
+        let server = try server()
+        defer { server.stop() }
+        let path = TestClips.folder + "/" + name
+        let words = TestClips.folder + "/once.srt"
+        let cues = (10..<50).map { "\($0)\n00:00:\($0),000 --> 00:00:\($0),900\nline\n" }.joined(separator: "\n")
+        try TestClips.write(Array(cues.utf8), to: words)
+        try TestClips.run(
+            "ffmpeg",
+            [
+                "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=50,noise=alls=40:allf=t",
+                "-f", "lavfi", "-i", "sine=d=50", "-i", words, "-c:v", "mpeg4", "-b:v", "3M", "-maxrate", "3M",
+                "-bufsize", "1M", "-g", "25", "-c:a", "aac", "-c:s", name.hasSuffix("4") ? "mov_text" : "srt", path,
+            ])
+        let size = try TestClips.bytes(of: path).count
+        let film = try MediaFile.open(server.url(name))
+        #expect(!film.summary.sharesReader)
+        let readers = try [Track.Kind.audio, .video, .subtitle].map { kind in
+            try film.reader(for: try #require(film.summary.track(kind)))
+        }
+        var ends = [MediaTime](repeating: .zero, count: 3)
+        /// Reads every track up to a moment, the sound further.
+        func read(until seconds: Int) throws {
+            for (index, reader) in readers.enumerated() {
+                let end = MediaTime(value: Int64(index == 0 ? seconds + 8 : seconds), timescale: 1)
+                while ends[index] < end, let buffer = try reader.read() {
+                    ends[index] = max(ends[index], buffer.presentationTime ?? .zero)
+                }
+            }
+        }
+        for seconds in 1...15 { try read(until: seconds) }
+        #expect(server.bytesSent < size * 6 / 10, "\(server.bytesSent) of \(size)")
+        // On from there, and to its end.
+        for reader in readers { try reader.seek(to: MediaTime(value: 30, timescale: 1), mode: .exact) }
+        for seconds in 30...50 { try read(until: seconds) }
+        #expect(server.bytesSent < size * 11 / 10, "\(server.bytesSent) of \(size), \(server.requests) requests")
+    }
+
     @Test func aServerWithoutRangesIsReadOnceForAllTracks() throws {
         let server = try server()
         defer { server.stop() }

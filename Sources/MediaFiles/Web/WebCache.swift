@@ -1,0 +1,220 @@
+internal import CFFmpeg
+internal import MediaCore
+
+/// The bytes at a film's address, fetched once for all readers of the film.
+///
+/// A reader that needs a byte which is not here fetches it on its own thread, through the connection that is nearest before that byte. A reader
+/// that needs what another one is fetching waits for it. A reader far ahead of another waits too, before bytes are dropped that the
+/// other one needs. Readers too far apart have a connection each.
+final class WebCache: Sendable {
+    typealias Connect = @Sendable (WebAddress, BlockingGuard) throws(WebFailure) -> any WebConnection
+
+    /// One connection. Its input is used by the reader that has set `isBusy`; the rest is protected by the state's lock.
+    private struct Connection {
+        let input: WebInput
+        /// Follows the guard of the reader that uses the connection.
+        let waiting: BlockingGuard
+        /// The byte that comes next.
+        var place: Int64
+        var lastUse: HostInstant
+        var isBusy: Bool
+    }
+
+    private struct Position {
+        /// The byte that is read next.
+        var next: Int64 = 0
+        /// Where reading began that has led to `next` without a jump.
+        var runStart: Int64 = 0
+        /// Nothing was read since the last jump.
+        var isAfterJump = false
+        var lastRead = HostInstant.now
+        /// Raised when bytes have come, or a connection is free.
+        let arrival = Signal()
+    }
+
+    private struct State {
+        var blocks = ByteBlocks()
+        var connections: [Connection] = []
+        var readers: [Int: Position] = [:]
+        var readerCount = 0
+    }
+
+    private enum Step { case copied(Int), ended, wait, fetch(Connection) }
+
+    /// Connections that are open at once.
+    private static let maxConnections = 4
+    /// A connection that was not read for so long is closed.
+    private static let maxIdleTime = Duration.seconds(30)
+    /// Bytes in between are fetched rather than passed over by a new connection, where another reader needs them: one container's
+    /// tracks lie in turns.
+    private static let maxReadThrough: Int64 = 8 << 20
+    /// So far a reader may be ahead of another one.
+    static let maxLead = ByteBlocks.maxBytes * 3 / 4
+    /// A reader that has read nothing for so long is not waited for.
+    private static let maxRest = Duration.seconds(1)
+
+    let identity: WebInput.Identity
+    private let asker: WebAsker
+    private let connect: Connect
+    private let state: Lock<State>
+
+    /// Creates a cache that reads through the connection of an input at its start.
+    ///
+    /// - Parameter waiting: the guard that the input was made with.
+    /// - Returns: nil where the server cannot begin inside of a file.
+    init?(_ input: WebInput, _ asker: WebAsker, waiting: BlockingGuard, connect: @escaping Connect) {
+        guard let identity = input.identity else { return nil }
+        (self.identity, self.asker, self.connect) = (identity, asker, connect)
+        let connection = Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
+        state = Lock(State(connections: [connection]))
+    }
+
+    /// Creates a reader at the first byte.
+    ///
+    /// - Parameter isJumping: returns true while the reader's demuxer looks for another position of the film.
+    func reader(_ waiting: BlockingGuard, isJumping: @escaping () -> Bool = { false }) -> Reader {
+        let number = state.withLock { state in
+            state.readerCount += 1
+            state.readers[state.readerCount] = Position()
+            return state.readerCount
+        }
+        return Reader(self, number, waiting, isJumping)
+    }
+
+    /// One of the readers.
+    ///
+    /// `@unchecked Sendable`: used by the one thread that uses its demuxer.
+    final class Reader: WebBytes, @unchecked Sendable {
+        private let cache: WebCache
+        private let number: Int
+        private let waiting: BlockingGuard
+        private let isJumping: () -> Bool
+        private(set) var offset: Int64 = 0
+        var isSeekable: Bool { true }
+        var length: Int64? { cache.identity.size }
+
+        fileprivate init(_ cache: WebCache, _ number: Int, _ waiting: BlockingGuard, _ isJumping: @escaping () -> Bool) {
+            (self.cache, self.number, self.waiting, self.isJumping) = (cache, number, waiting, isJumping)
+        }
+
+        deinit { cache.state.withLock { $0.readers[number] = nil } }
+
+        func read(into target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+            guard !target.isEmpty else { return 0 }
+            let got = cache.read(number, into: target, waiting)
+            if got > 0 { offset += Int64(got) }
+            return got
+        }
+
+        func seek(to wanted: Int64) -> Int64 {
+            guard wanted.boundedBytes != nil else { return Int64(cff_error_from_errno(EINVAL)) }
+            if wanted != offset { cache.move(number, to: wanted, isJump: isJumping()) }
+            offset = wanted
+            return wanted
+        }
+    }
+
+    private func move(_ number: Int, to wanted: Int64, isJump: Bool) {
+        state.withLock { state in
+            guard var reader = state.readers[number] else { return }
+            let isNear = reader.next <= wanted && wanted - reader.next <= Self.maxReadThrough
+            if isJump || !isNear { reader.runStart = wanted }
+            (reader.next, reader.isAfterJump) = (wanted, reader.isAfterJump || isJump)
+            state.readers[number] = reader
+        }
+    }
+
+    private func read(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard) -> Int32 {
+        while true {
+            if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
+            // Connections are closed without the lock.
+            let (step, unused, arrival) = state.withLock { nextStep(number, into: target, &$0) }
+            _ = unused
+            switch step {
+            case .copied(let count): return Int32(clamping: count)
+            case .ended: return cff_error_eof
+            case .wait: arrival?.wait(until: HostInstant.now.advanced(by: .milliseconds(100)))
+            case .fetch(let connection):
+                let got = fetch(through: connection, into: target, waiting)
+                if got <= 0 { return got }
+            }
+        }
+    }
+
+    private func nextStep(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ state: inout State) -> (
+        Step, unused: [WebInput], Signal?
+    ) {
+        guard var reader = state.readers[number], reader.next < identity.size else { return (.ended, [], nil) }
+        let (now, position) = (HostInstant.now, reader.next)
+        let copied = state.blocks.copy(from: position, into: target)
+        if copied > 0 {
+            (reader.next, reader.isAfterJump, reader.lastRead) = (position + Int64(copied), false, now)
+            state.readers[number] = reader
+            return (.copied(copied), [], nil)
+        }
+        // Bytes that another reader needs are not dropped while that one reads on towards them.
+        let isTooFarAhead = state.readers.contains { other, behind in
+            other != number && behind.next >= reader.runStart && position - behind.next > Self.maxLead
+                && now - behind.lastRead < Self.maxRest
+        }
+        if isTooFarAhead { return (.wait, [], reader.arrival) }
+        let reach = state.readers.count > 1 && !reader.isAfterJump ? Self.maxReadThrough : WebInput.shortWay
+        let near = state.connections.filter {
+            $0.place <= position && position - $0.place <= reach && !state.blocks.contains($0.place)
+        }.max { $0.place < $1.place }
+        if near?.isBusy == true { return (.wait, [], reader.arrival) }
+        var unused: [WebInput] = []
+        state.connections.removeAll { other in
+            guard !other.isBusy, other.input !== near?.input else { return false }
+            let isUnused = now - other.lastUse > Self.maxIdleTime || other.place >= identity.size
+            guard isUnused || state.blocks.contains(other.place) else { return false }
+            unused.append(other.input)
+            return true
+        }
+        guard var connection = near ?? freeConnection(state.connections) else { return (.wait, unused, reader.arrival) }
+        if near == nil { connection.place = position }
+        (connection.isBusy, connection.lastUse) = (true, now)
+        state.connections.removeAll { $0.input === connection.input }
+        state.connections.append(connection)
+        return (.fetch(connection), unused, nil)
+    }
+
+    /// Returns a connection that may go elsewhere: a new one, or the one that was used least recently; nil while all are used.
+    private func freeConnection(_ connections: [Connection]) -> Connection? {
+        guard connections.count < Self.maxConnections else {
+            return connections.filter { !$0.isBusy }.min { $0.lastUse < $1.lastUse }
+        }
+        let (waiting, connect) = (BlockingGuard([]), connect)
+        let input = WebInput(identity, asker: asker, waiting: waiting) { (address) throws(WebFailure) in
+            try connect(address, waiting)
+        }
+        return Connection(input: input, waiting: waiting, place: 0, lastUse: .now, isBusy: false)
+    }
+
+    /// Fetches what comes next at a connection's place, and keeps it. `target` holds it for the time being.
+    private func fetch(
+        through connection: Connection, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard
+    ) -> Int32 {
+        connection.waiting.follow(waiting)
+        _ = connection.input.seek(to: connection.place)
+        let count = min(target.count, ByteBlocks.space(from: connection.place))
+        let got = connection.input.read(into: UnsafeMutableBufferPointer(rebasing: target[..<count]))
+        connection.waiting.follow(nil)
+        state.withLock { state in
+            if let index = state.connections.firstIndex(where: { $0.input === connection.input }) {
+                if got > 0 {
+                    state.blocks.add(UnsafeBufferPointer(rebasing: target[..<Int(got)]), at: connection.place)
+                    state.connections[index].place += Int64(got)
+                    state.connections[index].isBusy = false
+                } else {
+                    state.connections.remove(at: index)
+                }
+            }
+            for reader in state.readers.values {
+                reader.arrival.clear()
+                reader.arrival.raise()
+            }
+        }
+        return got
+    }
+}

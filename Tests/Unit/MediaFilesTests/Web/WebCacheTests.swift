@@ -1,0 +1,243 @@
+import Glibc
+import MediaCore
+import Testing
+
+@testable import MediaFiles
+
+/// A file of 48 MB at one address, whose bytes follow from their places, read by several readers.
+@Suite struct WebCacheTests {
+    private static let size: Int64 = 48 << 20
+
+    private final class Server: Sendable {
+        struct State {
+            /// Where each connection began.
+            var starts: [Int64] = []
+            var sent: Int64 = 0
+            var tag = "\"a\""
+            /// Connections break off after so many bytes.
+            var limit = Int64.max
+        }
+        let state = Lock(State())
+        /// Held while nothing is sent.
+        let isStalled = Lock(false)
+
+        final class Connection: WebConnection {
+            let server: Server
+            let waiting: BlockingGuard
+            var head: ArraySlice<UInt8> = []
+            var place: Int64 = 0
+            var count: Int64 = 0
+            init(_ server: Server, _ waiting: BlockingGuard) { (self.server, self.waiting) = (server, waiting) }
+
+            func send(_ bytes: [UInt8]) -> Int32 {
+                let words = String(decoding: bytes, as: UTF8.self).split(separator: "bytes=")
+                place = Int64(words[1].prefix { $0.isNumber }) ?? 0
+                let tag = server.state.withLock { state in
+                    state.starts.append(place)
+                    return state.tag
+                }
+                head =
+                    Array(
+                        "HTTP/1.1 206 Part\r\nContent-Range: bytes \(place)-\(size - 1)/\(size)\r\nETag: \(tag)\r\nContent-Length: \(size - place)\r\n\r\n"
+                            .utf8)[...]
+                return 0
+            }
+
+            func receive(_ target: UnsafeMutableBufferPointer<UInt8>) -> Int32 {
+                while server.isStalled.withLock({ $0 }) {
+                    if waiting.isCancelled { return cancelled }
+                    HostInstant.now.advanced(by: .milliseconds(5)).sleep()
+                }
+                if !head.isEmpty {
+                    let count = target.update(fromContentsOf: head.prefix(target.count))
+                    head = head.dropFirst(count)
+                    return Int32(count)
+                }
+                let left = min(server.state.withLock { $0.limit } - count, size - place)
+                let piece = Int(min(Int64(target.count), left))
+                if piece <= 0 { return -ECONNRESET }
+                _ = WebCacheTests.withBytes(at: place, count: piece) { target.update(fromContentsOf: $0) }
+                place += Int64(piece)
+                count += Int64(piece)
+                server.state.withLock { $0.sent += Int64(piece) }
+                return Int32(piece)
+            }
+        }
+    }
+
+    /// AVERROR_EXIT of libavutil.
+    private static let cancelled: Int32 = -0x5449_5845
+
+    /// Repeats after a number of bytes that no block and no connection has.
+    private static let period = 1_000_003
+    private static let pattern = (0..<period + 65_536).map {
+        UInt8(truncatingIfNeeded: ($0 % period) ^ ($0 % period) >> 8 ^ ($0 % period) >> 16)
+    }
+
+    private static func withBytes<Result>(
+        at place: Int64, count: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let start = Int(place % Int64(period))
+        return pattern.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[start..<start + count])) }
+    }
+
+    private let server = Server()
+    private let cache: WebCache
+
+    init() throws {
+        let (server, url) = (server, "http://a.org/film")
+        var options = ReadOptions()
+        options.reconnectDelays = [.zero, .zero]
+        let (asker, waiting) = (WebAsker(url, options), BlockingGuard([]))
+        let connect: WebCache.Connect = { _, waiting in Server.Connection(server, waiting) }
+        let input = try WebInput(try #require(WebAddress(url)), asker: asker, waiting: waiting) {
+            (address) throws(WebFailure) in try connect(address, waiting)
+        }
+        cache = try #require(WebCache(input, asker, waiting: waiting, connect: connect))
+    }
+
+    private var starts: [Int64] { server.state.withLock { $0.starts } }
+    private var sent: Int64 { server.state.withLock { $0.sent } }
+
+    /// Reads so many bytes, and checks them. Returns the error that came instead.
+    @discardableResult
+    private func read(_ count: Int64, from reader: WebCache.Reader) -> Int32? {
+        let end = reader.offset + count
+        var piece = [UInt8](repeating: 0, count: 32 << 10)
+        while reader.offset < end {
+            let start = reader.offset
+            let got = piece.withUnsafeMutableBufferPointer {
+                reader.read(into: UnsafeMutableBufferPointer(rebasing: $0[..<Int(min(Int64($0.count), end - start))]))
+            }
+            if got < 0 { return got }
+            let isRight = Self.withBytes(at: start, count: Int(got)) { memcmp($0.baseAddress, piece, Int(got)) == 0 }
+            #expect(isRight, "at \(start)")
+        }
+        return nil
+    }
+
+    @Test func readersNearEachOtherShareOneConnection() {
+        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        for _ in 0..<8 {
+            read(400_000, from: first)
+            read(390_001, from: second)
+        }
+        // The other one leads.
+        read(2_000_000, from: second)
+        read(1_000_000, from: first)
+        #expect(starts == [0])
+        #expect(sent <= max(first.offset, second.offset) + 64 << 10)
+        // A third one begins at the start again.
+        let third = cache.reader(BlockingGuard([]))
+        read(3_000_000, from: third)
+        #expect(starts == [0] && sent <= second.offset + 64 << 10)
+    }
+
+    @Test func readersTooFarApartHaveAConnectionEachAndMeetAgain() {
+        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        // No reader waits for one that reads nothing.
+        read(40 << 20, from: first)
+        read(1 << 20, from: second)
+        #expect(starts == [0, 0])
+        _ = second.seek(to: 38 << 20)
+        read(4 << 20, from: second)
+        read(3 << 20, from: first)
+        #expect(starts == [0, 0] && sent < 45 << 20)
+    }
+
+    @Test func aReaderFarAheadWaitsForOneThatReadsOn() throws {
+        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        let end = Lock<Int64>(0)
+        let ahead = Lock<Int64>(0)
+        let worker = try WorkerThread.start(name: "ahead") { [first] in
+            for _ in 0..<48 {
+                self.read(1 << 20, from: first)
+                let lead = first.offset - end.withLock { $0 }
+                ahead.withLock { $0 = max($0, lead) }
+            }
+        }
+        for _ in 0..<(48 * 16) {
+            read(64 << 10, from: second)
+            end.withLock { $0 = second.offset }
+            HostInstant.now.advanced(by: .milliseconds(2)).sleep()
+        }
+        worker.join()
+        #expect(starts == [0] && sent == Self.size)
+        #expect(ahead.withLock { $0 } <= WebCache.maxLead + 2 << 20)
+    }
+
+    @Test func aTrackThatLiesInTurnsWithAnotherIsReadThroughAndAJumpIsNot() {
+        var isJumping = false
+        let (first, second) = (cache.reader(BlockingGuard([])) { isJumping }, cache.reader(BlockingGuard([])))
+        for turn in 0..<8 {
+            _ = first.seek(to: Int64(turn) * 600_000)
+            read(20_000, from: first)
+        }
+        #expect(starts == [0])
+        read(first.offset, from: second)
+        #expect(sent <= first.offset + 64 << 10)
+        isJumping = true
+        _ = first.seek(to: first.offset + 600_000)
+        read(20_000, from: first)
+        #expect(starts == [0, first.offset - 20_000])
+        // The other one follows, and meets what was fetched.
+        _ = second.seek(to: first.offset - 20_000)
+        read(40_000, from: second)
+        #expect(starts.count == 2)
+    }
+
+    /// An index at the end of a file is read between the first bytes and those that follow them.
+    @Test func anExcursionToTheEndLosesNoConnection() {
+        let reader = cache.reader(BlockingGuard([]))
+        read(50_000, from: reader)
+        _ = reader.seek(to: Self.size - 30_000)
+        read(30_000, from: reader)
+        _ = reader.seek(to: 50_000)
+        read(1_000_000, from: reader)
+        #expect(starts == [0, Self.size - 30_000])
+    }
+
+    @Test func whatBreaksOffIsTakenUpOnceForAllReaders() {
+        let (first, second) = (cache.reader(BlockingGuard([])), cache.reader(BlockingGuard([])))
+        server.state.withLock { $0.limit = 1 << 20 }
+        for _ in 0..<8 {
+            read(500_000, from: first)
+            read(500_000, from: second)
+        }
+        #expect(starts == [0, 1 << 20, 2 << 20, 3 << 20])
+    }
+
+    @Test func anotherFileAtTheAddressIsNotJoined() {
+        let reader = cache.reader(BlockingGuard([]))
+        read(1_000_000, from: reader)
+        server.state.withLock { ($0.limit, $0.tag) = (0, "\"b\"") }
+        #expect(read(1_000_000, from: reader) != nil)
+        _ = reader.seek(to: 0)
+        #expect(read(1_000_000, from: reader) == nil, "what was read stays")
+    }
+
+    @Test func aReaderThatIsCancelledLeavesTheOthersTheirBytes() throws {
+        let (cancellation, other) = (Cancellation(), Cancellation())
+        let (first, second) = (cache.reader(BlockingGuard([cancellation])), cache.reader(BlockingGuard([other])))
+        let third = cache.reader(BlockingGuard([]))
+        read(100_000, from: first)
+        server.isStalled.withLock { $0 = true }
+        let codes = Lock<[Int32?]>([])
+        let workers = try [first, second, third].map { reader in
+            _ = reader.seek(to: 300_000)
+            return try WorkerThread.start(name: "reader") {
+                let code = self.read(100_000, from: reader)
+                codes.withLock { $0.append(code) }
+            }
+        }
+        for (cancellation, worker) in zip([cancellation, other], workers) {
+            let began = HostInstant.now
+            cancellation.cancel()
+            worker.join()
+            #expect(HostInstant.now - began < .seconds(1))
+        }
+        server.isStalled.withLock { $0 = false }
+        workers[2].join()
+        #expect(codes.withLock { $0 } == [Self.cancelled, Self.cancelled, nil])
+    }
+}
