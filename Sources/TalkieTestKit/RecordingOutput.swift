@@ -28,7 +28,7 @@ package final class RecordingOutput: AudioOutput {
     }
 
     package let name: String
-    package let kind = AudioRouteKind.virtual
+    package let kind: AudioRouteKind
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
     package let state = Lock(State())
@@ -39,9 +39,9 @@ package final class RecordingOutput: AudioOutput {
     package init(
         name: String = "recording", capacity: Int = 48_000, desiredDepth: Duration = .seconds(2),
         sampleRate: Int = 48_000,
-        passThroughCodec: String? = nil
+        passThroughCodec: String? = nil, kind: AudioRouteKind = .virtual
     ) {
-        self.name = name
+        (self.name, self.kind) = (name, kind)
         self.capacity = capacity
         self.desiredDepth = desiredDepth
         self.passThroughCodec = passThroughCodec

@@ -30,6 +30,9 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     /// As of a speaker that is away, and of one that has yet to learn the clock.
     package var isAway = false
     package var earliestStart: HostInstant?
+    /// As of a speaker that came back and is not heard before, and of one that shows no sign of life.
+    package var audibleFrom: HostInstant?
+    package var isUnresponsive = false
     /// What a start needs beyond the device's own queue.
     package var extraLead: Duration = .zero
 
@@ -89,6 +92,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         guard let keeper, keeper.place == nil else { return nil }
         return OutputError(.lost, "\(name) is gone; connect it again")
     }
+    package var isAudible: Bool { audibleFrom.map { $0 <= clock.now } ?? true }
     package var isReadyToStart: Bool { !isAway && (pump?.isSettled ?? false) }
 
     package var wait: OutputWait? {

@@ -97,6 +97,9 @@ package final class AirPlaySession: Sendable {
     /// Whether the speaker has announced our group while it was ours: then its announcements tell whose it is.
     var tellsGroup: Bool { shared.tellsGroup }
 
+    /// True while the speaker shows no sign of life; it may still play the sound that it holds. Any thread.
+    package var isUnresponsive: Bool { shared.isUnresponsive }
+
     /// At most 256 untold messages are kept, the newest ones. One consumer.
     package var news: AsyncStream<News> { shared.news }
 

@@ -17,6 +17,20 @@ enum SessionClock: Sendable {
         }
     }
 
+    /// The instant, on the machine's clock, at which the speaker last asked for the time or sent its own; nil before.
+    var lastSign: HostInstant? {
+        let (clock, signs): (any HostClock, [HostInstant?]) =
+            switch self {
+            case .ptp(let instance, let address):
+                (
+                    instance.served.clock,
+                    instance.peer(address).map { [$0.readiness.lastProbe, $0.master?.lastTime] } ?? []
+                )
+            case .ntp(let responder): (responder.served.clock, [responder.lastQuestion])
+            }
+        return signs.compactMap { $0 }.max().map(clock.machineInstant(of:))
+    }
+
     /// What moments given to the speaker are written on; nil while it insists on a clock that is not known yet, or that
     /// cannot be followed.
     var timeline: PTPTimeline? {

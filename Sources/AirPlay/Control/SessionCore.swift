@@ -388,6 +388,7 @@ final class SessionCore {
     private func keepAlive(patience: Duration? = nil) {
         let patience = patience ?? configuration.patience
         guard let connection else { return }
+        defer { shared.noteAnswer(at: connection.lastAnswer) }
         // While the network is away nothing is worth waiting for: what a person asks for shall be sent as soon as it
         // is back, and late answers count.
         let isAway =
@@ -419,6 +420,7 @@ final class SessionCore {
         _ method: String, headers: RTSPHeaders = [:], body: [UInt8] = [], timeout: Duration
     ) throws(AirPlayError) -> RTSPResponse {
         guard let connection else { throw AirPlayError(.outOfOrder, "The session is not connected.") }
+        defer { shared.noteAnswer(at: connection.lastAnswer) }
         do {
             let response = try connection.exchange(method, url, headers: headers, body: body, timeout: timeout)
             // The session is gone whatever was asked.

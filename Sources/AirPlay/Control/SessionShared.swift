@@ -1,6 +1,7 @@
 internal import AirPlayWire
 internal import MediaCore
 internal import PTP
+internal import Synchronization
 
 /// What the threads of one session share: the way to its stream, and the way out for news.
 final class SessionShared: Sendable {
@@ -10,6 +11,10 @@ final class SessionShared: Sendable {
     private let clockState = Lock<SessionClock?>(nil)
     private let group = Lock(false)
     private let failure = Lock<AirPlayError?>(nil)
+    private let answered = Atomic<Int64>(HostInstant.now.nanoseconds)
+
+    /// A speaker without any sign of life for so long does not answer.
+    private static let answerTimeout: Duration = .seconds(5)
 
     init() {
         (news, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
@@ -41,6 +46,15 @@ final class SessionShared: Sendable {
     /// From now on an ended connection is what was asked for, and no news.
     func expectEnd() {
         failure.withLock { $0 = $0 ?? AirPlayError(.outOfOrder, "The session has been ended.") }
+    }
+
+    /// Notes the instant of the last answer to a request, on the machine's clock.
+    func noteAnswer(at instant: HostInstant) { answered.store(instant.nanoseconds, ordering: .relaxed) }
+
+    /// Returns true when the speaker has not answered a request, asked for the time or read sound for `answerTimeout`. Any thread.
+    var isUnresponsive: Bool {
+        let signs = [HostInstant(nanoseconds: answered.load(ordering: .relaxed)), clock?.lastSign, writer?.lastRead]
+        return signs.compactMap { $0 }.max().map { .now - $0 >= Self.answerTimeout } ?? false
     }
 
     /// Whether the speaker has announced our group.

@@ -48,6 +48,9 @@ final class TimingResponder: Sendable {
     /// The UDP port to be named in SETUP.
     var port: UInt16 { socket.port }
 
+    /// The instant of the speaker's last question; nil before the first.
+    var lastQuestion: HostInstant? { exchange.withLock { $0.last } }
+
     /// Ends answering and waits for the thread.
     func close() {
         isClosing.store(true, ordering: .releasing)

@@ -142,6 +142,7 @@ extension AirPlaySpeaker {
         state.session = session
         state.setup = setup
         state.told = nil
+        state.audibleFrom = nil
         state.adopted = host.now
         state.epoch += 1
         let attendance = PlaybackSupervisor(speaker: self)

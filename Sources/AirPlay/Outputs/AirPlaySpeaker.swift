@@ -68,6 +68,8 @@ public final class AirPlaySpeaker: AudioOutput {
         var interruption: String?
         /// The first instant for which the speaker took a start that was not taken back before it came.
         var firstHeard: HostInstant?
+        /// The instant from which the present session is heard; nil before its first start.
+        var audibleFrom: HostInstant?
         func isHeard(at now: HostInstant) -> Bool { firstHeard.map { $0 <= now } ?? false }
 
         /// The session is lost, or the start taken back: what was promised and has not been heard is none.

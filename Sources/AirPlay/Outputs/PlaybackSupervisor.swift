@@ -161,7 +161,10 @@ final class PlaybackSupervisor: Sendable {
         guard told.line != nil else { return nil }
         let now = core.host.now
         if segment.hostAnchor > now { return segment.hostAnchor }
-        speaker.state.withLock { $0.takeBackFirstStart(at: now) }
+        speaker.state.withLock {
+            $0.takeBackFirstStart(at: now)
+            $0.audibleFrom = nil
+        }
         try core.pause()
         told.line = nil
         speaker.holds(nil)
@@ -175,7 +178,8 @@ final class PlaybackSupervisor: Sendable {
     ///
     /// - Returns: when to look again; nil goes on as always.
     private func lookAfterClock(_ core: SessionCore, _ told: inout Told) -> HostInstant? {
-        guard core.clock.readiness == .stalled else {
+        // One that does not answer at all may be behind a network that is away, and plays on: `patience` ends its session.
+        guard core.clock.readiness == .stalled, !core.shared.isUnresponsive else {
             told.stalled = nil
             return nil
         }
@@ -242,7 +246,10 @@ final class PlaybackSupervisor: Sendable {
         told.refusedSince = nil
         told.hasPlayed = true
         told.isRewound = false
-        speaker.state.withLock { $0.firstHeard = $0.firstHeard ?? instant }
+        speaker.state.withLock {
+            $0.firstHeard = $0.firstHeard ?? instant
+            $0.audibleFrom = $0.audibleFrom ?? instant
+        }
         context.events.note(
             .speakerAnchored(media: moment, host: instant, clock: anchor.moment, output: context.id))
         return nil

@@ -17,6 +17,13 @@ extension AirPlaySpeaker {
         }
     }
 
+    public var isUnresponsive: Bool { state.withLock { $0.session }?.isUnresponsive ?? false }
+
+    public var isAudible: Bool {
+        let now = host.now
+        return state.withLock { $0.audibleFrom.map { $0 <= now } ?? ($0.failure != nil) }
+    }
+
     /// Why the speaker refuses the volume that was set last, or the mute. Any thread.
     public var gainFailure: OutputError? { state.withLock { $0.gainFailure } }
 

@@ -15,6 +15,7 @@ final class BufferedWriter: StreamWriter {
     let store: PacketStore
     private let arrival = Signal()
     private let sent = Atomic<Int64>(0)
+    private let read = Atomic<Int64>(0)
     private let isClosed = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -53,6 +54,12 @@ final class BufferedWriter: StreamWriter {
 
     /// Bytes handed to the kernel since the start.
     var sentBytes: Int64 { sent.load(ordering: .relaxed) }
+
+    /// Only what had to wait tells: the kernels at both ends take the rest from a speaker that has stopped.
+    var lastRead: HostInstant? {
+        let instant = read.load(ordering: .relaxed)
+        return instant == 0 ? nil : HostInstant(nanoseconds: instant)
+    }
 
     /// Bytes that the speaker has not acknowledged.
     var unacknowledgedBytes: Int { socket.unacknowledgedBytes }
@@ -111,12 +118,17 @@ final class BufferedWriter: StreamWriter {
     /// The whole packet, however long it takes; false when the connection has ended.
     private func send(_ wire: [UInt8]) -> Bool {
         var offset = 0
+        var hasWaited = false
         while offset < wire.count {
             switch wire.withUnsafeBytes({ socket.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }) {
             case .moved(let count):
                 offset += count
                 sent.add(Int64(count), ordering: .relaxed)
-            case .blocked: _ = socket.waitUntilWritable(deadline: nil)
+                if hasWaited { read.store(HostInstant.now.nanoseconds, ordering: .relaxed) }
+                hasWaited = false
+            case .blocked:
+                hasWaited = true
+                _ = socket.waitUntilWritable(deadline: nil)
             case .ended: return false
             }
         }

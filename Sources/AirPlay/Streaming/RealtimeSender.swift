@@ -52,6 +52,7 @@ final class RealtimeSender: StreamWriter {
 
     let store: PacketStore
     let shortestRoundTrip: Duration? = nil
+    let lastRead: HostInstant? = nil
     private let ends: Ends
     private let host: any HostClock
     private let format: StreamFormat

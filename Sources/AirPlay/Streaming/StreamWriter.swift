@@ -8,6 +8,8 @@ protocol StreamWriter: AnyObject, Sendable {
     var isOver: Bool { get }
     /// Bytes handed to the kernel since the start.
     var sentBytes: Int64 { get }
+    /// When the speaker last read sound that had to wait for it; nil where nothing tells.
+    var lastRead: HostInstant? { get }
     /// The shortest way there and back that its connection has seen; nil where it has none.
     var shortestRoundTrip: Duration? { get }
 

@@ -104,7 +104,11 @@ int cx11_pointer(void *raw, int *x, int *y, int *is_pressed) {
 
 int cx11_change_event(void *display) {
   int base = 0;
-  return cx11_has_randr(display, &base) ? base + RRNotify : 0;
+  if (!cx11_has_randr(display, &base)) return 0;
+  CX11_FUNCTION(cx11_randr, void, XRRSelectInput, Display *, Window, int);
+  /* SDL asks for changes of outputs only; another mode is one of a controller. */
+  if (XRRSelectInput_) XRRSelectInput_(display, cx11_root(display), RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
+  return base + RRNotify;
 }
 
 /* X11/extensions/dpms.h: the levels of the extension; its calls are declared by that header in newer versions only. */

@@ -29,6 +29,7 @@ extension KioskConfiguration {
         if let loops = reader.value("loop", Self.flag) { self.loops = loops }
         if let start = reader.value("start_at", Self.start) { self.start = start }
         if let duration = reader.value("image_duration", Self.imageDuration) { imageDuration = duration }
+        if let timeout = reader.value("speaker_timeout", Self.speakerTimeout) { speakerTimeout = timeout }
         if let slate = reader.texts("slate")?.first { self.slate = Programme.whole(slate.text, in: folder) }
         if let policy = reader.choice("on_broken_item", BrokenItem.self) { onBrokenItem = policy }
         for hours in reader.texts("quiet_hours") ?? [] {
@@ -153,6 +154,14 @@ extension KioskConfiguration {
     private static func imageDuration(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
         guard let seconds = value.plainNumber, (0.1...86_400).contains(seconds) else {
             throw ValueError("seconds are wanted, 0.1 to 86400")
+        }
+        return .seconds(seconds)
+    }
+
+    private static func speakerTimeout(_ value: TOMLDocument.Value) throws(ValueError) -> Duration {
+        let least = SoundKeeper.reportedAfter
+        guard let seconds = value.plainNumber, (least.inSeconds...30).contains(seconds) else {
+            throw ValueError("seconds are wanted, \(Int(least.inSeconds)) to 30")
         }
         return .seconds(seconds)
     }

@@ -91,6 +91,8 @@ package struct KioskConfiguration: Sendable, Equatable {
     package var onBrokenItem = BrokenItem.skip
     /// How long a picture file is shown.
     package var imageDuration = Duration.seconds(10)
+    /// How long a speaker may leave everything unanswered before others take over; nil waits until its connection is given up.
+    package var speakerTimeout: Duration?
     package var hooks = Hooks()
     /// Where health can be asked for; nil for nowhere.
     package var metrics: MetricsAddress? = .standard

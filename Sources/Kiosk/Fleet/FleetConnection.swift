@@ -29,6 +29,8 @@ final class FleetConnection {
     private(set) var isConnected = false
     /// Why the broker turned us away.
     private var refusal: String?
+    /// The broker ended the connection before it accepted it, as one does that does not know the version of MQTT.
+    private(set) var hasRefusedVersion = false
 
     /// Seconds between two signs of life; after one and a half times that the broker gives us up (MQTT 3.1.1, 3.1.2.10).
     private static let keepAlive: Int32 = 20
@@ -36,15 +38,21 @@ final class FleetConnection {
     private static let packets: Int32 = 16
     /// Delivered at least once (MQTT 3.1.1, 4.3.2); ids make it once.
     private static let atLeastOnce: Int32 = 1
+    /// Larger packets are not sent to a client of MQTT 5 that says so (MQTT 5, 3.1.2.11.4). Far above a command and its topic: what is
+    /// a little too large is answered with a sentence.
+    private static let maxPacket: UInt32 = 64 << 10
     /// How long the last words may take.
     private static let farewell = Duration.milliseconds(500)
 
     /// Begins to connect. Looking the broker's name up may block for as long as the system's resolver does.
     ///
-    /// - Parameter take: called with each message, from `turn`.
+    /// - Parameters:
+    ///   - isBounded: speaks MQTT 5, in which the broker is told the largest packet to send; otherwise 3.1.1.
+    ///   - take: called with each message, from `turn`.
     /// - Throws: why not.
     init(
-        _ library: MosquittoLibrary, _ fleet: KioskConfiguration.Fleet, password: String?, take: @escaping Take
+        _ library: MosquittoLibrary, _ fleet: KioskConfiguration.Fleet, password: String?, isBounded: Bool,
+        take: @escaping Take
     ) throws(ValueError) {
         guard let client = library.make("talkie-\(fleet.name)", true, nil) else {
             throw ValueError("there is no memory for a connection")
@@ -67,10 +75,25 @@ final class FleetConnection {
             let folder = fleet.authorities == nil ? "/etc/ssl/certs" : nil
             try check(library.setEncryption(client, fleet.authorities, folder, nil, nil, nil))
         }
+        if isBounded { boundPackets() }
         try check(library.connect(client, fleet.host, Int32(fleet.port), Self.keepAlive))
     }
 
     deinit { library.destroy(client) }
+
+    /// Has the broker keep larger packets to itself. The library keeps the properties of a connection without a host, which it refuses to
+    /// open, for the one that follows; only its blocking call takes properties.
+    private func boundPackets() {
+        guard let setNumber = library.setNumber, let add = library.addNumber, let free = library.freeProperties,
+            let connect = library.connectWithProperties
+        else { return }
+        var properties: OpaquePointer?
+        defer { free(&properties) }
+        guard setNumber(client, Int32(MOSQ_OPT_PROTOCOL_VERSION.rawValue), MQTT_PROTOCOL_V5) == 0 else { return }
+        if add(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), Self.maxPacket) == 0 {
+            _ = connect(client, nil, 0, Self.keepAlive, nil, properties)
+        }
+    }
 
     /// Waits until something can be read or written, until `signal` is raised or the moment has passed, and does what is due.
     ///
@@ -84,6 +107,10 @@ final class FleetConnection {
         if ready[1] { signal.clear() }
         if ready[0] {
             let code = library.read(client, Self.packets)
+            let endings = [MOSQ_ERR_CONN_LOST, MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET]
+            if !isConnected, refusal == nil, endings.contains(where: { $0.rawValue == code }) {
+                hasRefusedVersion = true
+            }
             // The broker's own word says more than the library's.
             if let refusal { throw ValueError(refusal) }
             try check(code)
@@ -120,7 +147,11 @@ final class FleetConnection {
 
     private func hear(connection code: Int32) {
         guard code == 0 else {
-            refusal = library.refusal(code).map { PrintableText.of(String(cString: $0)) } ?? "the broker refuses us"
+            // MQTT 3.1.1, 3.2.2.3, and MQTT 5, 3.2.2.2.
+            hasRefusedVersion = [1, 0x84].contains(code)
+            let code = [0x86: 4, 0x87: 5][code] ?? code
+            let words = code < 0x80 ? library.refusal(code) : library.reason?(code)
+            refusal = words.map { PrintableText.of(String(cString: $0)) } ?? "the broker refuses us"
             return
         }
         do throws(ValueError) {

@@ -98,16 +98,25 @@ package final class FleetLink: Sendable {
     private func run() {
         var pause = Self.firstPause
         var isTold = false
+        // MQTT 5 first, because the broker then keeps to itself what is too large.
+        var isBounded = true
         while !isStopping {
             let began = HostInstant.now
             let why: String
             do throws(ValueError) {
-                let connection = try FleetConnection(library, fleet, password: password) { [self] bytes, isRetained in
-                    take(bytes, isRetained)
-                }
-                try talk(connection) {
-                    if isTold { tell("The fleet's broker \(fleet.host) is there again.") }
-                    isTold = false
+                let connection = try FleetConnection(
+                    library, fleet, password: password, isBounded: isBounded
+                ) { [self] bytes, isRetained in take(bytes, isRetained) }
+                do throws(ValueError) {
+                    try talk(connection) {
+                        if isTold { tell("The fleet's broker \(fleet.host) is there again.") }
+                        isTold = false
+                    }
+                } catch {
+                    let isOlder = isBounded && connection.hasRefusedVersion
+                    isBounded = !isOlder
+                    if isOlder { continue }
+                    throw error
                 }
                 connection.end()
                 why = ""

@@ -18,6 +18,12 @@ struct MosquittoLibrary: Sendable {
     let setEncryption: @convention(c) @Sendable (Client, Text?, Text?, Text?, Text?, UnsafeRawPointer?) -> Int32
     /// Returns at once; host, port, seconds between signs of life.
     let connect: @convention(c) @Sendable (Client, Text, Int32, Int32) -> Int32
+    /// MQTT 5 with properties of CONNECT: an option's number and value; a property's number and value, added to a list; host, port, seconds
+    /// between signs of life, an address to bind, the list; the list's end. Nil in a library before 1.6.
+    let setNumber: (@convention(c) @Sendable (Client, Int32, Int32) -> Int32)?
+    let addNumber: (@convention(c) @Sendable (UnsafeMutablePointer<OpaquePointer?>, Int32, UInt32) -> Int32)?
+    let connectWithProperties: (@convention(c) @Sendable (Client, Text?, Int32, Int32, Text?, OpaquePointer?) -> Int32)?
+    let freeProperties: (@convention(c) @Sendable (UnsafeMutablePointer<OpaquePointer?>) -> Void)?
     let disconnect: @convention(c) @Sendable (Client) -> Int32
     let publish:
         @convention(c) @Sendable (Client, UnsafeMutablePointer<Int32>?, Text, Int32, UnsafeRawPointer?, Int32, Bool) ->
@@ -32,6 +38,8 @@ struct MosquittoLibrary: Sendable {
     let onMessage: @convention(c) @Sendable (Client, MessageNews?) -> Void
     let words: @convention(c) @Sendable (Int32) -> Text?
     let refusal: @convention(c) @Sendable (Int32) -> Text?
+    /// The same for a reason code of MQTT 5.
+    let reason: (@convention(c) @Sendable (Int32) -> Text?)?
 
     /// Nil where the library is not installed. Stays loaded.
     static let shared = MosquittoLibrary()
@@ -52,6 +60,12 @@ struct MosquittoLibrary: Sendable {
             setUser = try find("mosquitto_username_pw_set")
             setEncryption = try find("mosquitto_tls_set")
             connect = try find("mosquitto_connect_async")
+            // ignored: without these the connection is one of MQTT 3.1.1.
+            setNumber = try? find("mosquitto_int_option")
+            addNumber = try? find("mosquitto_property_add_int32")
+            connectWithProperties = try? find("mosquitto_connect_bind_v5")
+            freeProperties = try? find("mosquitto_property_free_all")
+            reason = try? find("mosquitto_reason_string")
             disconnect = try find("mosquitto_disconnect")
             publish = try find("mosquitto_publish")
             subscribe = try find("mosquitto_subscribe")

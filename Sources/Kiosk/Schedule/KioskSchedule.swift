@@ -44,6 +44,17 @@ package struct KioskSchedule: Sendable {
         return nil
     }
 
+    /// Returns when the quiet hours end that a moment lies in; nil where they never do.
+    package func quietEnd(after moment: WallTime) -> WallTime? {
+        var next = nextChange(after: moment)
+        // Parts of the day begin and end in them, each twice a day at most.
+        for _ in 0..<(2 * (configuration.parts.count + configuration.quietHours.count) * 8) {
+            guard let end = next, shown(at: end).isQuiet else { return next }
+            next = nextChange(after: end)
+        }
+        return nil
+    }
+
     /// When it begins, for one that is started at a moment; nil where that is past, or at once.
     package func start(from moment: WallTime) -> WallTime? {
         switch configuration.start {

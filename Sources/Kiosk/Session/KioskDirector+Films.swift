@@ -141,8 +141,16 @@ extension KioskDirector {
         case .lost(let failure): if opensUnderWay == 0 { say(.error, failure.message) }
         case .outputProblem(let problem):
             if problem.kind == .gainRefused { say(.warning, problem.error.message, KioskNote(.output)) }
-        case .looped, .seeking, .sought, .outputRecovered: break
+            if problem.kind == .unresponsive { note(problem.output, isUnresponsive: true) }
+        case .outputRecovered(let problem):
+            if problem.kind == .unresponsive { note(problem.output, isUnresponsive: false) }
+        case .looped, .seeking, .sought: break
         }
+    }
+
+    private func note(_ output: OutputID, isUnresponsive: Bool) {
+        tell(sound?.note(output, isUnresponsive: isUnresponsive, at: .now))
+        beatNow()
     }
 
     private func take(_ phase: PlayerState.Phase) {

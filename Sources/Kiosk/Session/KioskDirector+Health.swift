@@ -18,7 +18,7 @@ extension KioskDirector {
         if health.fault == nil, let (cause, since) = liveness.fault {
             health.fault = "\(cause.rawValue) since \(Decimals.text((now - since).inSeconds, 0)) s"
         }
-        health.degradations = (sound?.missing.map { "\($0) does not play" } ?? []) + exclusions.sentences
+        health.degradations = (sound?.problems ?? []) + exclusions.sentences
         health.skippedItems = exclusions.sentences.count
         health.sincePicture = presence.lastPicture.map { max(.zero, now - $0) }
         health.sinceSound = outputs.all.compactMap(\.accepted).max().map { max(.zero, now - $0) }
@@ -54,7 +54,7 @@ extension KioskDirector {
     }
 
     private var whatIsShown: KioskHealth.Shown {
-        if shown.isQuiet { return .off("quiet hours") }
+        if shown.isQuiet { return .off("quiet hours\(quietEnd)") }
         if let beginsAt { return .off("it begins at \(stage.calendar.local(beginsAt).time.words)") }
         if case .asked? = slate { return .slate }
         if case .nothing(let reason)? = slate { return .nothing(reason ?? "no films were found yet") }

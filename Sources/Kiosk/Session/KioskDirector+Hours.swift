@@ -46,10 +46,15 @@ extension KioskDirector {
     }
 
     private func beQuiet() {
-        say(.info, "quiet hours begin: screen and sound are off", KioskNote(.schedule))
+        say(.info, "quiet hours begin: screen and sound are off\(quietEnd)", KioskNote(.schedule))
         nextAttempt = nil
         stage.player.pause()
         setScreenPower(false)
+    }
+
+    /// Returns " until 07:00".
+    var quietEnd: String {
+        schedule.quietEnd(after: stage.now()).map { " until \(stage.calendar.local($0).time.words)" } ?? ""
     }
 
     private func wake() {
@@ -94,6 +99,7 @@ extension KioskDirector {
             stage.setImageDuration(fresh.imageDuration)
             forgetLengths()
         }
+        sound?.answerTimeout = fresh.speakerTimeout
         applyScreen(old: old)
         if fresh.slate != old.slate, case .nothing? = slate { showSlatePicture() }
         let waiting = waitingKeys(old: old)

@@ -20,7 +20,7 @@ extension KioskDirector {
             ladder.noteAlive(at: now)
             if liveness.fault == nil, let queue { exclusions.noteProgress(of: queue.current, at: now) }
         }
-        guard let (cause, since) = stall(at: now), let item = itemAtFault,
+        guard let (cause, since) = stall(at: now), let item = itemAtFault(at: now),
             let stage = ladder.next(for: cause, of: item, isOverdue: liveness.isOverdue(at: now), at: now)
         else { return }
         let time = Decimals.text((now - since).inSeconds, 0)
@@ -38,11 +38,13 @@ extension KioskDirector {
         return liveness.isOverdue(at: now) ? liveness.fault.map { ($0.cause, $0.since) } : nil
     }
 
-    private var itemAtFault: RepairLadder.Item? {
+    private func itemAtFault(at now: HostInstant) -> RepairLadder.Item? {
         guard let queue else { return nil }
         let address = queue.current.address
         let hasOther = wall == nil && (queue.count > 1 || queue.item(at: address) == nil || !configuration.loops)
-        return RepairLadder.Item(address, isRemote: InputCheck.isAddress(address), hasOther: hasOther)
+        return RepairLadder.Item(
+            address, isRemote: InputCheck.isAddress(address),
+            isArriving: liveness.hasArrived(within: RepairLadder.serverPause, at: now), hasOther: hasOther)
     }
 
     private func observe() -> Liveness.Beat {
@@ -72,6 +74,7 @@ extension KioskDirector {
         } else {
             beat.soundAhead = soundAhead
         }
+        beat.readUntil = state.loadedUntil
         beat.soundRead = beat.hasSound ? state.loadedUntil : nil
         return beat
     }

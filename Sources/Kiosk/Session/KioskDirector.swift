@@ -136,7 +136,7 @@ final class KioskDirector: @unchecked Sendable {
             SoundKeeper(
                 player: stage.player, group: group, registry: stage.registry,
                 tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now,
-                patience: stage.speakerPatience
+                patience: stage.speakerPatience, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
     }
@@ -237,7 +237,7 @@ final class KioskDirector: @unchecked Sendable {
         }
     }
 
-    private func tell(_ remark: SoundKeeper.Remark?) {
+    func tell(_ remark: SoundKeeper.Remark?) {
         if let remark { say(remark.level, remark.text, KioskNote(.output)) }
     }
 
@@ -293,6 +293,9 @@ final class KioskDirector: @unchecked Sendable {
 
     // MARK: The beat
 
+    /// Has the next iteration report what has changed.
+    func beatNow() { lastBeat = nil }
+
     private func beatIfDue() {
         let now = HostInstant.now
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
@@ -317,7 +320,8 @@ final class KioskDirector: @unchecked Sendable {
         }
         if !isReady, slate != nil || isWaiting || stage.player.state.phase == .playing { becomeReady() }
         var isAlive = true
-        if case .stalled = liveness.verdict { isAlive = false }
+        // What waits for its server is alive: another process would begin to wait anew.
+        if case .stalled(let cause, _) = liveness.verdict { isAlive = cause == .waiting }
         if watchdog?.isSignDue(at: .now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
     }
 
@@ -330,7 +334,7 @@ final class KioskDirector: @unchecked Sendable {
     var statusLine: String { statusLine(naming: Self.name) }
 
     func statusLine(naming name: (PlayQueue.Item) -> String) -> String {
-        if shown.isQuiet { return "Quiet hours: screen and sound are off" }
+        if shown.isQuiet { return "Quiet hours: screen and sound are off\(quietEnd)" }
         if let beginsAt { return "Begins at \(stage.calendar.local(beginsAt).time.words)" }
         switch slate {
         case .nothing(let reason)?: return "Nothing is shown: \(reason ?? "no films were found yet")"

@@ -22,6 +22,7 @@ struct OperatorBoard: Sendable, Equatable {
     var board: ScreenBoard {
         var lines: [ScreenBoard.Line] = []
         if let fault = health.fault { lines.append(ScreenBoard.Line("Fault", fault, isTrouble: true)) }
+        lines += health.degradations.map { ScreenBoard.Line("Degraded", $0, isTrouble: true) }
         if let item = health.item, health.shown == .playing {
             let position = item.position ?? .zero
             var words = Decimals.clock(seconds: max(0, position.seconds))

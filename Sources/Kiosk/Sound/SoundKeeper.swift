@@ -37,17 +37,24 @@ final class SoundKeeper {
     private var toldMissing: [String: String] = [:]
     private var refusedUntil: [String: HostInstant] = [:]
     private var impatientFrom: HostInstant
+    /// Speakers that do not answer, and since when that is known.
+    private var unresponsive: [String: HostInstant] = [:]
+    /// How long a speaker may leave everything unanswered before others take over; nil waits until its connection is given up.
+    var answerTimeout: Duration?
+    /// So long a speaker has not answered when that is reported.
+    static let reportedAfter = Duration.seconds(5)
 
     /// - Parameter post: called on any thread; must return at once.
     init(
         player: Player, group: OutputGroup, registry: OutputRegistry, tiers: SoundTiers, at now: HostInstant,
-        patience: Duration = SoundKeeper.patience, post: @escaping @Sendable (News) -> Void
+        patience: Duration = SoundKeeper.patience, answerTimeout: Duration? = nil,
+        post: @escaping @Sendable (News) -> Void
     ) {
         self.player = player
         self.group = group
         self.tiers = tiers
         self.post = post
-        self.patience = patience
+        (self.patience, self.answerTimeout) = (patience, answerTimeout)
         finder = SpeakerFinder(registry) { post($0) }
         impatientFrom = now.advanced(by: patience)
         // What the group was made with is not heard before it is chosen.
@@ -80,15 +87,28 @@ final class SoundKeeper {
         return asked.heard.flatMap { outputs[$0] ?? [] }.map(\.name).joined(separator: ", ")
     }
 
-    /// Those that are wanted and not heard, as they are called; empty before anything is chosen.
-    var missing: [String] {
+    /// What is wrong with those that are wanted, a sentence each; empty before anything is chosen.
+    var problems: [String] {
         guard asked != nil else { return [] }
-        return tiers.wanted.filter { tiers.presence[$0] != .present }.map { outputs[$0]?.first?.name ?? $0 }
+        return tiers.wanted.compactMap { wanted in
+            let name = outputs[wanted]?.first?.name ?? wanted
+            if unresponsive[wanted] != nil { return "\(name) does not answer" }
+            return tiers.presence[wanted] == .present ? nil : "\(name) does not play"
+        }
+    }
+
+    /// Returns when others take over from a speaker that does not answer; nil while it may still be heard.
+    private func takeover(from name: String) -> HostInstant? {
+        guard let since = unresponsive[name], tiers.presence[name] == .present else { return nil }
+        // Realtime speakers hold two seconds of sound.
+        if outputs[name]?.contains(where: { $0.kind == .realtimeSpeaker }) == true { return since }
+        return answerTimeout.map { since.advanced(by: max(.zero, $0 - Self.reportedAfter)) }
     }
 
     /// When `attend` has something to do; nil when only news can change anything.
     var nextDeadline: HostInstant? {
-        ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 }).compactMap { $0 }.min()
+        ([tiers.isPatient ? impatientFrom : nil] + refusedUntil.values.map { $0 } + unresponsive.keys.map(takeover))
+            .compactMap { $0 }.min()
     }
 
     func attend(at now: HostInstant) {
@@ -101,6 +121,10 @@ final class SoundKeeper {
             refusedUntil[name] = nil
             tiers.note(name, .sought)
             finder.find(tiers.sought)
+            changed = true
+        }
+        for name in unresponsive.keys where takeover(from: name).map({ $0 <= now }) ?? false {
+            tiers.note(name, .lost)
             changed = true
         }
         if changed { settle() }
@@ -138,15 +162,35 @@ final class SoundKeeper {
 
     /// An output fell silent or came back; what a person should know.
     func note(_ output: OutputID, isLost: Bool) -> Remark? {
-        guard let lost = group.output(number: output.index),
-            let name = outputs.first(where: { $0.value.contains { $0 === lost } })?.key
-        else { return nil }
+        guard let (name, lost) = member(output) else { return nil }
+        unresponsive[name] = nil
         // One of two receivers that play as one, or the news of a second time.
         guard tiers.presence[name] != (isLost ? .lost : .present) else { return nil }
         tiers.note(name, isLost ? .lost : .present)
         settle()
         return Remark(
             level: .warning, text: isLost ? "'\(lost.name)' is lost" : "'\(lost.name)' is back and plays in step")
+    }
+
+    /// Notes that an output shows no sign of life, or shows one again; what a person should know.
+    func note(_ output: OutputID, isUnresponsive: Bool, at now: HostInstant) -> Remark? {
+        guard let (name, member) = member(output) else { return nil }
+        if isUnresponsive {
+            unresponsive[name] = now
+            return Remark(level: .warning, text: "\(member.name) does not answer")
+        }
+        // Its connection may have been given up instead.
+        guard unresponsive.removeValue(forKey: name) != nil, member.loss == nil else { return nil }
+        tiers.note(name, .present)
+        settle()
+        return Remark(level: .warning, text: "\(member.name) answers again")
+    }
+
+    private func member(_ output: OutputID) -> (name: String, output: any AudioOutput)? {
+        guard let member = group.output(number: output.index),
+            let name = outputs.first(where: { $0.value.contains { $0 === member } })?.key
+        else { return nil }
+        return (name, member)
     }
 
     /// Opens the outputs anew: this computer's own sound plays for a moment, unheard, in their place.

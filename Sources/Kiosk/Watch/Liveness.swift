@@ -32,6 +32,8 @@ package struct Liveness: Sendable {
         package var isSoundPlayingOut = false
         /// Playback waits: the item is being opened, or data is missing.
         package var isWaiting = false
+        /// The film is read up to here; nil before anything was read.
+        package var readUntil: MediaTime?
         /// How long it may wait; longer for a wall, which has appointments ahead.
         package var waitingTimeout = Liveness.waitingTimeout
 
@@ -68,6 +70,7 @@ package struct Liveness: Sendable {
     private var lastTurns: (count: Int, at: HostInstant)?
     private var lastPosition: (position: MediaTime, at: HostInstant)?
     private var lastMedia: (shown: Int, soundRead: MediaTime?, at: HostInstant)?
+    private var lastArrival: (readUntil: MediaTime?, at: HostInstant)?
     private var troubles: [Cause: HostInstant] = [:]
     private var advances = 0
     package private(set) var verdict = Verdict.offOnPurpose
@@ -82,6 +85,9 @@ package struct Liveness: Sendable {
             return
         }
         if lastTurns?.count != beat.turns { lastTurns = (beat.turns, now) }
+        if lastArrival.map({ !beat.isWaiting || $0.readUntil != beat.readUntil }) ?? true {
+            lastArrival = (beat.readUntil, now)
+        }
         let isPlaying = !beat.isWaiting
         let hasAdvanced = lastPosition?.position != beat.position
         if hasAdvanced || beat.isWaiting { lastPosition = (beat.position, now) }
@@ -128,6 +134,11 @@ package struct Liveness: Sendable {
 
     /// Returns true when no repair has helped for as long as one item may hold the screen.
     package func isOverdue(at now: HostInstant) -> Bool { fault.map { now - $0.since >= Self.waitingTimeout } ?? false }
+
+    /// Returns true when data of the item has arrived, or was not waited for, within `span`.
+    package func hasArrived(within span: Duration, at now: HostInstant) -> Bool {
+        lastArrival.map { now - $0.at < span } ?? true
+    }
 
     /// Something was repaired: what was observed before does not count any more. `fault` stays until the repair has helped.
     package mutating func forgive(at now: HostInstant) {

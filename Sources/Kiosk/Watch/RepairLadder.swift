@@ -33,11 +33,14 @@ package struct RepairLadder: Sendable {
         package var address: String
         /// It comes over a network.
         package var isRemote = false
+        /// Data of it has arrived within the last `RepairLadder.serverPause`.
+        package var isArriving = false
         /// Another item can be played in its place.
         package var hasOther = true
 
-        package init(_ address: String, isRemote: Bool = false, hasOther: Bool = true) {
-            (self.address, self.isRemote, self.hasOther) = (address, isRemote, hasOther)
+        package init(_ address: String, isRemote: Bool = false, isArriving: Bool = false, hasOther: Bool = true) {
+            self.address = address
+            (self.isRemote, self.isArriving, self.hasOther) = (isRemote, isArriving, hasOther)
         }
     }
 
@@ -46,7 +49,7 @@ package struct RepairLadder: Sendable {
     /// So many items may be passed over in a row before the fault is looked for elsewhere.
     private static let maxPassed = 2
     /// The only item of a list is opened again so often while its server sends nothing.
-    private static let serverPause = Duration.seconds(60)
+    static let serverPause = Duration.seconds(60)
 
     private var last: (stage: Stage, at: HostInstant, address: String)?
     private var passed = 0
@@ -82,7 +85,7 @@ package struct RepairLadder: Sendable {
         if cause == .waiting {
             if item.isRemote, !item.hasOther {
                 // Opening it again throws away what has arrived.
-                return last.map { now - $0.at < Self.serverPause } ?? false ? nil : .anchor
+                return item.isArriving || last.map { now - $0.at < Self.serverPause } ?? false ? nil : .anchor
             }
             if canPass { return .next }
         }

@@ -24,7 +24,7 @@ final class DisplayConnection {
         let flag = Atomic<Bool>(false)
     }
 
-    /// - Parameter followsDisplays: `changeEvent` is wanted; that opens another library.
+    /// - Parameter followsDisplays: `changeEvent` is wanted where there is a window manager, too; that opens another library.
     init(window: OpaquePointer, followsDisplays: Bool = false) {
         lost = Lost()
         let driver = SDL_GetCurrentVideoDriver().map { String(cString: $0) } ?? ""
@@ -33,7 +33,7 @@ final class DisplayConnection {
             descriptor = Self.call(display, "XConnectionNumber", in: "libX11.so.6")
             Self.surviveLoss(of: display, noting: lost)
             hasWindowManager = Self.isManaged(display)
-            let event = followsDisplays ? cx11_change_event(display) : 0
+            let event = followsDisplays || !hasWindowManager ? cx11_change_event(display) : 0
             (changeEvent, compositor) = (event == 0 ? nil : event, nil)
         } else if let display = csdl_wayland_display(window) {
             descriptor = Self.call(display, "wl_display_get_fd", in: "libwayland-client.so.0")

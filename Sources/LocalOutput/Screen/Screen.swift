@@ -202,7 +202,7 @@ public final class Screen: VideoOutput {
         if options.isFullScreen { setFullScreen(true) }
         WindowSystem.show(window)
         if options.hidesCursor { SDL_ShowCursor(SDL_DISABLE) }
-        if options.followsDisplays, connection?.changeEvent != nil {
+        if connection?.changeEvent != nil {
             SDL_EventState(UInt32(SDL_SYSWMEVENT.rawValue), SDL_ENABLE)
         }
         applyMode()

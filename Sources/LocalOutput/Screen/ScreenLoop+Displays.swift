@@ -11,7 +11,7 @@ extension ScreenLoop {
 
     /// The window system said that its displays are others now.
     func noteDisplayChange() {
-        guard options.followsDisplays else { return }
+        guard options.followsDisplays || screen?.coversDisplay == true else { return }
         displaysDue = .now.advanced(by: Self.calm)
         // A window system may put the windows of a display that went over those that are left.
         board?.isDisplayDue = true
@@ -19,7 +19,14 @@ extension ScreenLoop {
 
     /// Makes the window anew where it does not stand any more, once the change is over.
     func followDisplays() {
-        guard options.followsDisplays, let screen else { return }
+        guard let screen else { return }
+        guard options.followsDisplays else {
+            if let due = displaysDue, due <= .now {
+                displaysDue = nil
+                screen.coverDisplayAgain()
+            }
+            return
+        }
         if displaysDue == nil, !isAway, screen.isConnectionLost() { displaysDue = .now }
         guard let due = displaysDue, due <= .now else { return }
         displaysDue = nil

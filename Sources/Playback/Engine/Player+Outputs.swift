@@ -124,13 +124,7 @@ extension PlaybackEngine {
     }
 
     private static func problem(of output: (any AudioOutput)?) -> [OutputProblem] {
-        guard let output else { return [] }
-        if let loss = output.loss {
-            return [OutputProblem(output: OutputID(0), name: output.name, kind: .silent, error: loss)]
-        }
-        return output.gainFailure.map {
-            [OutputProblem(output: OutputID(0), name: output.name, kind: .gainRefused, error: $0)]
-        } ?? []
+        output.flatMap { OutputProblem($0, OutputID(0), loss: $0.loss) }.map { [$0] } ?? []
     }
 
     /// An output that had been lost plays again by itself, with the sound that it missed.

@@ -131,7 +131,19 @@ final class MemberChange: @unchecked Sendable {
             progress = .waiting(for: wait)
             return min(Self.interval, deadline - now)
         }
+        if now < deadline, let feed = returning(context) {
+            progress = .waiting(for: feed.member.wait ?? OutputWait(.sound, of: feed.member.name))
+            return min(Self.interval, deadline - now)
+        }
         return beginFilling(context, now)
+    }
+
+    /// Returns a member that stays, came back a moment ago and is not heard yet; nil where none leaves or the film stands.
+    private func returning(_ context: AudioOutputContext) -> MemberFeed? {
+        guard !leaving.isEmpty, context.timebase.snapshot.upcoming.rate != 0 else { return nil }
+        return group.feeds.first { feed in
+            feed.role == .playing && !leaving.contains { $0 === feed } && feed.loss == nil && !feed.member.isAudible
+        }
     }
 
     private static func sentence(_ wait: OutputWait) -> String {

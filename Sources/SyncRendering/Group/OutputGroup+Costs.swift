@@ -135,16 +135,7 @@ extension OutputGroup {
 
     /// What is wrong with members that play or are to play; empty while all is well. Any thread.
     public var problems: [OutputProblem] {
-        var problems: [OutputProblem] = []
-        for feed in feeds where feed.role == .playing {
-            if let loss = feed.loss {
-                problems.append(OutputProblem(output: feed.id, name: feed.member.name, kind: .silent, error: loss))
-            } else if let error = feed.member.gainFailure {
-                problems.append(
-                    OutputProblem(output: feed.id, name: feed.member.name, kind: .gainRefused, error: error))
-            }
-        }
-        return problems
+        feeds.filter { $0.role == .playing }.compactMap { OutputProblem($0.member, $0.id, loss: $0.loss) }
     }
     /// Returns true if no member has been opened: the group's own failure says why. Any thread.
     package var isUnopened: Bool { members.allSatisfy(scope.unopened.contains) }

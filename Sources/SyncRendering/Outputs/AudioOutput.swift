@@ -108,6 +108,14 @@ public protocol AudioOutput: AnyObject, Sendable {
     /// while it plays. Any thread.
     var loss: OutputError? { get }
 
+    /// True while the output shows no sign of life and may still play the sound that it holds: a network or a device that has stopped
+    /// looks the same from here. Any thread.
+    var isUnresponsive: Bool { get }
+
+    /// False while the first sound since the output was opened, or came back, is still to be heard: outputs that it replaces play
+    /// until then. Any thread.
+    var isAudible: Bool { get }
+
     /// Why the loudness that was set last is not in force; nil while it is. Any thread.
     var gainFailure: OutputError? { get }
 
@@ -188,6 +196,8 @@ extension AudioOutput {
     public var wait: OutputWait? { isReadyToStart ? nil : OutputWait(.ownDelay, of: name) }
     public var failure: OutputError? { nil }
     public var loss: OutputError? { failure }
+    public var isUnresponsive: Bool { false }
+    public var isAudible: Bool { true }
     public var gainFailure: OutputError? { nil }
     public var remoteTimeline: TimebaseSegment? { nil }
 }

@@ -184,7 +184,10 @@ extension SessionDirector {
             }
             return output.name
         }
-        outputMark = names.isEmpty ? nil : "No sound: " + names.joined(separator: ", ")
+        let silent = names.isEmpty ? [] : ["No sound: " + names.joined(separator: ", ")]
+        let unresponsive = stage.player.state.outputProblems.filter { $0.kind == .unresponsive }
+        let marks = silent + unresponsive.map { "\($0.name) does not answer" }
+        outputMark = marks.isEmpty ? nil : marks.joined(separator: "; ")
         refreshMark()
     }
 }

@@ -251,8 +251,16 @@ final class SessionDirector: @unchecked Sendable {
         case .incomplete(_, let failure): if opensUnderWay == 0 { tell(failure.error) }
         case .outputProblem(let problem):
             // That one has fallen silent comes with its event, and with what is done about it.
-            if problem.kind == .gainRefused { say(.warning, problem.error.message) }
-        case .outputRecovered: break
+            if problem.kind != .silent { say(.warning, problem.error.message) }
+            showSilence()
+        case .outputRecovered(let problem):
+            if problem.kind == .unresponsive,
+                !stage.player.state.outputProblems.contains(where: { $0.kind == .silent && $0.output == problem.output }
+                )
+            {
+                say(.info, "\(problem.name) answers again.")
+            }
+            showSilence()
         case .lost(let failure): if opensUnderWay == 0 { tell(failure) }
         case .sought:
             guard showsNextJump else { return }

@@ -105,6 +105,82 @@ struct FleetLinkTests {
         #expect(throws: TalkieError.self) { try Kiosk(fleet) }
     }
 
+    /// The library would make room for all of it.
+    @Test func aPayloadThatIsTooLargeStaysAtTheBroker() throws {
+        let broker = try Mosquitto()
+        try broker.start()
+        let kiosk = try Kiosk(fleet(broker))
+        kiosk.link.publish(state("Film A"))
+        try #require(eventually { kiosk.link.isConnected })
+        let large = try broker.write("large", String(repeating: "x", count: 32 << 20))
+        defer { unlink(large) }
+        let answers = try broker.watch("talkie/hall/answer", count: 2)
+        _ = try broker.watch("$SYS/broker/uptime", count: 1).readAll()
+        try #require(Memory.forgetPeak())
+        let before = try #require(Memory.peak)
+        try ChildProcess(
+            "/usr/bin/mosquitto_pub", ["-p", "\(broker.port)", "-t", "talkie/hall/command", "-q", "1", "-f", large]
+        ).wait()
+        // A little too large is answered.
+        try broker.send("talkie/hall/command", String(repeating: "x", count: 5000))
+        try broker.send("talkie/hall/command", "{\"id\":\"1\",\"do\":\"next\"}")
+        let said = answers.readAll()
+        #expect(said.contains("A command has at most 4096 bytes.") && said.contains("did 1"), "\(said)")
+        #expect(try #require(Memory.peak) - before < 8 << 20)
+        kiosk.link.stop()
+    }
+
+    /// The memory of this process.
+    private enum Memory {
+        /// Has the kernel count the peak from here on (proc(5), "clear_refs").
+        static func forgetPeak() -> Bool {
+            guard let file = fopen("/proc/self/clear_refs", "w") else { return false }
+            defer { fclose(file) }
+            return fputs("5", file) >= 0
+        }
+
+        /// Bytes that were resident at most.
+        static var peak: Int? {
+            guard let file = fopen("/proc/self/status", "r") else { return nil }
+            defer { fclose(file) }
+            var line = [CChar](repeating: 0, count: 256)
+            while fgets(&line, Int32(line.count), file) != nil {
+                let text = line.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+                if text.hasPrefix("VmHWM:") {
+                    return text.split(separator: " ").compactMap { Int($0) }.first.map { $0 << 10 }
+                }
+            }
+            return nil
+        }
+    }
+
+    /// It says so, or hangs up, when it is spoken to in MQTT 5 (protocol level 5; MQTT 3.1.1, 3.1.2.2).
+    @Test(arguments: [true, false])
+    func aBrokerThatKnowsOnlyAnOlderVersionIsSpokenToInThat(says: Bool) throws {
+        let (listener, port) = try Mosquitto.listener()
+        defer { close(listener) }
+        let broker = try WorkerThread.start(name: "old broker") {
+            while true {
+                let peer = accept(listener, nil, nil)
+                guard peer >= 0 else { return }
+                defer { close(peer) }
+                var bytes = [UInt8](repeating: 0, count: 512)
+                // Fixed header, length, "MQTT" with its own length, protocol level.
+                guard recv(peer, &bytes, bytes.count, 0) > 8 else { continue }
+                let isKnown = bytes[8] == 4
+                let answer: [UInt8] = [0x20, 2, 0, isKnown ? 0 : 1]
+                if isKnown || says { _ = send(peer, answer, answer.count, Int32(MSG_NOSIGNAL)) }
+                while isKnown, recv(peer, &bytes, bytes.count, 0) > 0 {}
+            }
+        }
+        let kiosk = try Kiosk(KioskConfiguration.Fleet(host: "127.0.0.1", port: port, name: "hall"))
+        #expect(eventually(.seconds(5)) { kiosk.link.isConnected })
+        #expect(kiosk.told.withLock { $0.isEmpty })
+        kiosk.link.stop()
+        shutdown(listener, Int32(SHUT_RDWR))
+        broker.join()
+    }
+
     @Test func aBrokerThatTalksNonsenseIsLeftAndAStopIsNotHeldUp() throws {
         let (listener, port) = try Mosquitto.listener()
         defer { close(listener) }

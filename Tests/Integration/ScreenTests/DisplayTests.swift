@@ -66,6 +66,21 @@ struct DisplayTests {
         #expect(try probe.quit() == 0)
     }
 
+    /// With no window manager that would do it.
+    @Test(arguments: [true, false])
+    func aWindowFillsADisplayThatBecomesSmallerAndLargerAgain(isRemade: Bool) throws {
+        let display = try VirtualDisplay("1280x720")
+        try display.run("xrandr", "--newmode", "small", "10", "800", "816", "832", "864", "600", "601", "602", "604")
+        try display.run("xrandr", "--addmode", "screen", "small")
+        let probe = try Probe(on: display.name, "fs=1", isRemade ? "follow=1" : "follow=0")
+        #expect(try probe.tell("picture 320x180")["area"] == "1280x720")
+        for (mode, area) in [("small", "800x600"), ("1280x720", "1280x720"), ("small", "800x600")] {
+            try display.run("xrandr", "--output", "screen", "--mode", mode)
+            try eventually("it fills \(mode)") { try probe.tell("sync")["area"] == area }
+        }
+        #expect(try probe.quit() == 0)
+    }
+
     @Test func aBoardFillsTheSecondDisplayForAsLongAsItIsThere() throws {
         let display = try SwitchingDisplay()
         try display.randr("--addmode", "DUMMY1", "640x480")

@@ -40,6 +40,7 @@ import Testing
             quiet_hours = ["22:00-07:00"]
             slate = "closed.png"
             on_broken_item = "slate"
+            speaker_timeout = 7.5
 
             [day_parts.morning]
             from = 06:00:00
@@ -52,6 +53,7 @@ import Testing
             kiosk.programme.playlist == [
                 "/srv/kiosk/films", "/media/welcome.mp4", "https://example.org/list.m3u8",
             ])
+        #expect(kiosk.speakerTimeout == .milliseconds(7500))
         #expect(!kiosk.loops && kiosk.programme.order == .shuffled && kiosk.screen == .number(1))
         #expect(kiosk.operatorScreen == .other)
         #expect(kiosk.programme.speakers == ["Hall", "Foyer"] && kiosk.programme.fallbacks == ["Office"])

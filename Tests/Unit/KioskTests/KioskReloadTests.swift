@@ -66,7 +66,7 @@ import Testing
         },
         "start": waits("start_at") { fresh, _ in fresh.start = .time(TimeOfDay(hour: 23, minute: 0)!) },
         "quietHours": Case(change: { fresh, _ in fresh.quietHours = [try! DaySpan(parsing: "22:00-23:00")] }) {
-            $0.health.withLock { $0.shown == .off("quiet hours") }
+            $0.health.withLock { $0.shown == .off("quiet hours until 23:00") }
         },
         "slate": Case(films: [], change: { $0.slate = $1 + "/closed.png" }) {
             $0.opened.withLock { $0.contains("closed.png") }
@@ -80,6 +80,9 @@ import Testing
         },
         "imageDuration": Case(change: { fresh, _ in fresh.imageDuration = .seconds(3) }) {
             $0.imageDurations.withLock { $0 == [.seconds(3)] }
+        },
+        "speakerTimeout": Case(change: { fresh, _ in fresh.speakerTimeout = .seconds(8) }) {
+            $0.director.sound?.answerTimeout == .seconds(8)
         },
         "hooks": Case(
             change: {

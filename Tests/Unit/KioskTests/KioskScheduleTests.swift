@@ -46,6 +46,22 @@ private struct CentralEurope: WallCalendar {
         }
     }
 
+    @Test func quietHoursEndWhereNoneFollowAndPartsOfTheDayDoNotCount() throws {
+        let schedule = KioskSchedule(
+            try configuration(
+                """
+                quiet_hours = ["22:00-06:00", "06:00-07:00"]
+                [day_parts.night]
+                from = 23:00:00
+                to = 05:00:00
+                playlist = "night"
+                """), calendar: calendar)
+        #expect(words(schedule.quietEnd(after: try at(5, "22:00:00"))) == "6. 07:00")
+        let always = KioskSchedule(
+            try configuration("quiet_hours = [\"00:00-12:00\", \"12:00-00:00\"]"), calendar: calendar)
+        #expect(always.quietEnd(after: try at(5, "22:00:00")) == nil)
+    }
+
     @Test func aPartOfTheDayIsInForceOnItsDaysAndOverMidnight() throws {
         let schedule = KioskSchedule(
             try configuration(

@@ -17,7 +17,7 @@ int cx11_monitors(void *display, cx11_rect *monitors, int room);
    screen. */
 int cx11_pointer(void *display, int *x, int *y, int *is_pressed);
 
-/* The type of the events by which a server tells that a display came, went, or has another mode; 0 where it does not tell. */
+/* Asks the server for events that tell that a display came, went, or has another mode. Their type; 0 where it does not tell. */
 int cx11_change_event(void *display);
 
 /* Switches all displays of the server off, by the extension DPMS. `was_enabled` is what `cx11_power_on` needs. 0 where that cannot be. */

@@ -19,19 +19,39 @@ extension Screen {
 
     /// SDL 2 takes no notice when a display of an X server gets another mode from outside, or is switched off by its owner.
     private func isOutdated(_ window: OpaquePointer) -> Bool {
-        guard let display = csdl_x11_display(window) else { return false }
-        var monitors = [cx11_rect](repeating: cx11_rect(), count: 16)
-        let count = cx11_monitors(display, &monitors, 16)
-        guard count >= 0 else { return false }
+        guard let found = monitors(window) else { return false }
         var known: Set<PixelRect> = []
         for index in 0..<max(0, SDL_GetNumVideoDisplays()) {
             var place = SDL_Rect()
             if SDL_GetDisplayBounds(index, &place) == 0 { known.insert(PixelRect(place)) }
         }
-        let found = monitors.prefix(Int(count)).map {
+        return Set(found) != known
+    }
+
+    /// Returns where displays show something now; nil where the window system does not say.
+    private func monitors(_ window: OpaquePointer) -> [PixelRect]? {
+        guard let display = csdl_x11_display(window) else { return nil }
+        var monitors = [cx11_rect](repeating: cx11_rect(), count: 16)
+        let count = cx11_monitors(display, &monitors, 16)
+        guard count >= 0 else { return nil }
+        return monitors.prefix(Int(count)).map {
             PixelRect(x: Int($0.x), y: Int($0.y), width: Int($0.width), height: Int($0.height))
         }
-        return Set(found) != known
+    }
+
+    /// True while the window fills a display that no window manager gives it.
+    var coversDisplay: Bool { windowBefore != nil }
+
+    /// Fills the display in the mode that it has now: SDL 2 keeps the size that it found at the start.
+    func coverDisplayAgain() {
+        guard let window, coversDisplay, !hasOwnMode, !isConnectionLost(), let monitors = monitors(window) else {
+            return
+        }
+        let index = Int(SDL_GetWindowDisplayIndex(window))
+        guard let place = monitors.indices.contains(index) ? monitors[index] : monitors.first else { return }
+        SDL_SetWindowPosition(window, Int32(place.x), Int32(place.y))
+        SDL_SetWindowSize(window, Int32(place.width), Int32(place.height))
+        geometryChanged()
     }
 
     /// Whether another window can be made by this process: Xlib ends it when a lost connection is closed.

@@ -43,6 +43,42 @@ import Testing
         #expect(joined && left)
     }
 
+    /// As when a fallback leaves because the speaker that it replaced is back.
+    @Test func anOutputLeavesNotBeforeOneThatCameBackIsHeard() throws {
+        let house = VirtualHouse("card", "Kitchen")
+        house.run(for: .seconds(3))
+        let heard = house.clock.now.advanced(by: .milliseconds(1200))
+        house.outputs[1].audibleFrom = heard
+        house.change(to: house.outputs[1])
+        house.run(for: .milliseconds(1100))
+        #expect(house.group.members.count == 2)
+        house.run(for: .seconds(3))
+        #expect(house.group.members.map(\.name) == ["Kitchen"])
+        #expect(try #require(house.heard("card").last).at >= heard)
+    }
+
+    /// Where it does not come back after all, the one that was to leave leaves.
+    @Test func anOutputThatIsNotHeardForTenSecondsIsNotWaitedFor() {
+        let house = VirtualHouse("card", "Kitchen")
+        house.run(for: .seconds(3))
+        house.outputs[1].audibleFrom = house.clock.now.advanced(by: .seconds(60))
+        house.change(to: house.outputs[1])
+        house.run(for: .seconds(12))
+        #expect(house.group.members.map(\.name) == ["Kitchen"])
+    }
+
+    @Test func anOutputThatDoesNotAnswerIsAProblemUntilItAnswers() {
+        let house = VirtualHouse("card", "Kitchen")
+        house.run(for: .seconds(3))
+        house.outputs[1].isUnresponsive = true
+        house.run(for: .seconds(1))
+        #expect(house.core.state.outputProblems.map(\.kind) == [.unresponsive])
+        #expect(house.told == ["problem Kitchen"])
+        house.outputs[1].isUnresponsive = false
+        house.run(for: .seconds(1))
+        #expect(house.told == ["problem Kitchen", "recovered Kitchen"])
+    }
+
     @Test func thereIsNoUnderrunAndThePictureDoesNotNotice() throws {
         let house = VirtualHouse("card")
         house.run(for: .seconds(3))

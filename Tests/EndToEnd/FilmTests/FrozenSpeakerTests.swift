@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import MediaCore
+import TalkieTestKit
+import Testing
+
+/// A speaker whose process stands still and goes on: `talkie speaker`, stopped by SIGSTOP.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct FrozenSpeakerTests {
+    /// One line of the speaker's record.
+    private struct Row {
+        var kind: String
+        var numbers: [String: Int64]
+        subscript(name: String) -> Int64? { numbers[name] }
+    }
+
+    private static func rows(_ path: String) -> [Row] {
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").compactMap { line in
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                let kind = object["event"] as? String
+            else { return nil }
+            return Row(kind: kind, numbers: object.compactMapValues { ($0 as? NSNumber)?.int64Value })
+        }
+    }
+
+    private func wait(_ seconds: Double, until isSo: () -> Bool) -> Bool {
+        let deadline = HostInstant.now.advanced(by: .seconds(seconds))
+        while !isSo() {
+            guard HostInstant.now < deadline else { return false }
+            HostInstant.now.advanced(by: .milliseconds(20)).sleep()
+        }
+        return true
+    }
+
+    /// It stands still for nine seconds: long enough to be told, and not for its connection to be given up.
+    @Test(arguments: ["buffered", "realtime"])
+    func aSpeakerThatStandsStillIsToldOfWithinSixSecondsAndPlaysInStepAfterwards(route: String) throws {
+        let folder = try Scratch()
+        let record = folder.path("heard.jsonl")
+        let number = route == "buffered" ? 34 : 35
+        let address = "127.0.0.\(number)"
+        let clock = route == "buffered" ? "ptp" : "ntp"
+        let speaker = try ChildProcess(
+            Program.talkie,
+            [
+                "speaker", "--address", address, "--port", "70\(number)", "--clock", clock, "--no-mdns", "--record",
+                record,
+            ])
+        defer { speaker.end() }
+        var thaw = HostInstant.now
+        let log = folder.path("log")
+        let result = try Program.run(
+            "/bin/sh",
+            [
+                "-c", "exec \"$0\" \"$@\" 2> \(log)", Program.talkie, "play", "--no-video", "--log-level", "info",
+                "--speaker", "airplay://\(address):70\(number)", "--end", "22", Program.media("talking.mp4"),
+            ], atMost: 60
+        ) { _ in
+            func said(_ text: String) -> Bool {
+                (try? String(contentsOfFile: log, encoding: .utf8))?.contains(text) ?? false
+            }
+            guard wait(20, until: { Self.rows(record).contains { $0.kind == "anchor" } }) else { return }
+            HostInstant.now.advanced(by: .seconds(2)).sleep()
+            kill(speaker.pid, SIGSTOP)
+            let freeze = HostInstant.now
+            #expect(wait(6, until: { said("does not answer") }))
+            print("\(route): told after \((HostInstant.now - freeze).inSeconds) s")
+            freeze.advanced(by: .seconds(9)).sleep()
+            kill(speaker.pid, SIGCONT)
+            thaw = .now
+            #expect(wait(6, until: { said("answers again") }))
+            print("\(route): answers again after \((HostInstant.now - thaw).inSeconds) s")
+        }
+        let errors = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        #expect(result.status == 0, "\(errors)")
+        #expect(!errors.contains("has fallen silent"), "\(errors)")
+        speaker.end()
+        let rows = Self.rows(record)
+        let heard = rows.filter { $0.kind == "heard" && ($0["host_ns"] ?? 0) > thaw.nanoseconds }
+        let frames = heard.reduce(0) { $0 + ($1["frames"] ?? 0) }
+        #expect(frames > 4 * 44100, "\(rows.suffix(12))")
+        // The line is the one that was given before.
+        let anchor = try #require(rows.last { $0.kind == "anchor" && ($0["at_ns"] ?? 0) < thaw.nanoseconds })
+        let (position, instant) = (try #require(anchor["rtp"]), try #require(anchor["at_ns"]))
+        let rate = route == "buffered" ? 48000.0 : 44100.0
+        for row in heard {
+            let rtp = try #require(row["rtp"])
+            let due = Double(instant) + Double(Int32(truncatingIfNeeded: rtp - position)) / rate * 1e9
+            #expect(abs(Double(try #require(row["host_ns"])) - due) < 5e6, "\(row)")
+        }
+    }
+}

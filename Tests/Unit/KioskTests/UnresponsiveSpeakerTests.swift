@@ -1,0 +1,138 @@
+import MediaCore
+import Playback
+import SyncRendering
+import TalkieTestKit
+import Testing
+
+@testable import Kiosk
+@testable import Routing
+
+/// Who plays while a speaker does not answer. The test provides the time; neither the player nor the finder of speakers is started.
+@Suite struct UnresponsiveSpeakerTests {
+    private let start = HostInstant.now
+    private let kitchen: RecordingOutput
+    private let card = RecordingOutput(name: "card")
+    private let player: Player
+    private let group: OutputGroup
+    private let keeper: SoundKeeper
+
+    init() { self.init(kind: .bufferedSpeaker, timeout: nil) }
+
+    private init(kind: AudioRouteKind, timeout: Duration?) {
+        kitchen = RecordingOutput(name: "Kitchen", kind: kind)
+        group = OutputGroup(members: [card], codecs: SyntheticCodecs())
+        player = Player(
+            parts: Player.Parts(
+                open: { (_, _) throws(MediaError) in throw MediaError(.cannotOpen, "there is no film") },
+                codecs: SyntheticCodecs(),
+                makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
+                audioOutput: group),
+            options: PlayerOptions(), events: EventLog(clock: MonotonicClock())
+        ) { _ in }
+        keeper = SoundKeeper(
+            player: player, group: group, registry: OutputRegistry([ToyProvider([:])]),
+            tiers: SoundTiers(wanted: ["kitchen"], fallbacks: []), at: start, answerTimeout: timeout
+        ) { _ in }
+        _ = keeper.hear(.found("local", [card]), at: start)
+        _ = keeper.hear(.found("kitchen", [kitchen]), at: start)
+    }
+
+    private func after(_ seconds: Double) -> HostInstant { start.advanced(by: .seconds(seconds)) }
+    private var heard: [String]? { keeper.tiers.choice?.heard }
+
+    /// The number of the speaker once the group has it.
+    private func id() async throws -> OutputID {
+        _ = await group.change(to: [kitchen])
+        return OutputID(try #require(group.number(of: kitchen)))
+    }
+
+    private func lose(at seconds: Double) async throws {
+        let remark = keeper.note(try await id(), isUnresponsive: true, at: after(seconds))
+        #expect(remark?.text == "Kitchen does not answer" && remark?.level == .warning)
+        #expect(keeper.problems == ["Kitchen does not answer"])
+        keeper.attend(at: after(seconds))
+    }
+
+    @Test func aBufferedSpeakerIsNotReplacedWhileItMayStillPlay() async throws {
+        try await lose(at: 10)
+        keeper.attend(at: after(44))
+        #expect(heard == ["kitchen"] && keeper.nextDeadline == nil)
+        player.shutDown()
+    }
+
+    @Test func itIsReplacedWhenItsOwnerWaitsNoLonger() async throws {
+        let other = Self(kind: .bufferedSpeaker, timeout: .seconds(12))
+        try await other.lose(at: 10)
+        #expect(other.keeper.nextDeadline == other.after(17))
+        other.keeper.attend(at: other.after(16.9))
+        #expect(other.heard == ["kitchen"])
+        other.keeper.attend(at: other.after(17))
+        #expect(other.heard == ["local"])
+        other.player.shutDown()
+    }
+
+    @Test func aRealtimeSpeakerIsReplacedAtOnce() async throws {
+        let other = Self(kind: .realtimeSpeaker, timeout: nil)
+        try await other.lose(at: 10)
+        #expect(other.heard == ["local"])
+        other.player.shutDown()
+    }
+
+    @Test func oneThatAnswersAgainHasTheSoundAgain() async throws {
+        let other = Self(kind: .realtimeSpeaker, timeout: nil)
+        try await other.lose(at: 10)
+        let remark = other.keeper.note(try await other.id(), isUnresponsive: false, at: other.after(20))
+        #expect(remark?.text == "Kitchen answers again")
+        #expect(other.heard == ["kitchen"] && other.keeper.problems.isEmpty)
+        other.player.shutDown()
+    }
+
+    /// Its connection was given up: a new one brings it back, not the end of the silence.
+    @Test func oneThatIsLostMeanwhileIsNoAnswer() async throws {
+        try await lose(at: 10)
+        kitchen.state.withLock { $0.failure = OutputError(.lost, "gone") }
+        let id = try await id()
+        #expect(keeper.note(id, isLost: true)?.text == "'Kitchen' is lost")
+        #expect(keeper.note(id, isUnresponsive: false, at: after(45)) == nil)
+        #expect(heard == ["local"] && keeper.problems == ["Kitchen does not play"])
+        player.shutDown()
+    }
+}
+
+/// A list of one film waits for its server, and a longer list plays another film meanwhile.
+@Suite struct SlowServerRepairTests {
+    private let start = HostInstant.now
+
+    /// What is repaired in a hold, a beat a second; `arriving` says up to which second data come.
+    private func repairs(seconds: Int, arriving last: Int, hasOther: Bool) -> [Int: RepairLadder.Stage] {
+        var (liveness, ladder, stages) = (Liveness(), RepairLadder(), [Int: RepairLadder.Stage]())
+        for second in 0...seconds {
+            let now = start.advanced(by: .seconds(second))
+            var beat = Liveness.Beat()
+            (beat.isExpected, beat.isWaiting, beat.turns) = (true, true, second)
+            beat.readUntil = MediaTime(value: Int64(min(second, last)), timescale: 10)
+            liveness.note(beat, at: now)
+            guard case .stalled(let cause, _) = liveness.verdict else { continue }
+            let item = RepairLadder.Item(
+                "http://slow.mp4", isRemote: true,
+                isArriving: liveness.hasArrived(within: RepairLadder.serverPause, at: now), hasOther: hasOther)
+            guard let stage = ladder.next(for: cause, of: item, at: now) else { continue }
+            stages[second] = stage
+            liveness.forgive(at: now)
+        }
+        return stages
+    }
+
+    @Test func theOnlyFilmIsNotOpenedAgainWhileItsDataArrive() {
+        #expect(repairs(seconds: 600, arriving: 600, hasOther: false).isEmpty)
+    }
+
+    @Test func theOnlyFilmIsOpenedAgainOnceNothingHasArrivedForAMinute() {
+        let stages = repairs(seconds: 100, arriving: 20, hasOther: false)
+        #expect(stages == [80: .anchor])
+    }
+
+    @Test func aLongerListPlaysTheNextFilmAfterFifteenSeconds() {
+        #expect(repairs(seconds: 15, arriving: 600, hasOther: true) == [15: .next])
+    }
+}
