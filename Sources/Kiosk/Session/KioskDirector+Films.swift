@@ -27,7 +27,7 @@ extension KioskDirector {
 
     /// Plays what was found, without what is excluded at present.
     func applyExclusions() {
-        let (items, new) = exclusions.admit(found, at: .now)
+        let (items, new) = exclusions.admit(found, at: now)
         for (item, reason) in new {
             let sentence = ItemExclusions.sentence(item, reason)
             if items.isEmpty { lastFailure = sentence }
@@ -101,10 +101,10 @@ extension KioskDirector {
     }
 
     /// Something has changed: what could not be played is tried at once.
-    private func openSoon() { if !isWaiting { nextAttempt = .now } }
+    private func openSoon() { if !isWaiting { nextAttempt = now } }
 
     func openIfDue() {
-        guard let due = nextAttempt, due <= .now else { return }
+        guard let due = nextAttempt, due <= now else { return }
         open()
     }
 
@@ -162,7 +162,7 @@ extension KioskDirector {
             announce()
         case .playing:
             queue?.noteBegun()
-            if let queue { exclusions.notePlaying(queue.current, at: .now) }
+            if let queue { exclusions.notePlaying(queue.current, at: now) }
             lastFailure = nil
             hideSlate()
         case .ended:
@@ -200,7 +200,7 @@ extension KioskDirector {
             if let stopBefore, !toCome.items.contains(stopBefore.item) { return goOn() }
         }
         guard let queue else { return }
-        exclusions.noteBegan(queue.current, at: .now)
+        exclusions.noteBegan(queue.current, at: now)
         let name = Self.name(of: queue.current)
         stage.distributor.note(
             isJoined ? .joint(name: name, at: moment, origin: stage.player.state.lineOffset) : .film(name))
@@ -236,8 +236,8 @@ extension KioskDirector {
     func passOver(for cause: Liveness.Cause) {
         guard let queue else { return }
         switch cause {
-        case .waiting: exclusions.exclude(queue.current, for: .slow, at: .now)
-        case .frozen, .hole, .decoder: exclusions.exclude(queue.current, for: .stuck, at: .now)
+        case .waiting: exclusions.exclude(queue.current, for: .slow, at: now)
+        case .frozen, .hole, .decoder: exclusions.exclude(queue.current, for: .stuck, at: now)
         // The item need not be at fault.
         case .engine, .picture, .sound: break
         }
@@ -251,7 +251,7 @@ extension KioskDirector {
 
     private func waitForFilms(_ pause: Duration, saying reason: String? = nil) {
         toCome.removeAll()
-        nextAttempt = .now.advanced(by: pause)
+        nextAttempt = now.advanced(by: pause)
         showSlate(.nothing(reason ?? lastFailure))
     }
 

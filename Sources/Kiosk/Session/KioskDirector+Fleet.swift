@@ -51,7 +51,7 @@ extension KioskDirector {
     }
 
     func carryOut(_ command: FleetCommand, _ reply: @escaping FleetLink.Reply) {
-        if let line = commandLog.line(for: command.action.words, at: .now) { say(.info, line) }
+        if let line = commandLog.line(for: command.action.words, at: now) { say(.info, line) }
         switch command.action {
         case .next where wall != nil, .previous where wall != nil:
             return reply(false, "a wall is where its clock says; its screens do not go elsewhere")

@@ -41,7 +41,7 @@ extension KioskDirector {
     /// Speakers and volume of this hour.
     func applySound() {
         let programme = shown.programme
-        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now)
+        sound?.want(SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now)
         if let volume = programme.volume { stage.player.setVolume(volume) }
     }
 
@@ -123,7 +123,7 @@ extension KioskDirector {
         case .woke:
             say(.warning, "the computer has slept", KioskNote(.repair))
             // What stood still with it is not at fault.
-            liveness.forgive(at: .now)
+            liveness.forgive(at: now)
         }
     }
 

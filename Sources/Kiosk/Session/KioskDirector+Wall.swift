@@ -131,12 +131,12 @@ extension KioskDirector {
         guard let wall, !isWaiting, !isHeld, let follower = wall.state.withLock({ $0.follower }) else { return }
         isPlaying = false
         let begins = follower.line.epoch
-        if let now = wall.clock.mapping?.target(at: .now), now.duration(to: begins) > Self.early {
+        if let target = wall.clock.mapping?.target(at: now), target.duration(to: begins) > Self.early {
             let moment = WallTime(seconds: Int(begins.nanoseconds / 1_000_000_000))
             return showSlate(.begins(stage.calendar.local(moment).time.words))
         }
         // Nobody knows the time so far: `keepStep` asks again.
-        guard let meeting = follower.meeting(from: .now) else { return }
+        guard let meeting = follower.meeting(from: now) else { return }
         isPlaying = true
         go(to: meeting)
         stage.player.play()

@@ -38,6 +38,8 @@ final class KioskDirector: @unchecked Sendable {
         /// Whether the display of this name states that it hides the edges. Reads a small file.
         var isOverscanning: @Sendable (String) -> Bool = { DisplayIdentification.isOverscanning($0) }
         var now: @Sendable () -> WallTime = { .now }
+        /// The clock of all deadlines. Where it does not run by itself, `start` starts no thread: the caller calls `turn` and `finish`.
+        var clock: any HostClock = MonotonicClock()
         var calendar: any WallCalendar = SystemCalendar()
         /// Speakers that are wanted are waited for so long before others take over.
         var speakerPatience = SoundKeeper.patience
@@ -85,7 +87,7 @@ final class KioskDirector: @unchecked Sendable {
     var ladder = RepairLadder()
     var presence = Presence()
     var leftOut = LeftOutPictures()
-    let began = HostInstant.now
+    let began: HostInstant
     var loaded: KioskHealth.Configuration
     var repairs: [RepairLadder.Stage: Int] = [:]
     /// The last film that began.
@@ -130,12 +132,14 @@ final class KioskDirector: @unchecked Sendable {
         schedule = KioskSchedule(configuration, calendar: stage.calendar)
         shown = schedule.shown(at: stage.now())
         loaded = KioskHealth.Configuration(loaded: stage.now())
+        let now = stage.clock.now
+        began = now
         files = try ItemsWatch { mailbox.post(.found($0)) }
         let programme = shown.programme
         sound = outputs.map { group in
             SoundKeeper(
                 player: stage.player, group: group, registry: stage.registry,
-                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: .now,
+                tiers: SoundTiers(wanted: programme.speakers, fallbacks: programme.fallbacks), at: now,
                 patience: stage.speakerPatience, answerTimeout: configuration.speakerTimeout
             ) { mailbox.post(.sound($0)) }
         }
@@ -145,7 +149,12 @@ final class KioskDirector: @unchecked Sendable {
         try stage.places.start()
         try files.start()
         try sound?.start()
-        thread = try WorkerThread.start(name: "kiosk") { [self] in run() }
+        guard stage.clock.runsByItself else { return begin() }
+        thread = try WorkerThread.start(name: "kiosk") { [self] in
+            begin()
+            while result == nil { turn() }
+            finish()
+        }
     }
 
     /// Waits for the end.
@@ -154,9 +163,9 @@ final class KioskDirector: @unchecked Sendable {
         return result ?? .done
     }
 
-    private func run() {
+    private func begin() {
         for sentence in ConfigMistake.told(configuration.remarks) { say(.warning, sentence) }
-        watchdog = Watchdog(patience: stage.manager.watchdogTime, at: .now)
+        watchdog = Watchdog(patience: stage.manager.watchdogTime, at: now)
         if let objection = stage.manager.objection { say(.warning, objection) }
         recall()
         stage.crashes.begin(at: stage.now())
@@ -166,16 +175,24 @@ final class KioskDirector: @unchecked Sendable {
         joinFleet()
         joinWall()
         look()
-        while result == nil {
-            for event in mailbox.take(until: nextDeadline) {
-                handle(event)
-                if result != nil { break }
-            }
-            openIfDue()
-            sound?.attend(at: .now)
-            beatIfDue()
-            tellManager()
+    }
+
+    /// Waits for the next event or deadline, where the clock runs by itself, and handles what has come and what is due.
+    func turn() {
+        let clock = stage.clock
+        let deadline = clock.runsByItself ? clock.machineInstant(of: nextDeadline) : HostInstant(nanoseconds: 0)
+        for event in mailbox.take(until: deadline) {
+            handle(event)
+            if result != nil { break }
         }
+        openIfDue()
+        sound?.attend(at: now)
+        beatIfDue()
+        tellManager()
+    }
+
+    /// Keeps the position and ends the threads; the result is known.
+    func finish() {
         stage.manager.tell(.stopping)
         if case .asked = result { kept.hasEndedWell = true }
         if result == .done { (kept.hasEndedWell, kept.place) = (true, nil) }
@@ -196,9 +213,11 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     private var nextDeadline: HostInstant {
-        let beat = (lastBeat ?? .now).advanced(by: Self.beat)
+        let beat = (lastBeat ?? now).advanced(by: Self.beat)
         return [beat, nextAttempt, sound?.nextDeadline, watchdog?.next].compactMap { $0 }.min() ?? beat
     }
+
+    var now: HostInstant { stage.clock.now }
 
     func end(_ end: KioskEnd) { if result == nil { result = end } }
 
@@ -208,7 +227,7 @@ final class KioskDirector: @unchecked Sendable {
         case .screen(let input): take(input)
         case .output(let output, let isLost): tell(sound?.note(output, isLost: isLost))
         case .sound(let news):
-            tell(sound?.hear(news, at: .now))
+            tell(sound?.hear(news, at: now))
             noteRoutes()
             refreshSlate()
         case .found(let found): take(found)
@@ -243,7 +262,7 @@ final class KioskDirector: @unchecked Sendable {
 
     /// Says what comes with every film again, as long as nobody mends it, once an hour.
     func say(_ level: LogLevel, _ text: String, _ note: KioskNote = KioskNote()) {
-        if level <= .warning, !told.isNews(text, at: .now) { return }
+        if level <= .warning, !told.isNews(text, at: now) { return }
         stage.log.say(level, text, note)
     }
 
@@ -284,7 +303,7 @@ final class KioskDirector: @unchecked Sendable {
     }
 
     func keepPlace() {
-        lastKept = .now
+        lastKept = now
         if isPlaying, let queue, queue.hasBegun {
             kept.place = KioskPlaces.Place(address: queue.current.address, position: stage.player.state.position)
         }
@@ -297,7 +316,7 @@ final class KioskDirector: @unchecked Sendable {
     func beatNow() { lastBeat = nil }
 
     private func beatIfDue() {
-        let now = HostInstant.now
+        let now = now
         guard lastBeat.map({ now - $0 >= Self.beat }) ?? true else { return }
         lastBeat = now
         followTheClock()
@@ -322,7 +341,7 @@ final class KioskDirector: @unchecked Sendable {
         var isAlive = true
         // What waits for its server is alive: another process would begin to wait anew.
         if case .stalled(let cause, _) = liveness.verdict { isAlive = cause == .waiting }
-        if watchdog?.isSignDue(at: .now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
+        if watchdog?.isSignDue(at: now, isAlive: isAlive) == true { stage.manager.tell(.alive) }
     }
 
     func becomeReady() {

@@ -39,8 +39,25 @@ public final class Player: Sendable {
     /// the player has failed, and why; it is of no use then.
     ///
     /// - Parameter news: called on the player's thread; must return at once.
-    public init(
+    public convenience init(
         parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void
+    ) {
+        self.init(parts: parts, options: options, events: events, news: news) { make throws(ExhaustionError) in
+            try WorkerThread.start(name: "player") { make(EngineWork()).run() }
+        }
+    }
+
+    /// Where the engine's work is done: on threads of its own, or by the hand of a test.
+    struct EngineWork {
+        var startPipeline: (TrackPipeline, String) -> Void = { $0.start(name: $1) }
+        var runErrand = Prefetcher.onThreads
+    }
+
+    /// - Parameter start: makes the engine with its argument and runs it on the thread that it returns; without a thread the caller calls
+    ///   `PlaybackEngine.turn`.
+    init(
+        parts: Parts, options: PlayerOptions, events: EventLog, news: @escaping @Sendable (PlayerNews) -> Void,
+        start: (_ make: @escaping @Sendable (EngineWork) -> PlaybackEngine) throws(ExhaustionError) -> WorkerThread?
     ) {
         let synchronizer = RenderSynchronizer(clock: parts.clock, events: events)
         let layer = DisplayLayer(depth: 8, toneMapping: parts.toneMapping)
@@ -61,11 +78,11 @@ public final class Player: Sendable {
         self.mailbox = mailbox
         self.board = board
         do throws(ExhaustionError) {
-            let worker = try WorkerThread.start(name: "player") { [parts] in
-                let engine = PlaybackEngine(
+            let worker = try start { [parts] work in
+                PlaybackEngine(
                     parts: parts, options: options, synchronizer: synchronizer, layer: layer, events: events,
-                    mailbox: mailbox, board: board, news: news)
-                engine.run()
+                    mailbox: mailbox, board: board, startPipeline: work.startPipeline, runErrand: work.runErrand,
+                    news: news)
             }
             thread.withLock { $0 = worker }
         } catch {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import Kiosk
@@ -58,7 +59,7 @@ import Testing
         #expect(rig.wait { rig.health.withLock { $0.skippedItems == 1 } })
         let health = rig.health.withLock { $0 }
         #expect(health.degradations.contains { $0.contains("ill.mp4") })
-        guard case .well(let words) = health.verdict(at: .now) else {
+        guard case .well(let words) = health.verdict(at: rig.clock.now) else {
             Issue.record("it plays all the same")
             return
         }

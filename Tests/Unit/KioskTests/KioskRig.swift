@@ -1,18 +1,23 @@
 import Foundation
 import Glibc
 import MediaCore
-import Playback
-import SyncRendering
 import TalkieTestKit
 
 @testable import Kiosk
 @testable import LocalOutput
+@testable import Playback
 @testable import Routing
 @testable import Storage
+@testable import SyncRendering
 @testable import Telemetry
 
-/// A kiosk with films made of numbers in a real folder, speakers that only count, a clock on the wall that the test turns, and no window.
-final class KioskRig: Sendable {
+/// A kiosk in virtual time: director, player and feeder run on the test's thread, with films made of numbers in a real folder, speakers
+/// that only count, a wall clock that the test sets, and no window. The threads that watch folders and find speakers are real.
+///
+/// `@unchecked Sendable`: its mutable properties are used by the one thread of a test that calls `start`, `wait` and `end`.
+final class KioskRig: @unchecked Sendable {
+    /// It starts at the machine's time, which the threads of a wall read.
+    let clock = ManualClock(.now)
     let folder = NSTemporaryDirectory() + "talkie-kiosk-\(UUID().uuidString)"
     let mailbox = Mailbox<KioskEvent>()
     /// What was opened, in order, by name.
@@ -37,6 +42,9 @@ final class KioskRig: Sendable {
             configuration: KioskHealth.Configuration(loaded: WallTime(seconds: 0))))
     let player: Player
     let director: KioskDirector
+    private let engine: PlaybackEngine
+    private let pipelines = Lock<[TrackPipeline]>([])
+    private var feeder: AudioFeeder?
     private let distributor: EventDistributor
 
     /// Films called "ill…" end the program with SIGILL when they are opened, "bad…" cannot be opened, "long…" last a minute, others a fifth of a second.
@@ -55,13 +63,14 @@ final class KioskRig: Sendable {
         let screen = hasScreen ? ScreenControl() : nil
         self.screen = screen
         toys = ToyProvider(["local": card, "kitchen": kitchen, "office": office], present: present, findsAbsent: false)
-        let events = EventLog(clock: MonotonicClock())
+        let events = EventLog(clock: clock)
         distributor = EventDistributor(log: events)
         try! distributor.start(outputNews: { [mailbox] in mailbox.post(.output($0, isLost: $1)) })
         var options = PlayerOptions()
         (options.playsVideo, options.expectsMore) = (false, true)
         let group = OutputGroup(members: [card], codecs: SyntheticCodecs())
         let crashes = CrashRecord(places ?? StateFolder(path: folder + "/state"), configuration: "wall.toml")
+        var made: PlaybackEngine?
         player = Player(
             parts: Player.Parts(
                 open: { [opened, news, crashes] (address, _) throws(MediaError) in
@@ -79,12 +88,25 @@ final class KioskRig: Sendable {
                 },
                 codecs: SyntheticCodecs(),
                 makeDecoder: { _ in SyntheticPictureDecoder(frame: MediaTime(value: 1, timescale: 24)) },
-                audioOutput: group),
-            options: options, events: events
-        ) { [mailbox, news] in
-            mailbox.post(.player($0))
-            news.raise()
-        }
+                audioOutput: group, clock: clock),
+            options: options, events: events,
+            news: { [mailbox, news] in
+                mailbox.post(.player($0))
+                news.raise()
+            },
+            start: { [pipelines] make in
+                made = make(
+                    Player.EngineWork(
+                        startPipeline: { pipeline, _ in pipelines.withLock { $0.append(pipeline) } },
+                        runErrand: { _, body in
+                            body()
+                            return nil
+                        }))
+                return nil
+            })
+        let engine = made!
+        self.engine = engine
+        feeder = engine.renderer.map { AudioFeeder(renderer: $0) }
         director = try! KioskDirector(
             stage: KioskDirector.Stage(
                 player: player, screen: screen, distributor: distributor, registry: OutputRegistry([toys]),
@@ -107,7 +129,7 @@ final class KioskRig: Sendable {
                     FilmExtent(end: MediaTime(value: 60, timescale: 1))
                 },
                 setImageDuration: { [imageDurations] duration in imageDurations.withLock { $0.append(duration) } },
-                isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } },
+                isOverscanning: { _ in true }, now: { [wall] in wall.withLock { $0 } }, clock: clock,
                 calendar: UTC(), speakerPatience: .milliseconds(300), seed: 1),
             configuration: configuration, outputs: configuration.hasSound ? group : nil, mailbox: mailbox)
     }
@@ -123,15 +145,38 @@ final class KioskRig: Sendable {
 
     func start() { try! director.start() }
 
-    /// Waits until something is so; false after twenty seconds.
-    func wait(until isSo: () -> Bool) -> Bool {
+    /// Lets virtual time pass until something is so; false after twenty seconds of the machine's time, which real threads need.
+    ///
+    /// - Parameter step: how much virtual time passes in a millisecond; zero stops the clock.
+    func wait(passing step: Duration = .milliseconds(20), until isSo: () -> Bool) -> Bool {
         let deadline = HostInstant.now.advanced(by: .seconds(20))
-        while !isSo() {
+        while true {
+            settle()
+            if isSo() { return true }
             guard HostInstant.now < deadline else { return false }
-            news.wait(until: min(deadline, .now.advanced(by: .milliseconds(20))))
+            news.wait(until: .now.advanced(by: .milliseconds(1)))
             news.clear()
+            clock.advance(by: step)
         }
-        return true
+    }
+
+    /// Everything that can move without time passing, moves.
+    private func settle() {
+        if director.result == nil { director.turn() }
+        var hasMoved = true
+        while hasMoved {
+            hasMoved = false
+            guard engine.turn() else { return }
+            for pipeline in pipelines.withLock({ $0 }) {
+                // A thread that rests continues when its signal was raised, and not before.
+                while pipeline.signal.wait(until: HostInstant(nanoseconds: 0)) {
+                    while case .again = pipeline.turn() { hasMoved = true }
+                }
+            }
+            let before = engine.renderer?.progress.acceptedUntil
+            feeder?.settle()
+            if engine.renderer?.progress.acceptedUntil != before { hasMoved = true }
+        }
     }
 
     func hasSaid(_ part: String) -> Bool { said.withLock { $0.contains { $0.contains(part) } } }
@@ -143,8 +188,11 @@ final class KioskRig: Sendable {
     }
 
     func join() -> KioskEnd {
+        _ = wait { director.result != nil }
+        director.finish()
         let end = director.join()
         player.shutDown()
+        settle()
         distributor.stop()
         return end
     }
