@@ -149,7 +149,7 @@ extension KioskDirector {
     }
 
     private func note(_ output: OutputID, isUnresponsive: Bool) {
-        tell(sound?.note(output, isUnresponsive: isUnresponsive, at: .now))
+        tell(sound?.note(output, isUnresponsive: isUnresponsive, at: now))
         beatNow()
     }
 
