@@ -24,7 +24,7 @@ struct SlowFilmTests {
 
     private func film() throws -> (name: String, bytesPerSecond: Int) {
         let plain = try films.part("plain.mkv", 0...5)
-        let words = Self.lines.sorted().map { "00:00:0\($0),200 --> 00:00:0\($0),800\nMMM\n" }.joined(separator: "\n")
+        let words = Self.lines.sorted().map { "\($0)\n00:00:0\($0),200 --> 00:00:0\($0),800\nMMM\n" }.joined(separator: "\n")
         let made = try Program.run(
             "/usr/bin/ffmpeg",
             [
