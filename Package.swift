@@ -252,10 +252,7 @@ let package = Package(
             ]),
         tests(
             "FilmTests", in: "EndToEnd",
-            [
-                "TalkieCLI", "LocalOutput", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "Text",
-                "MediaCore",
-            ]),
+            ["TalkieCLI", "RouteTestSupport", "TalkieTestKit", "VirtualSpeaker", "PTP", "Sockets", "MediaCore"]),
 
         // What the renderers cost: Benchmarks/renderers
         .target(name: "AllocationCount", path: "Benchmarks/AllocationCount"),

@@ -93,7 +93,8 @@ final class WebCache: Sendable {
         var isSeekable: Bool { true }
         var length: Int64? { cache.identity.size }
 
-        fileprivate init(_ cache: WebCache, _ number: Int, _ waiting: BlockingGuard, _ isJumping: @escaping () -> Bool) {
+        fileprivate init(_ cache: WebCache, _ number: Int, _ waiting: BlockingGuard, _ isJumping: @escaping () -> Bool)
+        {
             (self.cache, self.number, self.waiting, self.isJumping) = (cache, number, waiting, isJumping)
         }
 
@@ -124,7 +125,8 @@ final class WebCache: Sendable {
         }
     }
 
-    private func read(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard) -> Int32 {
+    private func read(_ number: Int, into target: UnsafeMutableBufferPointer<UInt8>, _ waiting: BlockingGuard) -> Int32
+    {
         while true {
             if waiting.isCancelled || waiting.isPastDeadline { return cff_error_exit }
             // Connections are closed without the lock.

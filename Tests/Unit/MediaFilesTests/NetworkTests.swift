@@ -65,7 +65,8 @@ import Testing
         try TestClips.run(
             "ffmpeg",
             [
-                "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i", "testsrc=s=320x180:r=25:d=50,noise=alls=40:allf=t",
+                "-nostdin", "-v", "error", "-y", "-f", "lavfi", "-i",
+                "testsrc=s=320x180:r=25:d=50,noise=alls=40:allf=t",
                 "-f", "lavfi", "-i", "sine=d=50", "-i", words, "-c:v", "mpeg4", "-b:v", "3M", "-maxrate", "3M",
                 "-bufsize", "1M", "-g", "25", "-c:a", "aac", "-c:s", name.hasSuffix("4") ? "mov_text" : "srt", path,
             ])

@@ -110,7 +110,7 @@ import Testing
                 reader.read(into: UnsafeMutableBufferPointer(rebasing: $0[..<Int(min(Int64($0.count), end - start))]))
             }
             if got < 0 { return got }
-            let isRight = Self.withBytes(at: start, count: Int(got)) { memcmp($0.baseAddress, piece, Int(got)) == 0 }
+            let isRight = Self.withBytes(at: start, count: Int(got)) { memcmp($0.baseAddress!, piece, Int(got)) == 0 }
             #expect(isRight, "at \(start)")
         }
         return nil
