@@ -76,14 +76,14 @@ class Tags(unittest.TestCase):
         self.assertIn("--mute", body)
         self.assertNotIn("--no-video", body)
 
-    def objections(self, tagged, exempt={}, pending={}):
-        return list(features.objections([["--mute"], ["key .", "key ,"]], tagged, exempt, pending))
+    def objections(self, tagged, exempt={}):
+        return list(features.objections([["--mute"], ["key .", "key ,"]], tagged, exempt))
 
     def test_every_feature_needs_a_test_or_a_reason(self):
         good = (["--mute", "key ,"], "A.swift", "one", "")
         self.assertEqual(self.objections([good]), [])
         self.assertEqual(len(self.objections([])), 2)
-        self.assertEqual(self.objections([], {"--mute": "no ears"}, {"key .": "soon"}), [])
+        self.assertEqual(self.objections([], {"--mute": "no ears", "key .": "no hands"}), [])
         self.assertEqual(len(self.objections([good], {"--mute": "no ears"})), 1)
         self.assertEqual(len(self.objections([good], {"--deaf": "no ears"})), 1)
 
@@ -97,7 +97,7 @@ class Tags(unittest.TestCase):
         self.assertEqual(len(self.objections([(["--mute", "key ."], "A.swift", "one", 'play("--no-video")')])), 1)
 
     def test_the_table_names_tests_and_reasons(self):
-        rows = list(features.table([["--mute"], ["key .", "key ,"], ["--x"]], [(["key ,"], "B/A.swift", "one", "")], {"--mute": "no ears"}, {}))
+        rows = list(features.table([["--mute"], ["key .", "key ,"], ["--x"]], [(["key ,"], "B/A.swift", "one", "")], {"--mute": "no ears"}))
         self.assertEqual(rows[1:], ["| --mute | none: no ears |", "| key . key , | `one` (A.swift) |", "| --x | none |"])
 
 

@@ -37,8 +37,13 @@ extension ScreenLoop {
             screen.connection?.noteLossOfCompositor()
         case SDL_KEYDOWN:
             isRepeating = event.key.repeat != 0
-            if let name = KeyName.name(of: event.key.keysym) { tell(name) }
+            let name = KeyName.name(of: event.key.keysym)
+            hasNamedKey = name != nil
+            if let name { tell(name) }
+        case SDL_KEYUP: hasNamedKey = false
         case SDL_TEXTINPUT:
+            // SDL 2.26 reports a letter with Alt as a key and as text on X11.
+            if hasNamedKey { return }
             let names = withUnsafeBytes(of: event.text.text) { bytes in
                 KeyName.names(ofText: String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
             }

@@ -42,6 +42,8 @@ public final class ScreenLoop {
     var isAwake = false
     var isDescribed = false
     var isRepeating = false
+    /// The key that was pressed last, and is still held, has been reported by its name: its text is not another key.
+    var hasNamedKey = false
     /// Files and addresses of a drop that is not over.
     var dropped: [String] = []
     static let mostDropped = 10_000

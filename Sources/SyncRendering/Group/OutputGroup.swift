@@ -70,6 +70,11 @@ public final class OutputGroup: AudioOutput {
         func volumeMember(_ output: any AudioOutput) -> OutputVolumes.Member {
             OutputVolumes.Member(number: known.firstIndex { $0 === output } ?? -1, own: output.ownVolume)
         }
+
+        /// Returns the factor for an output's samples; nil leaves the output at its owner's level.
+        func gain(of output: any AudioOutput) -> Float? {
+            volumes.gain(of: volumeMember(output), loudest: gain, among: members.map { volumeMember($0) })
+        }
     }
 
     /// A start waits this long for members that do not answer, provided another one does.
@@ -179,9 +184,7 @@ public final class OutputGroup: AudioOutput {
             work: work, scope: scope, changes: changes, delay: state.delays[number])
         feed.renderer.allowsPassThrough = state.allowsPassThrough
         feed.renderer.treatment = state.treatment
-        if let gain = state.volumes.gain(of: state.volumeMember(member), group: state.gain) {
-            feed.renderer.setGain(gain)
-        }
+        if let gain = state.gain(of: member) { feed.renderer.setGain(gain) }
         feed.renderer.setSpeed(state.speed)
         return feed
     }
@@ -249,7 +252,8 @@ public final class OutputGroup: AudioOutput {
         for feed in feeds { feed.renderer.treatment = treatment }
     }
 
-    /// A factor for the whole group beside its members' own volumes. Any thread.
+    /// Sets the gain of the loudest member; the others keep their distance in decibels. Members' volumes do not change, and are in force
+    /// again after `restoreGain`. Any thread.
     public func setGain(_ gain: Float) {
         state.withLock { $0.gain = gain }
         applyGains()
@@ -320,11 +324,7 @@ public final class OutputGroup: AudioOutput {
 
     private func applyGains() {
         gaining.withLock { _ in
-            let gains = state.withLock { state in
-                state.feeds.map { feed in
-                    (feed, state.volumes.gain(of: state.volumeMember(feed.member), group: state.gain))
-                }
-            }
+            let gains = state.withLock { state in state.feeds.map { ($0, state.gain(of: $0.member)) } }
             for (feed, gain) in gains { feed.renderer.setGain(gain) }
         }
     }

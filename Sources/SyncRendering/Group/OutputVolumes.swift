@@ -43,13 +43,20 @@ struct OutputVolumes {
         if isMuted { muted.insert(number) } else { muted.remove(number) }
     }
 
-    /// The factor for an output's samples; nil leaves the output at its owner's level.
+    /// Returns the factor for an output's samples; nil leaves the output at its owner's level.
     ///
-    /// - Parameter gain: that of the whole group; nil where none was set.
-    func gain(of member: Member, group gain: Float?) -> Float? {
+    /// - Parameters:
+    ///   - gain: the factor of the loudest output; the others keep their distance to it. Nil uses the levels.
+    ///   - members: the outputs that play together.
+    func gain(of member: Member, loudest gain: Float?, among members: [Member]) -> Float? {
         if muted.contains(member.number) { return 0 }
-        guard gain != nil || common != nil || levels[member.number] != nil else { return nil }
-        return VolumeCurve.gain(volume: level(of: member)) * (gain ?? 1)
+        guard let gain else {
+            guard common != nil || levels[member.number] != nil else { return nil }
+            return VolumeCurve.gain(volume: level(of: member))
+        }
+        let (level, loudest) = (level(of: member), loudest(of: members + [member]))
+        if level <= 0, loudest > 0 { return 0 }
+        return gain * Float(pow(10, (Self.decibels(level) - Self.decibels(loudest)) / 20))
     }
 
     private func level(of member: Member) -> Double { levels[member.number] ?? common ?? member.own ?? 100 }

@@ -219,6 +219,7 @@ extension SubtitleRenderer.State {
     /// What begins at a moment may change what was drawn for it.
     mutating func forgetDrawn(from moment: MediaTime) {
         spans.removeAll { $0.from >= moment }
-        if let last = spans.indices.last, spans[last].until > moment { spans[last].until = moment }
+        // Spans overlap where one was drawn from the playhead on, and then one from a picture before it.
+        for index in spans.indices { spans[index].until = min(spans[index].until, moment) }
     }
 }

@@ -21,14 +21,14 @@ struct MenusOnScreenTests {
         }
     }
 
-    private static func folder<Value>(_ body: (String) throws -> Value) throws -> Value {
+    static func folder<Value>(_ body: (String) throws -> Value) throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("menus-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return try body(folder.path)
     }
 
     /// A film that plays, and what the program says over it.
-    private struct Evening {
+    struct Evening {
         let played: PlayedFilm
         let home: String
         private let log: String
@@ -115,7 +115,7 @@ struct MenusOnScreenTests {
         try eventually("the film is sought") { try evening.said("over the film: 00:") }
     }
 
-    // feature: audio-delay, key Ctrl++, key Ctrl+-
+    // feature: audio-delay
     @Test(arguments: ["ctrl+plus", "ctrl+shift+equal", "ctrl+equal", "ctrl+KP_Add"])
     func ctrlAndPlusMakesSoundLater(_ key: String) throws {
         let evening = try Evening()
@@ -163,14 +163,16 @@ struct MenusOnScreenTests {
         try eventually("the list is closed") { try evening.isRed(gap.1 + 6, 200) }
     }
 
-    // feature: rooms, key s, key Enter
-    @Test func enterInTheRoomsClosesTheList() throws {
+    // feature: rooms, key s, key Esc
+    @Test func theListOfRoomsIsOpenedByItsKeyAndClosedByThreeKeys() throws {
         let evening = try Evening()
         try evening.begin()
-        try evening.press("s")
-        try eventually("the list is there") { try !evening.isRed(450, Place.barTop - 8) }
-        try evening.press("Return")
-        try eventually("it is closed") { try evening.isRed(450, Place.barTop - 8) }
+        for key in ["Return", "s", "Escape"] {
+            try evening.press("s")
+            try eventually("the list is shown") { try !evening.isRed(450, Place.barTop - 8) }
+            try evening.press(key)
+            try eventually("\(key) closes it") { try evening.isRed(450, Place.barTop - 8) }
+        }
     }
 
     // feature: statistics, key i

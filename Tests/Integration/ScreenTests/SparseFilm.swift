@@ -18,7 +18,8 @@ enum SparseFilm {
         starts.map { SubtitleFiles.Line(Int($0 * 1000), Int(($0 + lineLength) * 1000), "MMMMMMM") }
     }
 
-    /// Makes a film without subtitles, `film.mkv`, in a folder of its own, and `lines.srt` and `lines.sup` beside it.
+    /// Makes a film without subtitles, `film.mkv`, in a folder of its own, and beside it `lines.txt` (SRT), `lines.sup`, and
+    /// `lines.low.sup` with bitmaps near the lower edge of their plane.
     ///
     /// - Returns: the folder.
     static func make() throws -> String {
@@ -35,6 +36,8 @@ enum SparseFilm {
         try SubtitleFiles.srt(lines).write(toFile: folder + "/lines.txt", atomically: true, encoding: .utf8)
         let images = SubtitleFiles.sup(lines, width: 60, height: 30, x: 330, y: 430)
         try Data(images).write(to: URL(fileURLWithPath: folder + "/lines.sup"))
+        let low = SubtitleFiles.sup(lines, width: 60, height: 30, x: 330, y: 500)
+        try Data(low).write(to: URL(fileURLWithPath: folder + "/lines.low.sup"))
         return folder
     }
 

@@ -104,12 +104,17 @@ final class SubtitlesWithSoundTests {
         let images = try SparseFilm.add(
             ["-itsoffset", "5", "-i", "lines.sup", "-map", "0", "-map", "1", "-c:s", "copy"], as: "pgs.mkv",
             in: folder)
+        let low = try SparseFilm.add(
+            [
+                "-fix_sub_duration", "-itsoffset", "5", "-i", "lines.low.sup", "-map", "0", "-map", "1", "-c:s",
+                "dvdsub",
+            ], as: "dvd.mkv", in: folder)
         let beside = try SparseFilm.add([], as: "beside.mkv", in: folder)
         try FileManager.default.copyItem(
             atPath: folder + "/lines.txt", toPath: URL(fileURLWithPath: beside).deletingPathExtension().path + ".srt")
         let runs = [
             try play("SRT in Matroska", [embedded]), try play("mov_text", [timed]),
-            try play("ASS", [styled], on: .speaker), try play("bitmaps", [images]),
+            try play("ASS", [styled], on: .speaker), try play("bitmaps", [images]), try play("dvdsub", [low]),
             try play("a file beside the film", [beside], on: .speaker),
         ]
         runs[0].steps = [
@@ -117,7 +122,7 @@ final class SubtitlesWithSoundTests {
                 { ($0.moment ?? 0) > 8 },
                 { [server] _ in
                     let sounds = try server.control("list", "short", "sink-inputs").split(separator: "\n")
-                    #expect(sounds.count == 3, "not all are heard")
+                    #expect(sounds.count == 4, "not all are heard")
                 }
             )
         ]
@@ -172,7 +177,7 @@ final class SubtitlesWithSoundTests {
     // feature: --sub-delay
     // feature: --secondary-sid
     // feature: --sub-file
-    // feature: --ab-loop-a, key j, key v
+    // feature: --ab-loop-a, key v
     @Test func delaysSecondarySubtitlesFilesAndKeysWorkInAFilmThatIsHeard() throws {
         let (text, plain) = (["-i", "lines.txt"], folder + "/film.mkv")
         let one = try SparseFilm.add(text + ["-c:s", "srt"], as: "one.mkv", in: folder)

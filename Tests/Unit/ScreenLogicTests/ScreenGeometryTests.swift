@@ -146,4 +146,41 @@ import Testing
         #expect((240...288).contains(bottom(isAuthored: false)))
         #expect((300...360).contains(bottom(isAuthored: true)))
     }
+
+    /// Where a white rectangle of a plane is drawn in a window.
+    private func drawn(
+        _ rects: [PixelRect], of plane: PixelSize, picture: PixelSize, in area: PixelSize? = nil
+    ) -> [PixelRect] {
+        let area = area ?? picture
+        let canvas = SubtitleCanvas(
+            area: area,
+            picture: PixelRect(
+                x: (area.width - picture.width) / 2, y: (area.height - picture.height) / 2, width: picture.width,
+                height: picture.height), storage: picture)
+        let images = rects.map {
+            OverlayImage(rect: $0, pixels: .init(repeating: 255, count: $0.width * $0.height * 4))
+        }
+        let cue = ActiveCue(
+            cue: SubtitleCue(.images(images, canvas: plane)), start: .zero, end: nil, number: 1)
+        return SubtitlePainter().draw([cue], at: .zero, on: canvas).map(\.rect)
+    }
+
+    @Test(arguments: [
+        (PixelSize(width: 1024, height: 576), 500), (PixelSize(width: 768, height: 576), 500),
+        (PixelSize(width: 480, height: 270), 234), (PixelSize(width: 640, height: 400), 347),
+    ])
+    func thePlaneOfADVDCoversPicturesOfBothItsShapes(_ picture: PixelSize, _ top: Int) {
+        let rect = PixelRect(x: 330, y: 500, width: 60, height: 30)
+        let drawn = drawn([rect], of: PixelSize(width: 720, height: 576), picture: picture)
+        #expect(drawn.map(\.y) == [top])
+        #expect(drawn.map { abs($0.x + $0.width / 2 - picture.width / 2) <= 1 } == [true])
+    }
+
+    @Test func bitmapsBelowAPictureWhoseBarsWereCutOffAreMovedIntoTheWindowTogether() {
+        let plane = PixelSize(width: 1920, height: 1080)
+        let rects = [940, 1000].map { PixelRect(x: 900, y: $0, width: 100, height: 40) }
+        let picture = PixelSize(width: 1920, height: 800)
+        #expect(drawn(rects, of: plane, picture: picture).map(\.y) == [700, 760])
+        #expect(drawn(rects, of: plane, picture: picture, in: plane).map(\.y) == [940, 1000], "on the bars")
+    }
 }

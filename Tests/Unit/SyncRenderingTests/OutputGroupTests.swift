@@ -205,7 +205,7 @@ import Testing
         #expect(eventually { members.allSatisfy { $0.state.withLock { $0.gains.last == .some(nil) } } })
     }
 
-    @Test func aFactorOfTheGroupIsAppliedBesideItsMembersVolumes() throws {
+    @Test func aGainIsThatOfTheLoudestMemberAsWithoutAGroupAndTheOthersKeepTheirDistance() throws {
         let members = [RecordingOutput(), RecordingOutput()]
         members[1].state.withLock { $0.ownVolume = 30 }
         let group = group(members)
@@ -216,8 +216,17 @@ import Testing
         #expect(eventually { members.allSatisfy { $0.state.withLock { !$0.deliveries.isEmpty } } })
         renderer.setGain(0.5)
         group.setVolume(50, of: members[0])
-        let expected = [50, 30.0].map { VolumeCurve.gain(volume: $0) * 0.5 }
-        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == expected })
+        // 20 steps of 0.3 dB.
+        #expect(
+            eventually {
+                let gains = members.map { $0.state.withLock { $0.gain } }
+                return gains[0] == 0.5 && abs(gains[1] - 0.5 * 0.5012) < 1e-4
+            })
+        #expect(members.map { group.volume(of: $0) } == [50, 30], "no volume changes")
+        group.setVolume(0, of: members[1])
+        #expect(eventually { members.map { $0.state.withLock { $0.gain } } == [0.5, 0] })
+        renderer.setGain(nil)
+        #expect(eventually { members[0].state.withLock { $0.gain } == VolumeCurve.gain(volume: 50) })
     }
 
     @Test func aStepOfTheMasterMovesAllMembersByTheSameDecibelsFromTheirOwnLevels() throws {

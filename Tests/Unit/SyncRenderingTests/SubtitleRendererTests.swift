@@ -316,6 +316,23 @@ import Testing
         }
     }
 
+    @Test func aLineIsSeenWhereAPictureBeforeTheTargetOfASeekCameAfterTheFirstDrawing() {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 0, for: 1))
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .milliseconds(500))
+        // The first picture of an exact seek to between two pictures is the one before.
+        rig.seek(to: MediaTime(value: 2010, timescale: 1000), number: 50)
+        rig.drawer.step()
+        rig.run(for: .milliseconds(100))
+        rig.renderer.enqueue(Self.pace(2))
+        rig.run(for: .milliseconds(100))
+        rig.say(CountedLine(8, at: 3, for: 1))
+        rig.synchronizer.setRate(1)
+        rig.run(for: .milliseconds(1500))
+        #expect(rig.screen.shown.last?.lines == [8])
+    }
+
     @Test func soundIsRefusedInASentence() {
         let rig = Rig()
         rig.renderer.enqueue(NumberedPicture.buffer(1, every: rig.frame))

@@ -6,17 +6,20 @@ struct BitmapPlacement {
     private let horizontal, vertical: Double
     private let origin: (x: Double, y: Double)
     private let area: PixelSize
+    /// The plane is higher than the picture, so that parts of it lie outside of the picture.
+    private let isCut: Bool
 
     /// The plane covers the picture's width; where both have different shapes (a film whose bars were cut off) it keeps its own,
     /// with the same middle.
     init(plane: PixelSize, canvas: SubtitleCanvas) {
         let picture = canvas.picture
         horizontal = Double(picture.width) / Double(max(1, plane.width))
-        let shape = Double(plane.width) / Double(max(1, plane.height))
         let pictureShape = Double(picture.width) / Double(max(1, picture.height))
+        let shape = Self.shape(of: plane, over: pictureShape)
         // Pixels that are not square give planes of the picture's own size another shape: those cover it.
-        let isCut = plane != canvas.storage && abs(shape / pictureShape - 1) > 0.02 && shape < pictureShape
-        vertical = isCut ? horizontal : Double(picture.height) / Double(max(1, plane.height))
+        isCut = plane != canvas.storage && abs(shape / pictureShape - 1) > 0.02 && shape < pictureShape
+        let height = isCut ? Double(picture.width) / shape : Double(picture.height)
+        vertical = height / Double(max(1, plane.height))
         origin = (
             Double(picture.x),
             Double(picture.y) + (Double(picture.height) - Double(plane.height) * vertical) / 2
@@ -24,13 +27,39 @@ struct BitmapPlacement {
         area = canvas.area
     }
 
-    /// Nil where nothing of it lies in the window.
-    func placed(_ image: OverlayImage) -> OverlayImage? {
-        let left = Int((origin.x + Double(image.rect.x) * horizontal).rounded())
-        let top = Int((origin.y + Double(image.rect.y) * vertical).rounded())
-        let wanted = PixelRect(
-            x: left, y: top, width: Int((Double(image.rect.width) * horizontal).rounded()),
-            height: Int((Double(image.rect.height) * vertical).rounded()))
+    /// Returns the shape, width by height, in which a plane is shown.
+    ///
+    /// The pixels of a DVD's plane (ITU-R BT.601) are not square: it is shown in 4:3 or 16:9. The nearer one to the picture's shape is
+    /// taken.
+    private static func shape(of plane: PixelSize, over pictureShape: Double) -> Double {
+        let (narrow, wide) = (4.0 / 3, 16.0 / 9)
+        guard [704, 720].contains(plane.width), [480, 576].contains(plane.height) else {
+            return Double(max(1, plane.width)) / Double(max(1, plane.height))
+        }
+        return pictureShape * pictureShape < narrow * wide ? narrow : wide
+    }
+
+    /// Returns the bitmaps of a cue where they lie in the window, without those of which nothing is visible.
+    ///
+    /// Those of a plane that is higher than the picture are moved into the window together.
+    func placed(_ images: [OverlayImage]) -> [OverlayImage] {
+        var places = images.map { place($0.rect) }
+        if isCut, let top = places.map(\.y).min(), let bottom = places.map({ $0.y + $0.height }).max() {
+            let shift = max(0, -top) + min(0, area.height - bottom)
+            for index in places.indices { places[index].y += shift }
+        }
+        return zip(images, places).compactMap { placed($0, at: $1) }
+    }
+
+    private func place(_ rect: PixelRect) -> PixelRect {
+        PixelRect(
+            x: Int((origin.x + Double(rect.x) * horizontal).rounded()),
+            y: Int((origin.y + Double(rect.y) * vertical).rounded()),
+            width: Int((Double(rect.width) * horizontal).rounded()),
+            height: Int((Double(rect.height) * vertical).rounded()))
+    }
+
+    private func placed(_ image: OverlayImage, at wanted: PixelRect) -> OverlayImage? {
         let visible = wanted.intersection(PixelRect(x: 0, y: 0, width: area.width, height: area.height))
         guard !visible.isEmpty, !image.rect.isEmpty else { return nil }
         if wanted.size == image.rect.size, visible == wanted {

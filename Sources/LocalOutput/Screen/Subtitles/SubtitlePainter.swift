@@ -62,7 +62,7 @@ public final class SubtitlePainter: SubtitleDrawing {
         _ bitmaps: [OverlayImage], of plane: PixelSize, _ number: UInt64, on canvas: SubtitleCanvas
     ) -> [OverlayImage] {
         if let scaled, scaled.number == number, scaled.canvas == canvas { return scaled.images }
-        let images = bitmaps.compactMap { BitmapPlacement(plane: plane, canvas: canvas).placed($0) }
+        let images = BitmapPlacement(plane: plane, canvas: canvas).placed(bitmaps)
         scaled = (number, canvas, images)
         return images
     }

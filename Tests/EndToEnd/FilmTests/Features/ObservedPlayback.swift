@@ -17,6 +17,8 @@ final class ObservedPlayback: @unchecked Sendable {
         /// Channels of the sink.
         var channels = 2
         var environment: [String: String] = [:]
+        /// Keys by xdotool's names, pressed when a second of the film is first on the screen.
+        var keys: [Int: [String]] = [:]
         /// Called for each look at the screen; true ends the program by SIGTERM.
         var isOver: (ObservedPlayback) -> Bool = { _ in false }
 
@@ -37,7 +39,8 @@ final class ObservedPlayback: @unchecked Sendable {
     /// The screen at each change and once a second.
     private(set) var pictures: [DisplayPicture] = []
     private(set) var sound: Recording?
-    private var pressed: Set<String> = []
+    /// Keys that have not been pressed yet, by second.
+    private var keys: [Int: [String]]
     /// What pactl prints of the program's stream.
     private(set) var stream = ""
 
@@ -46,7 +49,7 @@ final class ObservedPlayback: @unchecked Sendable {
     private let home: Scratch
 
     private init(_ setup: Setup, sink: String) throws {
-        (self.setup, self.sink) = (setup, sink)
+        (self.setup, self.sink, keys) = (setup, sink, setup.keys)
         display = try VirtualDisplay(setup.screen)
         home = try Scratch()
     }
@@ -121,12 +124,17 @@ final class ObservedPlayback: @unchecked Sendable {
             stream = listed.output
         }
         looks.append((at, second))
+        if let second, let due = keys.removeValue(forKey: second) { press(due) }
     }
 
-    /// Presses a key, only once in a run.
-    func press(_ key: String) {
-        guard pressed.insert(key).inserted else { return }
-        _ = try? Program.run("/usr/bin/xdotool", ["key", key], environment: ["DISPLAY": display.name], atMost: 5)
+    private func press(_ keys: [String]) {
+        _ = try? Program.run("/usr/bin/xdotool", ["key"] + keys, environment: ["DISPLAY": display.name], atMost: 5)
+    }
+
+    /// Presses a key at the first call.
+    func pressOnce(_ key: String) {
+        // Seconds of the film begin at 0.
+        if keys.updateValue([], forKey: -1) == nil { press([key]) }
     }
 
     // MARK: What was seen and heard
@@ -185,6 +193,14 @@ final class ObservedPlayback: @unchecked Sendable {
         let pairs = zip(seen.dropFirst().reversed(), heard().dropFirst().reversed())
         let offsets = pairs.filter { $0.second == $1.second }.map { $1.from - $0.from }.sorted()
         return offsets.isEmpty ? nil : offsets[offsets.count / 2]
+    }
+
+    /// Sound minus picture, in seconds, where a second of the film begins; nil where it was not both seen and heard.
+    func offset(of second: Int) -> Double? {
+        guard let seen = seen.first(where: { $0.second == second }),
+            let heard = heard().first(where: { $0.second == second })
+        else { return nil }
+        return heard.from - seen.from
     }
 
     /// Expects picture and sound to go through these seconds of the film, and the program to end with a status.

@@ -14,7 +14,7 @@ import Testing
         #expect(volumes(untouched) == [100, 30])
         #expect(untouched.master(of: [computer, speaker]) == 100)
         #expect(untouched.master(of: [speaker]) == 30)
-        #expect(untouched.gain(of: speaker, group: nil) == nil, "left as its owner left it")
+        #expect(untouched.gain(of: speaker, loudest: nil, among: []) == nil, "left as its owner left it")
     }
 
     @Test func theMasterMovesAllByTheSameDecibelsAlsoAbove100() throws {
@@ -31,7 +31,7 @@ import Testing
         var levels = OutputVolumes()
         levels.setMaster(50, of: [computer, speaker])
         #expect(volumes(levels) == [50, 0])
-        #expect(levels.gain(of: speaker, group: nil) == 0)
+        #expect(levels.gain(of: speaker, loudest: nil, among: []) == 0)
         levels.setMaster(0, of: [computer, speaker])
         #expect(volumes(levels) == [0, 0])
         levels.setMaster(90, of: [computer, speaker])
@@ -49,9 +49,9 @@ import Testing
     @Test func aMutedOutputKeepsItsVolume() {
         var levels = OutputVolumes()
         levels.setMuted(true, of: 1)
-        #expect(levels.gain(of: speaker, group: 1) == 0 && levels.volume(of: speaker) == 30)
+        #expect(levels.gain(of: speaker, loudest: 1, among: []) == 0 && levels.volume(of: speaker) == 30)
         levels.setMuted(false, of: 1)
-        #expect(levels.gain(of: speaker, group: nil) == nil)
+        #expect(levels.gain(of: speaker, loudest: nil, among: []) == nil)
         levels.set(.nan, of: 0)
         levels.set(1e9, of: 1)
         #expect(volumes(levels) == [100, 130])
