@@ -12,6 +12,8 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     package var clockIsReady: HostInstant?
     /// Why it cannot be opened.
     package var refusal: OutputError?
+    /// Why the loudness that was set is not in force.
+    package var gainFailure: OutputError?
     package private(set) var closings = 0
     package let device: VirtualPlayoutDevice
     package private(set) var pump: SoundCardPump?

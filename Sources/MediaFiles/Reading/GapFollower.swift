@@ -4,14 +4,18 @@ internal import MediaCore
 /// Finds gaps and outliers in the timestamps of containers whose stamps rise without a break (all but transport streams and playlists,
 /// which `JumpFollower` follows).
 ///
-/// A stamp that is further than `ReadOptions.maxGap` from where reading is has one of four causes, which the next packets of the track and
+/// A stamp that is further than the limit from where reading is has one of four causes, which the next packets of the track and
 /// of the other selected tracks of sound and pictures tell apart:
 /// - the next packet of the same track continues before the gap: the stamp is wrong, and taken as missing;
 /// - all tracks jump together: a discontinuity, across which the timeline continues (`StampJumps`);
 /// - another track continues through the gap, and the stamp is within its index or the film's stated length: a real pause, which stays;
 /// - the same beyond that: this track alone is moved to where it was.
 ///
-/// Pictures that come less often than once a second (slides, stills) are believed whatever they say. Subtitles go where the others go.
+/// Pictures that come less often than once a second (slides, stills) stay where they are within the film's stated length, unless the next one
+/// continues before the gap or sound jumps with them. Subtitles go where the others go.
+///
+/// The limit is `ReadOptions.maxGap` for all pauses together, in which no track has a packet; what follows makes up for them. Otherwise a
+/// wrong time base stretches a second of packets to hours of pauses.
 struct GapFollower {
     /// How the other tracks are looked at.
     enum Reach {
@@ -48,12 +52,24 @@ struct GapFollower {
     private var jump = 0
     /// The latest film time of any track.
     private var front = MediaTime.zero
+    /// Pauses of all tracks that the film after them has not made up for.
+    private var pauses = MediaTime.zero
     /// After a seek: the film time asked for, until the first packet.
     private var landing: MediaTime?
     private var isLanded = false
 
     /// Where another reader has found the same gap, the shifts of two tracks differ by less.
     private static let slack = MediaTime(value: 5, timescale: 1)
+
+    /// A distance between packets that is no pause.
+    private static let maxStep = MediaTime(value: 1, timescale: 1)
+
+    /// How many seconds of pauses one second of packets makes up for.
+    private static let recovery: Int64 = 4
+
+    /// The longest pause of one track that is believed in a film with sound, where the others are not known to go on so long. Packets
+    /// of one time are nearer to each other in the file.
+    private static let longestSilentStill = MediaTime(value: 600, timescale: 1)
 
     /// Where neither sound nor a stated length says more.
     private static let longestStill = MediaTime(value: 3600, timescale: 1)
@@ -79,7 +95,7 @@ struct GapFollower {
 
     /// Reading continues near a film time.
     mutating func landed(expecting time: MediaTime) {
-        (landing, isLanded, front) = (time, true, time)
+        (landing, isLanded, front, pauses) = (time, true, time, .zero)
         for index in lanes.indices { (lanes[index].end, lanes[index].own) = (nil, .zero) }
     }
 
@@ -98,7 +114,8 @@ struct GapFollower {
         }
         if !fits(plain + common + lanes[index].own, lanes[index]) {
             let near = max(front, lanes[index].end ?? front)
-            guard let known = jumps.index(bringing: plain + lanes[index].own, near: near, within: Self.slack) else {
+            let slack = min(Self.slack, limit)
+            guard let known = jumps.index(bringing: plain + lanes[index].own, near: near, within: slack) else {
                 return nil
             }
             jump = known
@@ -128,17 +145,33 @@ struct GapFollower {
             lanes[index].spacing += (step - lanes[index].spacing) / (lanes[index].packets < 8 ? 2 : 16)
         }
         lanes[index].packets += 1
-        lanes[index].end = length <= maxGap ? time + length : time
-        front = max(front, lanes[index].end ?? time)
+        let end = length <= maxGap ? time + length : time
+        lanes[index].end = end
+        if end > front {
+            pauses =
+                time - front > Self.maxStep
+                ? pauses + (time - front) : max(.zero, pauses - (end - front) * Self.recovery)
+            front = end
+        }
         return shift
     }
 
+    /// The longest pause that is believed without looking at the other tracks.
+    private var limit: MediaTime { max(Self.maxStep, maxGap - pauses) }
+
     private func fits(_ time: MediaTime, _ lane: Lane) -> Bool {
-        guard let end = lane.end else { return isLanded ? isPlausible(time) : time - front <= maxGap }
-        return !lane.isDense || (time - max(front, end) <= maxGap && end - time <= maxGap)
+        guard let end = lane.end else { return time - front <= maxGap && (!isLanded || isPlausible(time)) }
+        return time - max(front, end) <= limit && end - time <= maxGap
     }
 
     private func isPlausible(_ time: MediaTime) -> Bool { duration.map { time <= $0 + maxGap } ?? true }
+
+    /// Whether pictures may stay away until a film time, as far as the film's length says.
+    private func isPause(_ place: MediaTime, until time: MediaTime, hasSound: Bool) -> Bool {
+        guard time > place else { return false }
+        if hasSound { return isPlausible(time) && time - place <= Self.longestSilentStill }
+        return duration != nil ? isPlausible(time) : time - place <= Self.longestStill
+    }
 
     // MARK: Deciding
 
@@ -151,9 +184,11 @@ struct GapFollower {
         }
     }
 
-    /// Whether a track has a say: it is read, and has packets often.
+    /// Whether a track has a say: it is read, and has packets often; of sound that is assumed until any track has had one.
     private func isAsked(_ index: Int) -> Bool {
-        jumps.isSelected(lanes[index].index) && (reach == .index || (lanes[index].isDense && lanes[index].packets > 0))
+        guard jumps.isSelected(lanes[index].index) else { return false }
+        return reach == .index
+            || (lanes[index].isDense && (lanes[index].packets > 0 || lanes.allSatisfy { $0.packets == 0 }))
     }
 
     /// Returns the film time of a track's next packet after the doubtful one.
@@ -174,7 +209,13 @@ struct GapFollower {
         let shift = common + lanes[own].own
         let place = max(front, lanes[own].end ?? front)
         let following = next(of: own, in: packets)
-        let isOutlier = following.map { ($0 + common - place).seconds.magnitude <= maxGap.seconds } ?? isLast
+        let isSparse = !lanes[own].isDense && lanes[own].packets > 0
+        // Pictures alone: a recorded screen on which nothing moves has no packets.
+        let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
+        let isPause = isPause(place, until: plain + shift, hasSound: hasSound)
+        let isOutlier =
+            following.map { ($0 + common - place).seconds.magnitude <= limit.seconds }
+            ?? (isLast && !(isSparse && isPause))
         if isOutlier {
             (doubtful.pointee.pts, doubtful.pointee.dts) = (cff_nopts_value, cff_nopts_value)
             lanes[own].end = lanes[own].end.map { $0 + lanes[own].clock.length(doubtful.pointee.duration) }
@@ -182,28 +223,25 @@ struct GapFollower {
         }
         // Where each track goes on, and where the last of them ended.
         var (start, end, isJoint) = (plain + lanes[own].own, place, true)
-        var isFilled = reach == .packets && isPlausible(plain + shift)
-        // Pictures alone: a recorded screen on which nothing moves has no packets.
-        let hasSound = lanes.indices.contains { !lanes[$0].isVideo && isAsked($0) }
-        if !hasSound, plain + shift > place,
-            duration != nil ? isPlausible(plain + shift) : plain + shift - place <= Self.longestStill
-        {
-            (isJoint, isFilled) = (false, true)
-        }
+        var isFilled =
+            reach == .packets && isPlausible(plain + shift) && plain + shift - place <= Self.longestSilentStill
+        if !hasSound, isPause { (isJoint, isFilled) = (false, true) }
+        var jumpsWithOthers = false
         for index in lanes.indices where index != own && isAsked(index) {
             if reach == .index, let last = lastEntry(of: index), last + maxGap >= start { isFilled = true }
             let found =
                 reach == .index ? entries(of: index, after: place) : (after: next(of: index, in: packets), before: nil)
             if let before = found.before { end = max(end, before) }
             guard let after = found.after else { continue }
-            if (after + common - place).seconds.magnitude <= maxGap.seconds / 2
-                || (start + common > place && after + maxGap < start)
+            if (after + common - place).seconds.magnitude <= limit.seconds / 2
+                || (start + common > place && after + limit < start)
             {
                 isJoint = false
             } else {
-                start = min(start, after)
+                (start, jumpsWithOthers) = (min(start, after), true)
             }
         }
+        if isSparse, !jumpsWithOthers { (isJoint, isFilled) = (false, isPause || (reach == .index && isFilled)) }
         if isJoint {
             if let made = jumps.add(.init(shift: end - start, position: doubtful.pointee.pos, film: end)) {
                 jump = made

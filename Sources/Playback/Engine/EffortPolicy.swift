@@ -17,6 +17,12 @@ struct EffortPolicy {
         length > .zero && rate / length.seconds > mostPicturesASecond * 1.01
     }
 
+    /// Returns how many pictures of a length are missing between two film times.
+    static func missing(from end: MediaTime, to start: MediaTime, each length: MediaTime) -> Int {
+        guard length > .zero, start > end else { return 0 }
+        return Int(clamping: (start - end).seconds / length.seconds, in: 0...1 << 40)
+    }
+
     private var lateInARow = 0
     private var timelySince: MediaTime?
 

@@ -298,10 +298,8 @@ final class VideoStage: TrackStage {
     /// What the decoder leaves out shows as a hole in film time.
     private func noteSkipped(before picture: SampleBuffer, _ decoder: any PictureDecoder) {
         defer { lastEnd = picture.end }
-        guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime,
-            picture.duration > .zero, time > lastEnd
-        else { return }
-        let count = Int(clamping: (time - lastEnd).seconds / picture.duration.seconds, in: 0...1 << 40)
+        guard decoder.effort < .plain, let lastEnd, let time = picture.presentationTime else { return }
+        let count = EffortPolicy.missing(from: lastEnd, to: time, each: picture.duration)
         if count > 0 { setting.events.note(.framesDropped(count: count, at: lastEnd, reason: .skippedDecoding)) }
     }
 }

@@ -50,23 +50,47 @@ extension AudioRenderer: QueuedSampleBufferRendering, SampleBufferConsumer {
             if error == nil { Complaint.write("AudioRenderer: \(refusal)") }
             return fail(with: refusal)
         }
-        state.withLock { if !$0.stopping { append(buffer, &$0) } }
+        let isFirstDropped = state.withLock { state in
+            guard !state.stopping, !append(buffer, &state), !state.hasReportedDrop else { return false }
+            state.hasReportedDrop = true
+            return true
+        }
+        if isFirstDropped {
+            Complaint.write(
+                "AudioRenderer: sound before the playhead is dropped; after a jump, enqueue from its film time on")
+        }
         wake.raise()
     }
 
-    func append(_ buffer: SampleBuffer, _ state: inout State) {
+    /// Adds a buffer to the queue.
+    ///
+    /// - Returns: false where it was dropped: while film time stands still, an output gives up no sound, and one that is full of sound
+    ///   before the playhead would never take any after it.
+    @discardableResult
+    func append(_ buffer: SampleBuffer, _ state: inout State) -> Bool {
         var buffer = buffer
         let start = buffer.presentationTime ?? state.enqueuedUntil ?? state.master.currentTime
         buffer.presentationTime = start
-        state.queue.append(buffer)
         state.enqueueCount &+= 1
         state.finished = false
         state.status.isDrained = false
-        if state.firstEnqueued == nil { state.firstEnqueued = start }
         let end = start + buffer.soundDuration
         state.enqueuedUntil = end
-        if !buffer.flags.contains(.decodeOnly), end < state.timebase.currentTime { state.status.lateBuffers += 1 }
+        if !buffer.flags.contains(.decodeOnly), end < state.timebase.currentTime {
+            state.status.lateBuffers += 1
+            if state.timebase.snapshot.upcoming.rate == 0 {
+                state.followsDrop = true
+                return false
+            }
+        }
+        if state.followsDrop {
+            state.followsDrop = false
+            buffer.flags.insert(.discontinuity)
+        }
+        if state.firstEnqueued == nil { state.firstEnqueued = start }
+        state.queue.append(buffer)
         if !isReady(state) { state.wasFull = true }
+        return true
     }
 
     /// No more sound follows for now: what is enqueued plays out.

@@ -85,6 +85,10 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         var line: TimebaseSegment?
         /// It was said that there is no output.
         var hasComplained = false
+        /// It was said that sound is dropped.
+        var hasReportedDrop = false
+        /// The buffer before was dropped: the next one does not follow on.
+        var followsDrop = false
         var stopping = false
         /// Counts feeders: one that belongs to an earlier use ends.
         var life: UInt64 = 0
@@ -299,6 +303,7 @@ public final class AudioRenderer: RenderSynchronizer.Follower {
         state.status.isDrained = false
         state.status.hasFailed = false
         state.status.lateBuffers = 0
+        state.followsDrop = false
         state.failure = nil
         state.wasFull = false
     }

@@ -9,7 +9,7 @@ import MediaCore
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     var input = FuzzInput(start, size)
-    let kind = input.byte() % 10
+    let kind = input.byte() % 12
     let bytes = input.remainder()
     let text = String(decoding: bytes, as: UTF8.self)
     switch kind {
@@ -27,6 +27,8 @@ public func fuzzWeb(_ start: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
     case 7: distantAnswer(bytes)
     case 8: manifest(Extremes.manifest(bytes))
     case 9: playlist(Extremes.playlist(bytes))
+    case 10: conversation(bytes)
+    case 11: manifest(Extremes.tree(bytes))
     default:
         for field in (try? HeaderField.list(parsing: text)) ?? [] { precondition(isOneLine(field.name + field.value)) }
         _ = try? PageOptions.rawOptions(parsing: text)
@@ -91,6 +93,59 @@ private enum Extremes {
             bytes.dropFirst())
     }
 
+    /// A manifest whose bytes choose which elements and attributes it has, and where (ISO 23009-1, 5.3).
+    static func tree(_ bytes: [UInt8]) -> [UInt8] {
+        var rest = bytes[...]
+        func byte() -> Int { Int(rest.popFirst() ?? 0) }
+        func chosen(_ attributes: [String]) -> String {
+            var text = ""
+            for name in attributes where byte() % 3 > 0 { text += " \(name)='\(words[byte() % words.count])'" }
+            return text
+        }
+        func span(_ name: String) -> String {
+            let text = words[byte() % words.count]
+            return " \(name)='" + ["PT\(text)S", "PT\(text)H\(text)M", "P\(text)DT1S", text][byte() % 4] + "'"
+        }
+        let addresses = [
+            "v$Number$", "$Time%020d$", "$Number%0\(words[byte() % words.count])d$-$Time$", "$Bandwidth$/$$",
+        ]
+        func segments() -> String {
+            let timing = chosen(["timescale", "duration", "startNumber", "endNumber", "presentationTimeOffset"])
+            let line = (0..<byte() % 5).map { _ in "<S\(chosen(["t", "d", "r", "n"]))/>" }.joined()
+            let timeline = byte() % 2 == 0 ? "" : "<SegmentTimeline>\(line)</SegmentTimeline>"
+            let start =
+                "<Initialization sourceURL='i' range='\(words[byte() % words.count])-\(words[byte() % words.count])'/>"
+            switch byte() % 4 {
+            case 0:
+                return
+                    "<SegmentTemplate media='\(addresses[byte() % 4])' initialization='i'\(timing)>\(timeline)</SegmentTemplate>"
+            case 1:
+                let list = (0..<byte() % 4).map { _ in
+                    "<SegmentURL media='a' mediaRange='\(words[byte() % words.count])-\(words[byte() % words.count])'/>"
+                }.joined()
+                return "<SegmentList\(timing)>\(start)\(timeline)\(list)</SegmentList>"
+            case 2: return "<SegmentBase indexRange='\(words[byte() % words.count])-7'>\(start)</SegmentBase>"
+            default: return ""
+            }
+        }
+        func representation() -> String {
+            let base = byte() % 3 == 0 ? "<BaseURL>\(["b/", "//c.org/", "", "../../d"][byte() % 4])</BaseURL>" : ""
+            return
+                "<Representation id='r' mimeType='\(["video", "audio"][byte() % 2])/mp4'\(chosen(["bandwidth", "width"]))>"
+                + "\(base)\(segments())</Representation>"
+        }
+        var text = "<MPD\(span("mediaPresentationDuration"))\(span("maxSegmentDuration"))>"
+        for _ in 0...byte() % 2 {
+            text += "<Period\(span("start"))\(span("duration"))>\(segments())"
+            for _ in 0...byte() % 3 {
+                text +=
+                    "<AdaptationSet>\(segments())\((0...byte() % 3).map { _ in representation() }.joined())</AdaptationSet>"
+            }
+            text += "</Period>"
+        }
+        return Array("\(text)</MPD>".utf8)
+    }
+
     static func playlist(_ bytes: [UInt8]) -> [UInt8] {
         filled(
             "#EXT-X-TARGETDURATION:#N\n#EXT-X-MEDIA-SEQUENCE:#N\n#EXT-X-MAP:URI=\"a\",BYTERANGE=\"#N@#N\"\n#EXTINF:#N,\n"
@@ -127,6 +182,59 @@ private func distantAnswer(_ bytes: [UInt8]) {
     guard let whole = input((0, nil)) else { return }
     guard let cache = WebCache(whole, asker, waiting: waiting, connect: { _, _ in Sender(answer) }) else { return }
     exercise(cache.reader(BlockingGuard([])))
+}
+
+/// A film that is read across several answers: servers that lead on, break off, answer with other ranges, and are asked again.
+private func conversation(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    func byte() -> Int { Int(rest.popFirst() ?? 0) }
+    func number() -> Int64 { Extremes.integers[byte() % Extremes.integers.count] }
+    let targets = [
+        "/c", "//b.org/x", "https://c.org:444/d?e", "http://a.org/b", "ftp://a.org/x", "?", "http://user:secret@d.org/",
+        "",
+    ]
+    var (options, steps) = (ReadOptions(), [Int]())
+    options.reconnectDelays = [.zero]
+    let range = (first: number(), last: byte() % 2 == 0 ? nil : number())
+    for _ in 0..<8 { steps.append(byte()) }
+    let places = (0..<4).map { _ in number() }
+    func next() -> [UInt8] {
+        let kind = byte()
+        let body = (0..<byte() % 32).map { UInt8(truncatingIfNeeded: $0) }
+        let head =
+            switch kind % 8 {
+            case 0, 1:
+                "206 Part\r\nContent-Range: bytes \(number())-\(number())/\(number())\r\nContent-Length: \(number())"
+            case 2: "200 OK\r\nAccept-Ranges: bytes\r\nContent-Length: \(kind < 128 ? Int64(body.count) : number())"
+            case 3, 4:
+                "\([301, 302, 303, 307, 308][kind % 5]) Elsewhere\r\nLocation: \(targets[byte() % targets.count])"
+            case 5: "416 No\r\nContent-Range: bytes */\(number())"
+            case 6: "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(String(number(), radix: 16))\r\n"
+            default: "\([401, 404, 503, 500, 206][kind % 5]) So\r\nRetry-After: \(number())\r\nETag: \"a\""
+            }
+        return Array("HTTP/1.1 \(head)\r\n\r\n".utf8) + body
+    }
+    let url = "http://a.org/b"
+    var connections = 0
+    let input = try? WebInput(
+        WebAddress(url)!, asker: WebAsker(url, options), range: range, isPatient: true, waiting: BlockingGuard([])
+    ) { address in
+        precondition(!address.host.isEmpty && isOneLine(address.text))
+        connections += 1
+        return Sender(next())
+    }
+    guard let input else { return }
+    var piece = [UInt8](repeating: 0, count: 64)
+    for step in 0..<40 {
+        let before = input.offset
+        let got = piece.withUnsafeMutableBufferPointer { input.read(into: $0) }
+        precondition(got <= 64 && input.offset >= 0 && input.length ?? 0 >= 0)
+        if got >= 0 { precondition(input.offset == before + Int64(got), "what was read is counted") }
+        let chosen = steps[step % steps.count]
+        if chosen % 4 == 0 { _ = input.seek(to: places[chosen / 4 % 4]) } else if got < 0 { break }
+    }
+    // Each reading asks again once at most, and each asking is led on eight times at most.
+    precondition(connections <= 42 * 2 * 10, "few requests")
 }
 
 private func answer(_ bytes: [UInt8]) {

@@ -39,6 +39,27 @@ import Testing
     }
 }
 
+@Suite struct RefusedVolumeTests {
+    /// A session that is lost is reported by other means, and sets the volume again when it is back.
+    @Test func onlyAVolumeThatTheSpeakerRefusesIsAFailureOfIt() throws {
+        let configuration = AirPlaySession.Configuration(
+            address: SpeakerAddress(host: "127.0.0.1", port: 7000), identity: .random(name: "x"))
+        let speaker = AirPlaySpeaker(
+            name: "Kitchen", configuration: configuration, clocks: PTPDirectory(identity: configuration.identity.clock))
+        #expect(speaker.gainFailure == nil)
+        let refused = AirPlayError(.refused, "the speaker answers 455")
+        speaker.noteVolume(refused, -20)
+        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refuses the volume"))
+        speaker.noteVolume(refused, -144)
+        #expect(try #require(speaker.gainFailure).message.contains("Kitchen refuses to be muted"))
+        speaker.noteVolume(AirPlayError(.lost, "the connection is gone"), -20)
+        #expect(speaker.gainFailure == nil)
+        speaker.noteVolume(refused, -20)
+        speaker.noteVolume(nil, -20)
+        #expect(speaker.gainFailure == nil)
+    }
+}
+
 @Suite struct DeliveryTests {
     private func aac(_ configuration: [UInt8], rate: Int = 48000, layout: ChannelLayout = .stereo) -> AudioFormat {
         AudioFormat(

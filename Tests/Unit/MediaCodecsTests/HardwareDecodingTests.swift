@@ -112,6 +112,28 @@ import Testing
         #expect(try pictures(path, VideoAcceleration()).count == 5)
     }
 
+    /// The device decodes without the track's description, which is damaged.
+    @Test func whenNoDecoderCanTakeOverSendingFailsAndNothingIsDecoded() throws {
+        let format = VideoFormat(
+            parameters: CodecParameters(codec: "ffv1", configuration: [UInt8](repeating: 0xFF, count: 8)),
+            size: PixelSize(width: 64, height: 36))
+        #expect(throws: MediaError.self) { try VideoDecoder(format: format, threads: 1) }
+        let decoder = try VideoDecoder(
+            format: format, threads: 1, acceleration: ScriptedDevice(fails: nil, dropsDescription: true))
+        let batch = PacketBatch()
+        [UInt8](repeating: 0xFF, count: 100).withUnsafeBytes {
+            batch.append($0, as: .init(presentationTime: .zero, duration: .zero))
+        }
+        let packet = SampleBuffer(payload: .encodedVideo(format, batch), presentationTime: .zero, flags: .sync)
+        for _ in 0..<3 {
+            let error = #expect(throws: MediaError.self) { try decoder.send(packet) }
+            #expect(error?.code == .unsupported)
+            #expect(decoder.receive() == nil)
+        }
+        decoder.finish()
+        #expect(decoder.receive() == nil)
+    }
+
     /// Its memory is bounded, and a film without sync pictures has one group.
     @Test func whatIsKeptForThatIsBounded() throws {
         var replay = HardwareReplay()
@@ -144,14 +166,21 @@ private final class ScriptedDevice: HardwareAcceleration {
     let name = "scripted"
     let pixelFormat: AVPixelFormat
     private let fails: Int?
+    private let dropsDescription: Bool
     private(set) var downloads = 0
 
     /// - Parameter fails: the picture, counted from 0, that does not come out any more; nil for none.
-    init(fails: Int?, decodes format: AVPixelFormat = AV_PIX_FMT_YUV420P) {
-        (self.fails, pixelFormat) = (fails, format)
+    init(fails: Int?, decodes format: AVPixelFormat = AV_PIX_FMT_YUV420P, dropsDescription: Bool = false) {
+        (self.fails, pixelFormat, self.dropsDescription) = (fails, format, dropsDescription)
     }
 
-    func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool { true }
+    func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool {
+        if dropsDescription {
+            av_freep(&context.pointee.extradata)
+            context.pointee.extradata_size = 0
+        }
+        return true
+    }
 
     func download(
         _ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>

@@ -96,6 +96,17 @@ import Testing
         #expect(try #require(original.frames(400..<1000)).frameCount == 80)
     }
 
+    @Test(arguments: [1 << 62, Int64.max])
+    func decodedSoundAtTheFarEndsOfTimeIsCutWholeOrNotAtAll(_ far: Int64) {
+        let block = PCMBlock(format: PCMFormat(sampleRate: 48_000, layout: .mono), capacity: 480)
+        block.frames = 480
+        let (first, last) = (MediaTime(value: -far, timescale: 1), MediaTime(value: far, timescale: 1))
+        block.start = first
+        #expect(block.frames(before: last) == 480 && block.cut(at: last))
+        block.start = last
+        #expect(block.frames(before: first) == 0 && !block.cut(at: first))
+    }
+
     @Test func compressedSoundIsCutByTrimmingThePacketsAtTheEdges() throws {
         #expect(encoded.frameCount == 2972)
         // Frames 1000…2000 of what is heard are 1100…2100 of what is decoded.

@@ -1,5 +1,6 @@
 import CFFmpeg
 import MediaCore
+import TalkieTestKit
 import Testing
 
 @testable import MediaFiles
@@ -85,6 +86,28 @@ import Testing
             #expect(buffer.presentationTime.map { abs($0.seconds) <= Double(InputLimit.maxSeconds) } ?? true)
             #expect(buffer.duration.seconds < 60)
         }
+    }
+
+    /// An index of subtitles as a damaged file may have it: each entry lies at an extreme place.
+    @Test(arguments: extremes) func anIndexAtTheFarEndsIsNoReachOfSubtitles(_ value: Int64) throws {
+        let path = try TestClips.flashAndBeep("reach.mkv", "-c:v libx264 -g 12 -c:a aac")
+        let context = try DemuxContext(InputAddress(path), options: ReadOptions(), cancellations: [])
+        let (leader, lines) = (context.streams[0], context.streams[1])
+        let clock = TrackClock(stream: lines, origin: .zero)
+        av_add_index_entry(lines, 100, 100, 1, 0, AVINDEX_KEYFRAME)
+        av_add_index_entry(leader, 5000, 2900, 1, 0, AVINDEX_KEYFRAME)
+        let reach = try #require(SubtitleReach(context, stream: 1, leader: 0, clock: clock))
+        let time = MediaTime(value: 3, timescale: 1)
+        #expect(reach.start(for: time) == MediaTime(value: 1, timescale: 10))
+        // Entries of a place beyond the limits end the search.
+        av_add_index_entry(lines, value, 200, 1, 0, AVINDEX_KEYFRAME)
+        #expect(reach.start(for: time) == nil)
+        for entry in 0..<avformat_index_get_entries_count(leader) {
+            let stamp = avformat_index_get_entry(leader, entry)!.pointee.timestamp
+            av_add_index_entry(leader, value, stamp, 1, 0, AVINDEX_KEYFRAME)
+        }
+        #expect(reach.start(for: time) == nil)
+        _ = reach.start(for: MediaTime(value: value, timescale: 1))
     }
 
     @Test(arguments: [AVRational(num: 131_073, den: 10), AVRational(num: .max, den: 1)])

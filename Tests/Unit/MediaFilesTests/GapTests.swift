@@ -85,6 +85,31 @@ import Testing
         #expect(abs(try #require(try pictures.read()?.presentationTime).seconds) < 0.1)
     }
 
+    /// Pauses are made up for by what follows them.
+    @Test func pausesBetweenScenesStay() throws {
+        let film = try film(MatroskaEdit(timestamp: { $1 + UInt64($0 / 3) * 8_000 }))
+        let ends = try walk(film).ends
+        #expect(ends.allSatisfy { $0 > 19 && $0 < 28.5 }, "\(ends)")
+    }
+
+    /// At the film's start nothing is known yet of how often pictures come. Timestamps of FLV count milliseconds (Adobe's specification
+    /// of it, E.4.1).
+    @Test func oneWrongTimestampAmongTheFirstPicturesIsPlayedInItsPlace() throws {
+        var bytes = try TestClips.bytes(
+            of: TestClips.flashAndBeep("early.flv", "-c:v libx264 -g 12 -bf 0 -c:a aac -ar 44100"))
+        var (tag, pictures) = (13, 0)
+        while tag + 11 < bytes.count {
+            // After the configuration and the first picture.
+            if bytes[tag] == 9 {
+                if pictures == 2 { bytes.replaceSubrange(tag + 4..<tag + 7, with: [0xFF, 0xFF, 0xFF]) }
+                pictures += 1
+            }
+            tag += 15 + Int(bytes[tag + 1]) << 16 + Int(bytes[tag + 2]) << 8 + Int(bytes[tag + 3])
+        }
+        #expect(pictures > 50)
+        try expectContinuous(try MediaFile.open(try folder.write(bytes, to: "early.flv")))
+    }
+
     @Test func aPauseShorterThanTheLimitStays() throws {
         let film = try film(MatroskaEdit(timestamp: { $0 < 4 ? $1 : $1 + 20_000 }))
         #expect(try walk(film).ends.allSatisfy { $0 > 23 && $0 < 24.2 })

@@ -1,10 +1,11 @@
 import Glibc
 import MediaCodecs
 import MediaCore
-import MediaFiles
 import SyncRendering
 import TalkieTestKit
 import Testing
+
+@testable import MediaFiles
 
 @Suite struct SubtitleFileTests {
     let folder = ScratchFolder()
@@ -113,6 +114,24 @@ import Testing
         let file = try SubtitleFile.open(try folder.write(bytes, to: "a.srt"))
         let track = try #require(file.summary.tracks.first)
         #expect(try ReadSubtitles(try file.source(for: track)).texts == ["Привет"])
+    }
+
+    /// In a process of its own, in which files cannot grow.
+    @Test func aCopyThatCannotBeWrittenLeavesNoDescriptorOpen() async throws {
+        let path = try folder.write([0xFF, 0xFE] + [UInt8](repeating: 65, count: 1000), to: "a.srt")
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            func openDescriptors() -> Int { (0..<256).count { fcntl(Int32($0), F_GETFD) >= 0 } }
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            let before = openDescriptors()
+            let isWhole = UTF8Copy(of: path) != nil
+            let after = openDescriptors()
+            limit.rlim_cur = 0
+            setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+            let isRefused = UTF8Copy(of: path) == nil
+            exit(isWhole && isRefused && after == before && openDescriptors() == before ? 0 : 1)
+        }
     }
 
     @Test func whatIsNoFileOfSubtitlesIsRefused() throws {

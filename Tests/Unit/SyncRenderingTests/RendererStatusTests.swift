@@ -74,6 +74,39 @@ import Testing
         #expect(abs(first - 8) < 0.5)
     }
 
+    /// The application has not noticed the jump: what it goes on enqueueing lies before the new place.
+    @Test(arguments: [false, true])
+    func soundFromTheOldPlaceDoesNotKeepAJumpWaiting(isGrouped: Bool) throws {
+        let stage = try VirtualStage(isGrouped: isGrouped)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .milliseconds(2900))
+        let asked = stage.clock.now
+        stage.synchronizer.setRate(1, time: second(8))
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.pendingStart == nil)
+        #expect(stage.synchronizer.currentTime() > second(8))
+        #expect(stage.renderer.progress.lateBuffers > 0)
+        #expect(stage.sounds(from: asked).allSatisfy { $0.film < 3.2 || $0.film > 7.9 })
+        let again = stage.clock.now
+        stage.run(for: .seconds(1))
+        #expect(stage.sounds(from: again).count > 100 && stage.worstError(from: again) < 0.01)
+    }
+
+    /// All that is left of the film lies before the new place.
+    @Test(arguments: [false, true])
+    func aJumpPastTheEndOfTheSoundDoesNotWaitForMore(isGrouped: Bool) throws {
+        let stage = try VirtualStage(seconds: 6, isGrouped: isGrouped)
+        stage.feed(from: stage.sound)
+        stage.synchronizer.setRate(1, time: .zero)
+        stage.run(for: .milliseconds(2900))
+        stage.synchronizer.setRate(1, time: second(8))
+        stage.run(for: .seconds(2))
+        #expect(stage.synchronizer.pendingStart == nil)
+        #expect(stage.synchronizer.currentTime() > second(8))
+        #expect(stage.renderer.progress.lateBuffers > 0)
+    }
+
     @Test func theApplicationIsToldWhenItTakesAnotherOutputItself() throws {
         let renderer = AudioRenderer(codecs: SyntheticCodecs())
         var feeder = renderer.startWithoutThread { _ in }

@@ -131,6 +131,24 @@ import Testing
 
     // MARK: Wrong inputs
 
+    /// The most frequent reason decides which advice is given; one without advice is named.
+    @Test(arguments: [
+        ("clipped", "turn the microphone's gain"), ("echo", "nearer to 'Kitchen'"), ("not heard", "turn it up"),
+        ("flash not shown", "leave the window in front"), ("flash not seen", "light sensor"),
+        ("outlier", "is the computer busy"), (nil, "the recording is too short"), ("default", "refused as 'default'"),
+    ])
+    func theAdviceFollowsFromTheReasonOfMostRefusals(reason: String?, advice: String) {
+        let room = SyntheticRoom()
+        let analysis = CalibrationAnalysis(recording: room.recording(), record: room.record)
+        let readings = (0..<5).map { number in
+            SpeakerAnswer.Reading(
+                event: number, time: 0, rejection: number < 3 ? reason : number == 3 ? "unusual" : nil)
+        }
+        let message = analysis.tooFew(reason == nil ? Array(readings.prefix(3)) : readings, of: "Kitchen").message
+        #expect(message.contains(advice), "\(message)")
+        #expect(message.contains(reason == nil ? "3 of 3 events" : "1 of 5 events"))
+    }
+
     private func refusal(_ recording: Recording, _ record: CalibrationRecord, light: Bool = false) -> TalkieError? {
         do {
             _ = try CalibrationAnalysis(recording: recording, record: record, expectsLight: light).answer()

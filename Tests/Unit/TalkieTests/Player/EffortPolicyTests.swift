@@ -24,6 +24,18 @@ import Testing
         #expect(advice(&policy, stride(from: 2, through: 14, by: 2).map { $0 }, late: -0.1) == [.more, .more, .more])
     }
 
+    @Test func picturesThatAreLeftOutAreCountedByTheirLength() {
+        let length = MediaTime(value: 1, timescale: 25)
+        #expect(EffortPolicy.missing(from: time(1), to: time(2), each: length) == 25)
+        #expect(EffortPolicy.missing(from: time(2), to: time(1), each: length) == 0)
+        #expect(EffortPolicy.missing(from: time(1), to: time(2), each: .zero) == 0)
+        for far in [1 << 62, Int64.max] {
+            let (begin, end) = (MediaTime(value: -far, timescale: 1), MediaTime(value: far, timescale: 1))
+            #expect(EffortPolicy.missing(from: begin, to: end, each: MediaTime(nanoseconds: 1)) == 1 << 40)
+            #expect(EffortPolicy.missing(from: end, to: begin, each: MediaTime(nanoseconds: 1)) == 0)
+        }
+    }
+
     @Test func picturesThatComeLateNowAndThenChangeNothing() {
         var policy = EffortPolicy()
         for second in stride(from: 0.0, to: 60, by: 3) {

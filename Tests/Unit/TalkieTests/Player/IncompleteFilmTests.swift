@@ -141,6 +141,21 @@ private final class TornFilm: MediaSource {
         #expect(programme.run(untilPhase: .ended, atMost: .seconds(6)))
     }
 
+    @Test func anOutputThatRefusesTheVolumeIsInTheStateAndInAnEvent() throws {
+        let house = VirtualHouse("card", "Kitchen")
+        house.run(for: .seconds(3))
+        let refusal = OutputError(.failed, "Kitchen refuses to be muted; set it at the speaker itself")
+        house.outputs[1].gainFailure = refusal
+        house.run(for: .seconds(1))
+        let problem = try #require(house.core.state.outputProblems.first)
+        #expect(problem.kind == .gainRefused && problem.name == "Kitchen" && problem.error == refusal)
+        #expect(house.told.contains("problem Kitchen"))
+        house.outputs[1].gainFailure = nil
+        house.run(for: .seconds(1))
+        #expect(house.core.state.outputProblems.isEmpty)
+        #expect(house.told.contains("recovered Kitchen"))
+    }
+
     @Test func aSilentOutputIsInTheStateAndInAnEvent() throws {
         let house = VirtualHouse("card", "Kitchen")
         house.run(for: .seconds(3))
