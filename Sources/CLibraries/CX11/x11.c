@@ -106,8 +106,12 @@ int cx11_change_event(void *display) {
   int base = 0;
   if (!cx11_has_randr(display, &base)) return 0;
   CX11_FUNCTION(cx11_randr, void, XRRSelectInput, Display *, Window, int);
-  /* SDL asks for changes of outputs only; another mode is one of a controller. */
-  if (XRRSelectInput_) XRRSelectInput_(display, cx11_root(display), RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
+  /* SDL asks for changes of outputs only; another mode is one of a controller. The server keeps the first choice until it is taken back
+   * (tried with X.Org 21.1). */
+  if (XRRSelectInput_) {
+    XRRSelectInput_(display, cx11_root(display), 0);
+    XRRSelectInput_(display, cx11_root(display), RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
+  }
   return base + RRNotify;
 }
 
