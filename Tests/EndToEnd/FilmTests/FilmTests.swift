@@ -5,7 +5,7 @@ import Testing
 @testable import RouteTestSupport
 
 /// The program on a real window and a real sound server, looked at from outside.
-@Suite(.serialized) struct FilmTests {
+@Suite(.serialized, .repeatedWhenTheMachineStalls) struct FilmTests {
     @Test(.timeLimit(.minutes(4))) func aFilmsSoundMeetsItsPictureSeenFromOutside() throws {
         try TwoOfThree.measure("card") {
             let measured = try MeterRun(
