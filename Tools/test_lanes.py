@@ -11,7 +11,8 @@ loader.exec_module(lanes)
 
 class Lanes(unittest.TestCase):
     def test_what_measures_runs_alone(self):
-        for test in ("SoundCardTests.SoundCardTests/soundIsHeard(sink:rate:)", "FilmTests.JointTests/aLoopIsHeard()", "KioskPeerTests.WallTests/oneFrame()"):
+        for test in ("SoundCardTests.SoundCardTests/soundIsHeard(sink:rate:)", "FilmTests.JointTests/aLoopIsHeard()", "KioskPeerTests.WallTests/oneFrame()",
+                     "FilmTests.DemoTests/theDemoPlays()", "FilmTests.FeatureTests/aFilmOrAPartOfItIsPlayed()"):
             self.assertEqual(lanes.lane_of(test), "measuring")
 
     def test_each_other_test_is_in_one_lane(self):
@@ -20,6 +21,9 @@ class Lanes(unittest.TestCase):
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/OwnClockTests/a()"), "clocks")
         self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/LostSpeakerTests/a()"), "devices")
         self.assertEqual(lanes.lane_of("FilmTests.TerminalTests/a()"), "films")
+        self.assertEqual(lanes.lane_of("FilmTests.DemoTests/theSpeakerEndsCleanlyOnASignal()"), "films")
+        self.assertEqual(lanes.lane_of("FilmTests.FeatureTests/otherTracksArePlayed()"), "features")
+        self.assertEqual(lanes.lane_of("VirtualSpeakerLoopTests.LoopTests/theSpeakerHoldsNoMoreThanItSaid()"), "devices")
 
     def test_a_test_of_an_unknown_target_is_in_none(self):
         self.assertIsNone(lanes.lane_of("OtherTests.SomeTests/a()"))

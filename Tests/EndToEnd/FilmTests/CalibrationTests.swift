@@ -75,7 +75,7 @@ import Testing
             try #require(result.status == 0, "\(result.errors)")
             let answer = try object(result.output)
             // The server's own figure for its monitor is some ten milliseconds off, which a microphone cannot know.
-            #expect(abs(try #require(answer["offset_ms"] as? Double)) < 100)
+            #expect(abs(try #require(answer["offset_ms"] as? Double)) < 30)
             #expect(try #require(answer["sigma_ms"] as? Double) < 8)
             #expect(try #require(answer["events_used"] as? Int) >= 6)
             #expect(answer["stored"] as? Bool == true)

@@ -48,11 +48,12 @@ struct MeterRun {
             + "worst stall \(text("meter", "worst_stall_ms")) ms"
     }
 
-    /// Lips and voices within 5 ms, every beep heard, no picture dropped.
+    /// The offset's median within 2 ms and its p5 and p95 within 8 ms (docs/performance.md), every beep heard, no picture dropped.
     var isWhole: Bool {
-        guard let median = number("offset_ms", "median"), let heard = number("events", "heard"),
+        guard let median = number("offset_ms", "median"), let low = number("offset_ms", "p5"),
+            let high = number("offset_ms", "p95"), let heard = number("events", "heard"),
             let expected = number("events", "expected"), let dropped = number("frames", "dropped")
         else { return false }
-        return abs(median) <= 5 && heard == expected && dropped == 0
+        return abs(median) <= 2 && low >= -8 && high <= 8 && heard == expected && dropped == 0
     }
 }

@@ -21,12 +21,12 @@ extension SpeakerLabTests {
             for recording in recordings { try recording.wait() }
             let heard = try recordings.map { film.errors(try lab.beeps(in: $0.file)) }
             print("speakers: \(heard)")
-            for errors in heard { #expect(errors.count >= Bounds.least(7)) }
+            for errors in heard { #expect(errors.count >= 7) }
             let differences = zip(heard[0].suffix(7), heard[1].suffix(7)).map { $0 - $1 }
             let median = differences.sorted()[differences.count / 2]
             print("between the speakers: median \(median) ms of \(differences)")
-            #expect(Bounds.isNear(median, tight: 0.5))
-            for errors in heard { #expect(Bounds.areTogether(errors.suffix(5), tight: 5), "\(errors)") }
+            #expect(Bounds.isNear(median, claim: 0.5))
+            for errors in heard { #expect(Bounds.areTogether(errors.suffix(5), claim: 5), "\(errors)") }
         }
 
         @Test(.timeLimit(.minutes(2))) func aSpeakerThatRestartsLeavesTheOtherPlayingAndRejoins() throws {
@@ -45,10 +45,10 @@ extension SpeakerLabTests {
             let rejoined = film.errors(try lab.beeps(in: recording.file))
             let undisturbed = film.errors(try lab.beeps(in: other.file))
             print("rejoined: \(rejoined); undisturbed: \(undisturbed)")
-            #expect(rejoined.count >= Bounds.least(6))
-            #expect(Bounds.areTogether(rejoined.suffix(3), tight: 5))
-            #expect(undisturbed.count >= Bounds.least(14))
-            #expect(Bounds.areTogether(undisturbed, tight: 5))
+            #expect(rejoined.count >= 6)
+            #expect(Bounds.areTogether(rejoined.suffix(3), claim: 5))
+            #expect(undisturbed.count >= 14)
+            #expect(Bounds.areTogether(undisturbed, claim: 5))
         }
 
         @Test(.timeLimit(.minutes(2))) func aSlowAndUnsteadyNetworkIsCorrectedFor() throws {
@@ -64,9 +64,9 @@ extension SpeakerLabTests {
             try recording.wait()
             let heard = film.errors(try lab.beeps(in: recording.file))
             print("correction \(speaker.latency.shares.map(\.duration)); errors in ms: \(heard)")
-            #expect(heard.count >= Bounds.least(10))
+            #expect(heard.count >= 10)
             let median = heard.sorted()[heard.count / 2]
-            #expect(Bounds.isNear(median, tight: 8), "median \(median) ms")
+            #expect(Bounds.isNear(median, claim: 8), "median \(median) ms")
         }
 
         @Test(.timeLimit(.minutes(2)), arguments: [0, 1])
@@ -91,11 +91,11 @@ extension SpeakerLabTests {
             let between = beeps.filter { $0 > paused.nanoseconds + 150_000_000 && $0 < resumed.nanoseconds - 5_000_000 }
             let after = film.errors(beeps.filter { $0 >= resumed.nanoseconds - 5_000_000 })
             print("realtime, loss \(lossPercent) %: \(before), then \(after)")
-            #expect(before.count >= Bounds.least(4) && after.count >= Bounds.least(5))
+            #expect(before.count >= 4 && after.count >= 5)
             #expect(between.isEmpty, "heard while paused")
             for errors in [before, after] {
                 let median = errors.sorted()[errors.count / 2]
-                #expect(Bounds.isNear(median, tight: lossPercent > 0 ? 8 : 1.5), "median \(median) ms")
+                #expect(Bounds.isNear(median, claim: lossPercent > 0 ? 8 : 1.5), "median \(median) ms")
             }
         }
     }

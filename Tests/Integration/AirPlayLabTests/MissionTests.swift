@@ -1,12 +1,13 @@
 import AirPlay
 import Foundation
+import Glibc
 import MediaCore
 import Testing
 
 @testable import RouteTestSupport
 
 /// What Talkie is for: the picture in a window of this computer, the sound out of receivers that others wrote, each in a network of
-/// its own, together. Seen and heard from outside; the bounds are the same on every machine (`BestOfThree`).
+/// its own, together. Seen and heard from outside; the bounds are the same on every machine (`TwoOfThree`).
 extension SpeakerLabTests {
     @Suite struct MissionTests {
         /// Ten seconds with a flash and a beep each second, its sound as AAC.
@@ -33,7 +34,7 @@ extension SpeakerLabTests {
 
         @Test(.timeLimit(.minutes(4))) func lipsAndVoicesMeetOnASpeakerAndItsAACIsSentUntouched() throws {
             let sound = try soundBytes(of: Self.film)
-            try BestOfThree.measure("one speaker") {
+            try TwoOfThree.measure("one speaker") {
                 let (lab, addresses) = try Lab.freshSpeakers(1)
                 let scratch = try Scratch()
                 let before = try lab.bytesCarried(to: 1)
@@ -49,7 +50,7 @@ extension SpeakerLabTests {
         }
 
         @Test(.timeLimit(.minutes(4))) func twoSpeakersAreHeardWithinAMillisecondOfEachOther() throws {
-            try BestOfThree.measure("two speakers") {
+            try TwoOfThree.measure("two speakers") {
                 let (lab, addresses) = try Lab.freshSpeakers(2)
                 let scratch = try Scratch()
                 let recordings = try (1...2).map { try Lab.Recording(lab, seconds: 60, speaker: $0) }
@@ -68,6 +69,129 @@ extension SpeakerLabTests {
                     figure: "apart by \(median) ms (median; \(apart)); \(heard.map(\.count)) beeps of 9",
                     isGood: abs(median) <= 1 && apart.count == 9)
             }
+        }
+
+        /// Writes the configuration of a kiosk.
+        private func kiosk(
+            in scratch: Scratch, playlist: [String], speakers: [SpeakerAddress], _ lines: String
+        ) throws -> String {
+            func list(_ words: [String]) -> String { "[" + words.map { "\"\($0)\"" }.joined(separator: ", ") + "]" }
+            let names = speakers.map { "airplay://\($0.host):\($0.port)" }
+            let text = """
+                playlist = \(list(playlist))
+                speakers = \(list(Array(names.prefix(1))))
+                fallbacks = \(list(Array(names.dropFirst())))
+                volume = 100
+                metrics = { listen = false }
+                \(lines)
+
+                """
+            return try scratch.file("kiosk.toml", Data(text.utf8))
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aKiosksListIsSeenAndHeardAsOneFilmOnASpeaker() throws {
+            let (_, addresses) = try Lab.freshSpeakers(1)
+            let scratch = try Scratch()
+            let cut = try Program.run(MeterRun.meter, ["cut", Self.film, "3", scratch.path("items")])
+            try #require(cut.status == 0, "\(cut.errors)")
+            let items = cut.output.split(separator: "\n").map(String.init)
+            let path = try kiosk(in: scratch, playlist: items, speakers: addresses, "loop = false")
+            let measured = try MeterRun(
+                of: Self.film, ["--sound-command", "\(Lab.program.path) record 1 {wav} 60"],
+                environment: Lab.environment.merging(["XDG_STATE_HOME": scratch.path("state")]) { $1 },
+                player: [Program.talkie, "kiosk", path])
+            print("kiosk: \(measured.figure)")
+            // A kiosk begins while its speaker is looked for and its window opens: the first second is not seen and heard whole.
+            let median = try #require(measured.number("offset_steady_ms", "median"), "\(measured.figure)")
+            #expect(abs(median) <= 2 * Bounds.factor)
+            #expect(measured.number("frames", "dropped_steady") == 0 && measured.number("frames", "backward") == 0)
+            let heard = try #require(measured.number("events", "heard"))
+            let due = try #require(measured.number("events", "expected"))
+            #expect(heard >= due - 1, "\(measured.figure)")
+        }
+
+        @Test(.timeLimit(.minutes(2))) func aKiosksFallbackPlaysInStepWhileItsSpeakerIsAwayAndTheSpeakerReturnsInStep()
+            throws
+        {
+            let (lab, addresses) = try Lab.freshSpeakers(2)
+            defer { _ = try? lab.run("impair", ["1", "clear"]) }
+            let scratch = try Scratch()
+            let film = scratch.path("film.wav")
+            _ = try lab.run("beeps", ["--make", film, "10"])
+            let path = try kiosk(in: scratch, playlist: [film], speakers: addresses, "")
+            var recordings: [Lab.Recording] = []
+            var failure: (any Error)?
+            let ended = try Program.run(
+                Program.talkie, ["kiosk", "-v", path],
+                environment: ["XDG_STATE_HOME": scratch.path("state"), "SDL_VIDEODRIVER": "dummy"]
+            ) { process in
+                defer { kill(process, SIGTERM) }
+                do {
+                    recordings = try (1...2).map { try Lab.Recording(lab, seconds: 60, speaker: $0) }
+                    HostInstant.now.advanced(by: .seconds(9)).sleep()
+                    // The end of the connection passes; nothing reaches the new receiver process before the network is mended.
+                    _ = try lab.run("impair", ["1", "loss", "100", "inward"])
+                    _ = try Program.run(
+                        "/bin/sh", ["-c", "'\(Lab.program.path)' restart 1 &"], environment: Lab.environment)
+                    HostInstant.now.advanced(by: .seconds(7)).sleep()
+                    _ = try lab.run("impair", ["1", "clear"])
+                    HostInstant.now.advanced(by: .seconds(9)).sleep()
+                    for recording in recordings { try recording.stop() }
+                } catch { failure = error }
+            }
+            if let failure { throw failure }
+            #expect(ended.status == 143, "\(ended.errors)")
+            print(ended.errors)
+            let heard = try recordings.map { try lab.beeps(in: $0.file) }
+            let first = try #require(heard[0].first, "nothing was heard: \(ended.errors)")
+            // Every film of the list is ten seconds long: all beeps lie at whole seconds from the first one.
+            let origin = HostInstant(nanoseconds: first)
+            let errors = heard.map { Lab.errors($0, from: origin) }
+            print("speaker: \(errors[0]); fallback: \(errors[1])")
+            let (there, instead) = (heard[0], heard[1])
+            let lost = try #require(instead.first, "the fallback was not heard: \(ended.errors)")
+            let back = there.filter { $0 > lost }
+            #expect(there.count { $0 < lost } >= 3 && instead.count >= 3 && back.count >= 3, "\(heard)")
+            #expect(Bounds.areTogether(Array(errors[0].prefix(3)), claim: 5))
+            // A receiver that joins a running line draws level within a few seconds.
+            #expect(Bounds.areTogether(errors[1].suffix(3), claim: 5))
+            #expect(Bounds.areTogether(errors[0].suffix(3), claim: 5))
+            #expect(try #require(instead.last) < (try #require(there.last)), "both play at the end")
+        }
+
+        /// The amplifier behind the receiver takes the time; no protocol tells of it.
+        @Test(.timeLimit(.minutes(2))) func aSpeakerThatIsTwoHundredMillisecondsLateIsCalibratedAndTheNextFilmIsInStep()
+            throws
+        {
+            let (lab, host, port) = try Lab.freshSpeaker()
+            let scratch = try Scratch()
+            let environment: [String: String?] = [
+                "XDG_STATE_HOME": scratch.path("state"), "SDL_VIDEODRIVER": "dummy",
+            ]
+            let speaker = "airplay://\(host):\(port)"
+            let recording = try Lab.Recording(lab, seconds: 60, lateness: .milliseconds(200))
+            let played = try Program.run(
+                Program.talkie, ["calibrate", speaker, "--events", "10", "--emit", scratch.path("events.json")],
+                environment: environment)
+            try recording.stop()
+            try #require(played.status == 0, "\(played.errors)")
+            let answer = try Program.run(
+                Program.talkie,
+                [
+                    "calibrate", speaker, "--json", "--analyse", recording.file.path, "--events-file",
+                    scratch.path("events.json"),
+                ], environment: environment)
+            try #require(answer.status == 0, "\(answer.errors)")
+            let object = try JSONSerialization.jsonObject(with: Data(answer.output.utf8)) as? [String: Any]
+            let offset = try #require(object?["offset_ms"] as? Double, "\(answer.output)")
+            print("calibrated: \(offset) ms")
+            #expect(abs(offset - 200) < 6)
+            let measured = try MeterRun(
+                of: Self.film, ["--sound-command", "\(Lab.program.path) record 1 {wav} 60 --late 200"],
+                environment: Lab.environment.merging(["XDG_STATE_HOME": scratch.path("state")]) { $1 },
+                player: [Program.talkie, "play", "--really-quiet", "--volume", "100", "--speaker", speaker, "{clip}"])
+            print("with its profile: \(measured.figure)")
+            #expect(measured.isWhole, "\(measured.figure)")
         }
     }
 }

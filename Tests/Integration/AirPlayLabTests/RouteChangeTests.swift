@@ -37,8 +37,8 @@ extension SpeakerLabTests {
             print(
                 "the film is heard \(RouteContract.rounded(away)) ms late at the speaker, "
                     + "\(RouteContract.rounded(home)) ms late back at the card")
-            #expect(Bounds.isNear(away, tight: 5))
-            #expect(Bounds.isNear(home, tight: 2))
+            #expect(Bounds.isNear(away, claim: 5))
+            #expect(Bounds.isNear(home, claim: 2))
         }
     }
 }

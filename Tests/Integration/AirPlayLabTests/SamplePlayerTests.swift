@@ -61,7 +61,7 @@ extension SpeakerLabTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: Receiver.allCases)
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.mostForeign)
         func anItemThatIsRemovedWhileItsNeighbourPlaysIsNeverHeard(receiver: Receiver) throws {
             try #require(
                 FileManager.default.isExecutableFile(atPath: Self.player.path),
@@ -94,19 +94,12 @@ extension SpeakerLabTests {
             #expect(!stretches.contains { $0.hertz == 1200 }, "the removed item is heard: \(stretches)")
             for (hertz, seconds) in [(500, 6.0), (1000, 3), (2000, 3)] {
                 let heard = stretches.filter { $0.hertz == hertz }.reduce(0) { $0 + $1.end - $1.start }
-                #expect(
-                    heard < seconds + 0.06 && heard > (Bounds.isTight ? seconds - 0.06 : 1), "\(hertz) Hz")
+                #expect(abs(heard - seconds) < 0.06 * Bounds.factor, "\(hertz) Hz is heard for \(heard) s")
             }
-            // A receiver that stumbles leaves a hole within an item; the order stays.
-            let order = stretches.reduce(into: [Int]()) { if $0.last != $1.hertz { $0.append($1.hertz) } }
-            #expect(order == [500, 1000, 2000], "\(stretches)")
-            guard stretches.count == 3 else {
-                #expect(!Bounds.isTight, "\(stretches)")
-                return
-            }
+            try #require(stretches.map(\.hertz) == [500, 1000, 2000], "\(stretches)")
             let errors = zip(stretches, stretches.dropFirst()).map { recording.jointError($0, $1) }
             print("\(receiver): joint errors \(errors) samples")
-            #expect(errors.contains { abs($0) < 1.5 } && (!Bounds.isTight || errors.allSatisfy { abs($0) < 1.5 }))
+            #expect(errors.allSatisfy { abs($0) < 1.5 })
         }
     }
 }

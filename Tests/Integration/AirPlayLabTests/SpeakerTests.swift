@@ -76,7 +76,7 @@ extension SpeakerLabTests {
 
         private func play(for duration: Duration) { HostInstant.now.advanced(by: duration).sleep() }
 
-        @Test(.timeLimit(.minutes(2)), arguments: Receiver.allCases)
+        @Test(.timeLimit(.minutes(2)), arguments: Receiver.mostForeign)
         func startPauseResumeAndJumpAreHeardWhereTheTimebaseSaysThem(receiver: Receiver) throws {
             let peer = try Peer(receiver)
             let units = try peer.lab.aacBeeps(seconds: 30, rate: 48000)
@@ -138,7 +138,7 @@ extension SpeakerLabTests {
             }
             print("\(receiver): expected \(expected.count), heard \(heard.count); errors in ms: \(errors)")
             #expect(expected.count == 4 + 2 + 4)
-            #expect(Bounds.areTogether(errors, tight: 5), "\(errors)")
+            #expect(Bounds.areTogether(errors, claim: 5), "\(errors)")
             pausedAt = pausedAt.advanced(by: .milliseconds(150))
             let stray = heard.filter { $0 > pausedAt.nanoseconds && $0 < resumedAt.nanoseconds - 5_000_000 }
             #expect(stray.isEmpty, "heard while paused")
@@ -168,8 +168,8 @@ extension SpeakerLabTests {
             let errors = Lab.errors(heard, from: line.hostAnchor)
             print("errors in ms: \(errors)")
             let seconds = Int((stopped - line.hostAnchor).inSeconds)
-            #expect(heard.count >= Bounds.least(seconds) && heard.count <= seconds + 2, "\(seconds) s were played")
-            #expect(Bounds.areTogether(errors, tight: 5), "\(errors)")
+            #expect((seconds...seconds + 1).contains(heard.count), "\(heard.count) beeps in \(seconds) s")
+            #expect(Bounds.areTogether(errors, claim: 5), "\(errors)")
             let last = try #require(heard.last)
             #expect(last < stopped.nanoseconds + 200_000_000, "it went on after the pause")
             var notes: [RenderEvent] = []
@@ -195,9 +195,9 @@ extension SpeakerLabTests {
             print("first beep \(Double(first - back.nanoseconds) / 1e6) ms after the speaker came back")
             let errors = Lab.errors(heard, from: line.hostAnchor)
             print("errors in ms: \(errors)")
-            #expect(errors.count >= Bounds.least(6))
+            #expect(errors.count >= 6)
             // A receiver that joins a running line draws level within a few seconds.
-            #expect(Bounds.areTogether(errors.suffix(3), tight: 5), "\(errors)")
+            #expect(Bounds.areTogether(errors.suffix(3), claim: 5), "\(errors)")
             var notes: [RenderEvent] = []
             while let entry = feeder.context.events.take() { notes.append(entry.event) }
             #expect(notes.contains { if case .outputLost = $0 { true } else { false } })

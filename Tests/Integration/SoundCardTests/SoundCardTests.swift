@@ -7,7 +7,9 @@ import Testing
 @testable import RouteTestSupport
 
 /// Sound through ALSA's PulseAudio plugin into a null sink, recorded with the instants at which it was heard.
-@Suite(.serialized, .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"))
+@Suite(
+    .serialized, .enabled(if: PulseServer.isWanted, "needs pulseaudio, python3 and ALSA's pulse plugin"),
+    .repeatedWhenTheMachineStalls)
 struct SoundCardTests {
     static func report(_ title: String, _ all: [(seconds: Double, late: Double)], _ recording: Recording) {
         func line(_ name: String, _ part: [Double]) {

@@ -156,10 +156,13 @@ struct Lab {
         private let process = Process()
         let file: URL
 
-        init(_ lab: Lab, seconds: Int, speaker: Int = 1) throws {
+        /// - Parameter lateness: of an amplifier between the speaker and the ear.
+        init(_ lab: Lab, seconds: Int, speaker: Int = 1, lateness: Duration = .zero) throws {
             file = Lab.scratch.appendingPathComponent("\(UUID().uuidString).wav")
             process.executableURL = Lab.program
-            process.arguments = ["record", String(speaker), file.path, String(seconds)]
+            process.arguments = [
+                "record", String(speaker), file.path, String(seconds), "--late", String(lateness.inMilliseconds),
+            ]
             process.environment = ProcessInfo.processInfo.environment.merging(Lab.environment) { $1 }
             let errors = Pipe()
             process.standardError = errors

@@ -27,8 +27,8 @@ struct RoutePromises {
     var mostFlushLead: Duration
     /// How far ahead of the playhead the renderer asks for sound, in seconds of film, as far as there is any.
     var depth: ClosedRange<Double>
-    /// The machine and the route allow figures to the sample.
-    var isExact: Bool
+    /// By what bounds that are exact in virtual time are multiplied.
+    var factor: Double
     /// What the start of the sound may be away from its instant, in milliseconds, on a quiet machine.
     var startError: Double
 }

@@ -42,9 +42,11 @@ extension Recording {
 
     /// By how many samples of 48 kHz one tone lies later against another than it should, modulo its own period: what a
     /// joint between them has lost or doubled. Both have phase zero at the same moment, and the first one's period is a
-    /// multiple of the second one's.
+    /// multiple of the second one's. Not a number where a stretch is too short.
     func jointError(_ first: Stretch, _ second: Stretch) -> Double {
         func shift(_ stretch: Stretch, _ from: Double, _ to: Double) -> Double {
+            // A hole leaves stretches that are too short to look at.
+            guard to > from else { return .nan }
             let (level, turns) = look(stretch.hertz, Int(from * rate)..<Int(to * rate))
             return level > 0 ? -turns / Double(stretch.hertz) * 48000 : .nan
         }

@@ -11,7 +11,7 @@ final class VirtualRoute: RecordedRoute {
     let renderer: AudioRenderer
     let queue: any MediaRequestQueue
     let promises = RoutePromises(
-        flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 0.3...3, isExact: true, startError: 2)
+        flushLead: .milliseconds(350), mostFlushLead: .milliseconds(350), depth: 0.3...3, factor: 1, startError: 2)
     private let clock = ManualClock()
     private let hand: ManualQueue
     private let card: VirtualSoundCard
