@@ -62,8 +62,8 @@ LAB = ^AirPlayLabTests\.
 test: setup lab-root test-tools
 	$(call within,1500) Tools/build --build-tests $(FLAGS)
 	$(EXAMPLE)
-	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit)
-	$(call within,1800) Tools/lanes $(call kept,devices)
+	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --filter '$(UNIT)' $(call kept,unit)
+	$(call within,2100) Tools/lanes $(call kept,devices)
 	$(call within,1200) $(SWIFT) test --skip-build $(FLAGS) --no-parallel --filter '$(LAB)' $(call kept,lab)
 	@Tools/left-out .build/unit.tests .build/devices.tests .build/lab.tests && echo 'skipped: nothing, every test ran' || test "$$CI" != true
 
@@ -83,7 +83,7 @@ THREADED = $(foreach name,MediaCore SyncRendering PTP AirPlay VirtualSpeaker,$(o
 UNTHREADED = $(foreach name,Loudness NightCompressor PeakLimiter,$(or $(wildcard Tests/Unit/SyncRenderingTests/Treatment/$(name)Tests.swift),$(error there is no $(name)Tests)))
 test-threads: setup
 	$(call within,1200) Tools/build --build-tests $(FLAGS) --sanitize=thread --scratch-path .build-tsan
-	$(call within,600) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
+	$(call within,900) $(SWIFT) test --skip-build $(FLAGS) --sanitize=thread --scratch-path .build-tsan \
 		--filter '^($(subst $(space),|,$(notdir $(THREADED))))\.' \
 		--skip '^SyncRenderingTests\.($(subst $(space),|,$(basename $(notdir $(UNTHREADED)))))/'
 
