@@ -327,7 +327,8 @@ import Testing
             rig.wait { rig.health.withLock { $0.shown == .playing && $0.item?.name.hasSuffix("long.mp4") == true } })
         rig.wall.withLock { $0 = WallTime(seconds: $0.seconds + 600) }
         #expect(rig.wait { rig.health.withLock { $0.shown == .off("quiet hours until 22:30") } })
-        #expect(rig.health.withLock { $0.verdict(at: rig.clock.now) } == .well("off on purpose: quiet hours until 22:30"))
+        #expect(
+            rig.health.withLock { $0.verdict(at: rig.clock.now) } == .well("off on purpose: quiet hours until 22:30"))
         _ = rig.end()
     }
 
