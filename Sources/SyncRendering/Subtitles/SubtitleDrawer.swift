@@ -49,7 +49,8 @@ package final class SubtitleDrawer {
         while true {
             let (buffer, isFlushed) = renderer.state.withLock { state in
                 defer { state.isFlushed = false }
-                return (state.waiting.isEmpty ? nil : state.waiting.removeFirst(), state.isFlushed)
+                state.decoding = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+                return (state.decoding?.buffer, state.isFlushed)
             }
             if isFlushed { decoder?.flush() }
             guard let buffer else { break }
@@ -78,8 +79,13 @@ package final class SubtitleDrawer {
             // A flush while it was decoded: it belongs to a place that was left.
             if state.isFlushed { return }
             let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay
-            if !state.store.insert(cue, start: start, duration: buffer.duration, at: now) { state.noteFlood() }
-            state.forgetDrawn(from: start + state.delay)
+            let from = max(start, state.decoding?.from ?? start)
+            let until = [buffer.duration > .zero ? start + buffer.duration : nil, state.decoding?.until].compactMap { $0 }.min()
+            // It ends before the part in which it may be shown, or begins after it.
+            if let until, until <= from { return }
+            let duration = until.map { $0 - from } ?? .zero
+            if !state.store.insert(cue, start: from, duration: duration, at: now) { state.noteFlood() }
+            state.forgetDrawn(from: from + state.delay)
         }
     }
 

@@ -44,7 +44,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
         state.withLock { state in
             state.enqueueCount &+= 1
             state.knownUntil = max(state.knownUntil ?? time, time)
-            if !buffer.isPace { state.waiting.append(buffer) }
+            if !buffer.isPace { state.waiting.append(.init(buffer: buffer, from: state.begin)) }
         }
         startThread()
         wake.raise()
@@ -59,6 +59,7 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     public func flush() {
         state.withLock { state in
             state.waiting.removeAll(keepingCapacity: true)
+            state.begin = nil
             state.store.removeAll()
             (state.knownUntil, state.last, state.failure) = (nil, nil, nil)
             (state.isFlushed, state.wasFull, state.isFloodKnown) = (true, false, false)
@@ -72,7 +73,10 @@ extension SubtitleRenderer: QueuedSampleBufferRendering, MediaDataConsumer {
     /// Takes back what begins at a film time or later; what is seen there ends. Any thread, happens before it returns.
     public func flush(fromSourceTime time: MediaTime) {
         state.withLock { state in
-            state.waiting.removeAll { $0.presentationTime.map { $0 >= time } ?? true }
+            state.waiting.removeAll { $0.buffer.presentationTime.map { $0 >= time } ?? true }
+            for index in state.waiting.indices { state.waiting[index].cut(at: time) }
+            state.decoding?.cut(at: time)
+            state.begin = time
             state.store.cut(at: time)
             state.knownUntil = state.knownUntil.map { min($0, time) }
             state.forgetDrawn(from: time + state.delay)

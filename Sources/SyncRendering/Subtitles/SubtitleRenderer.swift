@@ -15,10 +15,24 @@ public final class SubtitleRenderer: Sendable {
         var overlay: Overlay?
     }
 
+    /// A buffer and the source times between which it may be shown: a pass of a loop may hold a line that begins before it and ends
+    /// after it.
+    struct Enqueued {
+        let buffer: SampleBuffer
+        let from: MediaTime?
+        var until: MediaTime?
+
+        mutating func cut(at time: MediaTime) { until = min(until ?? time, time) }
+    }
+
     struct State {
         var store = CueStore()
-        /// Handed in and not yet decoded.
-        var waiting: [SampleBuffer] = []
+        /// Enqueued and not yet decoded.
+        var waiting: [Enqueued] = []
+        /// The one that is being decoded: what a flush meanwhile leaves of it.
+        var decoding: Enqueued?
+        /// Source time of the last `flush(fromSourceTime:)`: what is enqueued after it is shown from there on.
+        var begin: MediaTime?
         /// Nothing begins before this moment that has not been enqueued.
         var knownUntil: MediaTime?
         /// What has been drawn, in order.

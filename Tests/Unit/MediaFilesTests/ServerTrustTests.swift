@@ -37,6 +37,10 @@ import Testing
             symlink(piece, folder.path(self.piece))
         }
 
+        func serve(_ name: String, _ clip: String) throws {
+            try #require(symlink(clip, folder.path(name)) == 0)
+        }
+
         deinit {
             front.stop()
             web.stop()
@@ -113,16 +117,19 @@ import Testing
 
     @Test func aConnectionInMidFilmIsHeldToTheSameProof() throws {
         let house = try House(isReplaced: true)
+        // 13 MB: a jump that is not read through takes a connection of its own.
+        try house.serve(
+            "large.mov", TestClips.flashAndBeep("large.mov", "-c:v rawvideo -pix_fmt yuv420p -movflags +faststart", seconds: 6,
+                size: "320x180"))
         var options = ReadOptions()
         options.trust = house.trust
+        let film = try MediaFile.open(house.front.url("large.mov"), options: options)
         #expect(throws: MediaError.self) {
-            let film = try MediaFile.open(house.front.url(house.film), options: options)
             let video = try film.reader(for: try #require(film.summary.track(.video)))
             for second in [5.0, 0, 4] {
                 try video.seek(to: MediaTime(seconds: second), mode: .exact)
                 while try video.read() != nil {}
             }
-            _ = try film.reader(for: try #require(film.summary.track(.audio)))
         }
     }
 

@@ -333,6 +333,21 @@ import Testing
         #expect(rig.screen.shown.last?.lines == [8])
     }
 
+    @Test(arguments: [true, false]) func aLineLongerThanThePassesOfALoopIsSeenOnceInEach(isDecoded: Bool) {
+        let rig = Rig()
+        rig.say(CountedLine(7, at: 0, for: 60))
+        for pass in 1...2 {
+            // The second and third pass begin after 1 and 2 seconds; the line begins half a second before each.
+            if isDecoded { rig.drawer.step() }
+            rig.renderer.flush(fromSourceTime: MediaTime(seconds: Double(pass)))
+            rig.say(CountedLine(7 + pass, at: Double(pass) - 0.5, for: 60))
+        }
+        rig.synchronizer.setRate(1, time: .zero)
+        rig.run(for: .seconds(3))
+        #expect(rig.seen.filter { !$0.hasPrefix("[]") }.dropLast() == ["[7]: 0...24", "[8]: 25...49"])
+        #expect(rig.screen.shown.last?.lines == [9])
+    }
+
     @Test func soundIsRefusedInASentence() {
         let rig = Rig()
         rig.renderer.enqueue(NumberedPicture.buffer(1, every: rig.frame))
