@@ -80,7 +80,9 @@ package final class SubtitleDrawer {
             if state.isFlushed { return }
             let now = (state.synchronizer?.currentTime() ?? .zero) - state.delay
             let from = max(start, state.decoding?.from ?? start)
-            let until = [buffer.duration > .zero ? start + buffer.duration : nil, state.decoding?.until].compactMap { $0 }.min()
+            let until = [buffer.duration > .zero ? start + buffer.duration : nil, state.decoding?.until].compactMap {
+                $0
+            }.min()
             // It ends before the part in which it may be shown, or begins after it.
             if let until, until <= from { return }
             let duration = until.map { $0 - from } ?? .zero

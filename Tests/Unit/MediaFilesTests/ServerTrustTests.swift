@@ -119,7 +119,9 @@ import Testing
         let house = try House(isReplaced: true)
         // 13 MB: a jump that is not read through takes a connection of its own.
         try house.serve(
-            "large.mov", TestClips.flashAndBeep("large.mov", "-c:v rawvideo -pix_fmt yuv420p -movflags +faststart", seconds: 6,
+            "large.mov",
+            TestClips.flashAndBeep(
+                "large.mov", "-c:v rawvideo -pix_fmt yuv420p -movflags +faststart", seconds: 6,
                 size: "320x180"))
         var options = ReadOptions()
         options.trust = house.trust

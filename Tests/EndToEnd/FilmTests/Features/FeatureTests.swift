@@ -239,54 +239,6 @@ struct FeatureTests {
         #expect(runs[1].heard().last?.second == 5, "the card plays to the end: \(runs[1].result.errors)")
     }
 
-    // feature: key 9, key 0, key m, key n, key C, key #, key Ctrl++, key Ctrl+-
-    @Test func keysChangeWhatIsHeard() throws {
-        let film = try films.film()
-        let steps = 20
-        var runs = [
-            Setup(film), Setup(film), Setup(film), Setup(try films.loudAndQuiet()), Setup(try films.surround()),
-            Setup(film),
-        ]
-        runs[0].keys = [1: .init(repeating: "9", count: steps), 3: .init(repeating: "0", count: steps)]
-        runs[1].keys = [2: ["m"], 4: ["m"]]
-        runs[2].keys = [1: ["numbersign"]]
-        runs[3].keys = [0: ["n"]]
-        runs[4].keys = [0: ["C", "C", "C"]]
-        runs[5].keys = [1: .init(repeating: "ctrl+plus", count: 4), 3: .init(repeating: "ctrl+minus", count: 8)]
-        let played = try ObservedPlayback.play(runs)
-        for run in [played[0], played[3]] { run.expect(seconds: Array(0..<6)) }
-        let shares = [2, 5].map { played[0].level($0) / played[0].level(0) }
-        #expect((0.2...0.32).contains(shares[0]), "20 steps of 0.6 dB lower, not \(shares[0])")
-        #expect((0.9...1.1).contains(shares[1]), "20 steps higher again, not \(shares[1])")
-        played[1].expect(seconds: Array(0..<6), heard: [0, 1, 2, 4, 5])
-        #expect(played[2].heard().allSatisfy { $0.second < 3 }, "the first sound track is left")
-        #expect(played[2].heard(FeatureFilms.secondTones).map(\.second).suffix(3) == [3, 4, 5])
-        // In the film they are 30 dB apart, and the centre's tone is not louder than that of the left channel.
-        let range = played[3].level(4) / played[3].level(5)
-        #expect(range < 22, "loud and quiet are nearer to each other: \(range)")
-        let voices = played[4].level(0, hertz: 1300) / played[4].level(0)
-        #expect(voices > 1.5, "9 dB louder: \(voices)")
-        let offsets = [1, 3, 5].map { played[5].offset(of: $0) ?? .nan }
-        #expect((0.25...0.55).contains(offsets[1] - offsets[0]), "400 ms later: \(offsets)")
-        #expect((-0.55 ... -0.25).contains(offsets[2] - offsets[0]), "400 ms earlier: \(offsets)")
-    }
-
-    // feature: guide: To another room, in mid-film, key s, key Enter
-    @Test func theSoundMovesToOneSpeakerInMidFilm() throws {
-        let speaker = try SoftwareSpeaker(
-            SpeakerConfiguration(address: .init(rawValue: 0x7F00_002B), port: 0, clock: .required))
-        defer { speaker.stop() }
-        var moved = Setup(
-            "--speaker", "local", "--speaker", "airplay://127.0.0.43:\(speaker.port)", "--loop-file", "1",
-            try films.film())
-        moved.keys = [1: ["s"], 2: ["End", "Return"]]
-        let run = try ObservedPlayback.play([moved])[0]
-        #expect(run.result.status == 0 && run.seen.map(\.second) == Array(0..<6) + Array(0..<6), "\(run.result.errors)")
-        #expect(run.heard().map(\.second).starts(with: [0, 1, 2]) && run.heard().count < 6, "the card falls silent")
-        let frames = speaker.record.spans.reduce(0) { $0 + $1.frames }
-        #expect(frames > 11 * 44100, "the speaker plays to the end: \(Double(frames) / 44100) s")
-    }
-
     // MARK: Covers and pictures
 
     // feature: --audio-display, --cover-art-auto, --cover-art-file, --image-display-duration, guide: Music and pictures
