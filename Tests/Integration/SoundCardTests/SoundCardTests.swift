@@ -51,14 +51,15 @@ struct SoundCardTests {
     func soundIsHeardWhenTheTimebaseSays(sink: String, rate: Int) async throws {
         // The server's own resampler is up to 1.2 ms away from what the server says of it, another way each time.
         let bound = sink.contains("rate=\(rate) ") ? 1.0 : 2
-        var medians = [try play(sink, rate)]
-        // A machine that stands still while the card is asked where it is moves a whole playing: of three the middle one counts.
-        if abs(medians[0]) >= bound { for _ in 0..<2 { medians.append(try play(sink, rate)) } }
-        #expect(abs(medians.sorted()[medians.count / 2]) < bound, "\(medians) ms")
+        var runs = [try play(sink, rate)]
+        func isGood(_ run: (first: Double, median: Double)) -> Bool { abs(run.first) < 5 && abs(run.median) < bound }
+        // A machine that stands still while the card is asked for its position moves the start or a whole run: two of three count.
+        if !isGood(runs[0]) { for _ in 0..<2 { runs.append(try play(sink, rate)) } }
+        #expect(runs.count(where: isGood) * 2 > runs.count, "first pulse and median, ms: \(runs)")
     }
 
-    /// Plays into a null sink and records it; how late its sound was once it ran, in ms.
-    private func play(_ sink: String, _ rate: Int) throws -> Double {
+    /// Plays into a null sink and records it. Returns how late the first pulse was, and the median of those after two seconds; ms.
+    private func play(_ sink: String, _ rate: Int) throws -> (first: Double, median: Double) {
         let server = try PulseServer(sink: sink)
         let recorder = try server.record()
         let begun = HostInstant.now
@@ -86,10 +87,9 @@ struct SoundCardTests {
         let first = all.filter { $0.seconds < 2 }.map { abs($0.late) }.sorted()
         let steady = all.filter { $0.seconds >= 2 }.map(\.late).sorted()
         #expect(first[first.count / 2] < 3)
-        // The first pulse that is loud from its beginning: a start that is misplaced shows here.
         #expect(try #require(all.first).seconds < 0.15)
-        #expect(abs(try #require(all.first).late) < 5)
         #expect(Double(steady.filter { abs($0) < 3 }.count) >= 0.9 * Double(steady.count))
-        return steady[steady.count / 2]
+        // The first pulse that is loud from its beginning: a start that is misplaced shows here.
+        return (try #require(all.first).late, steady[steady.count / 2])
     }
 }
