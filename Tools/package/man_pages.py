@@ -3,8 +3,8 @@
 
     man_pages.py HELP.json FOLDER VERSION DATE     HELP.json is `talkie --experimental-dump-help`; DATE is 2026-01-31
 
-One page for the program and one for each command; commands below a command stand in its page. Keys and exit statuses come from
-README.md, so that they are written once.
+One page for the program and one for each command; subcommands are described in the page of their command. Keys come from the guide to
+films at home, exit statuses from README.md, so that they are written once.
 """
 import json
 import re
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+README, GUIDE = ROOT / "README.md", ROOT / "docs/guides/sofa.md"
 
 FILES = [
     ("~/.config/talkie/talkie.conf", "Options of {play}, one a line, read before the command line."),
@@ -126,14 +127,14 @@ def tagged(rows):
 
 
 def plain(markdown):
-    """A cell of README's table as text: code without its marks, links as their words."""
+    """A cell of a Markdown table as text: code without its marks, links as their words."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown)
     return escaped(re.sub(r"`([^`]*)`", r"\1", text).replace("**", "").strip())
 
 
-def keys(readme):
-    """README's table of keys."""
-    table = re.search(r"^\| key \| does \|\n\| -.*\n((?:\|.*\n)+)", readme, re.M)
+def keys(guide):
+    """The first table of keys in the guide to films at home."""
+    table = re.search(r"^\| key \| does \|\n\| -.*\n((?:\|.*\n)+)", guide, re.M)
     rows = [re.split(r"(?<!\\)\|", line)[1:3] for line in table[1].splitlines()]
     return tagged((f"\\fB{plain(key)}\\fR", plain(does)) for key, does in rows)
 
@@ -145,7 +146,7 @@ def statuses(readme):
     return tagged((bold(number), escaped(text[0].upper() + text[1:] + ".")) for number, text in rows)
 
 
-def page(path, command, version, date, readme, others):
+def page(path, command, version, date, others, readme, guide):
     abstract = command.get("abstract", "").rstrip(".")
     out = [f'.TH "{title(path).upper()}" 1 {date} "Talkie {version}" "User Commands"',
            ".SH NAME", f"{escaped(title(path))} \\- {escaped(abstract[:1].lower() + abstract[1:])}",
@@ -167,7 +168,7 @@ def page(path, command, version, date, readme, others):
     if shown(command):
         out += [".SH OPTIONS", options(command)]
     if path[1:] == ["play"]:
-        out += [".SH KEYS", keys(readme)]
+        out += [".SH KEYS", keys(guide)]
     out += [".SH EXIT STATUS", statuses(readme),
             ".SH ENVIRONMENT", tagged((bold(name), escaped(text)) for name, text in ENVIRONMENT),
             ".SH FILES", tagged((italic(name), escaped(text.format(play="talkie play"))) for name, text in FILES),
@@ -176,18 +177,19 @@ def page(path, command, version, date, readme, others):
     return "\n".join(out) + "\n"
 
 
-def pages(dump, version, date, readme):
+def pages(dump, version, date):
     """Every page by its name."""
+    readme, guide = README.read_text(), GUIDE.read_text()
     root = dump["command"]
     paths = [([root["commandName"]], root)] + [([root["commandName"], one["commandName"]], one) for one in commands(root)]
     others = [title(path) for path, _ in paths]
-    return {title(path): page(path, command, version, date, readme, others) for path, command in paths}
+    return {title(path): page(path, command, version, date, others, readme, guide) for path, command in paths}
 
 
 def main():
     dump, folder, version, date = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, text in pages(json.loads(Path(dump).read_text()), version, date, (ROOT / "README.md").read_text()).items():
+    for name, text in pages(json.loads(Path(dump).read_text()), version, date).items():
         (Path(folder) / f"{name}.1").write_text(text)
 
 
