@@ -41,7 +41,7 @@ public enum CoverArt {
             if search != .exact, !own.isEmpty, stem.contains(own) { return (100, name) }
             return search == .all && !name.hasPrefix(".") ? (101, name) : nil
         }
-        let sorted = found.sorted { $0.rank != $1.rank ? $0.rank < $1.rank : NaturalOrder.isLess($0.name, $1.name) }
+        let sorted = found.sorted { $0.rank != $1.rank ? $0.rank < $1.rank : NaturalOrder.precedes($0.name, $1.name) }
         return sorted.prefix(mostFiles).map { home + $0.name }
     }
 

@@ -95,7 +95,7 @@ public enum FilmSubtitles {
         }
         let indices = Set(files.filter { $0.name.lowercased().hasSuffix(".idx") }.map { $0.stem })
         return files.filter { !($0.name.lowercased().hasSuffix(".sub") && indices.contains($0.stem)) }
-            .sorted { NaturalOrder.isLess($0.stem.lowercased(), $1.stem.lowercased()) }
+            .sorted { NaturalOrder.precedes($0.stem, $1.stem) }
             .compactMap { entry in
                 let stem = entry.stem.lowercased()
                 if stem == film { return FoundSubtitles(folder + entry.name, SubtitleName(""), isMeant: true) }
@@ -127,31 +127,5 @@ public enum FilmSubtitles {
             if withHidden || !name.hasPrefix(".") { names.append(name) }
         }
         return names
-    }
-}
-
-/// `2` before `10`.
-enum NaturalOrder {
-    static func isLess(_ left: String, _ right: String) -> Bool {
-        var (left, right) = (Substring(left), Substring(right))
-        while let first = left.first, let second = right.first {
-            if isDigit(first), isDigit(second) {
-                let (one, other) = (takeNumber(&left), takeNumber(&right))
-                if one != other { return one.count == other.count ? one < other : one.count < other.count }
-            } else {
-                if first != second { return first < second }
-                left.removeFirst()
-                right.removeFirst()
-            }
-        }
-        return left.isEmpty && !right.isEmpty
-    }
-
-    private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isNumber }
-
-    private static func takeNumber(_ text: inout Substring) -> Substring {
-        let digits = text.prefix(while: isDigit)
-        text = text.dropFirst(digits.count)
-        return digits.drop { $0 == "0" }
     }
 }

@@ -1,16 +1,14 @@
-internal import MediaCore
-
-/// The order in which people number things: episode 2 before episode 10, whatever the case and however many zeros.
-enum NaturalOrder {
-    /// A piece of a name: digits, or anything else.
+/// Natural sort order of file names: digits compare as numbers, case and leading zeros are ignored.
+package enum NaturalOrder {
+    /// A run of digits, or one scalar.
     private enum Piece {
-        /// Without zeros in front.
+        /// Without leading zeros.
         case number(Substring.UnicodeScalarView)
         case scalar(Unicode.Scalar)
     }
 
-    /// Whether one name comes before another. Names that differ in case or zeros only are ordered by their bytes.
-    static func precedes(_ left: String, _ right: String) -> Bool {
+    /// Returns true if `left` sorts before `right`. Names that differ only in case or zeros are ordered by their bytes.
+    package static func precedes(_ left: String, _ right: String) -> Bool {
         var (a, b) = (pieces(left), pieces(right))
         while let first = next(&a) {
             guard let second = next(&b) else { return false }
@@ -26,8 +24,8 @@ enum NaturalOrder {
         return next(&b) != nil || left.utf8.lexicographicallyPrecedes(right.utf8)
     }
 
-    /// Whether the second name is the first with a higher number: what the two do not share begins with a number in both.
-    static func continues(_ first: String, with second: String) -> Bool {
+    /// Returns true if `second` is `first` with a higher number: the names differ first in a number.
+    package static func continues(_ first: String, with second: String) -> Bool {
         var (a, b) = (pieces(first), pieces(second))
         while let one = next(&a), let other = next(&b) {
             switch (one, other) {
