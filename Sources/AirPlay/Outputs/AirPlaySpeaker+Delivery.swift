@@ -67,7 +67,7 @@ extension AirPlaySpeaker {
                 state.store = session.store
                 state.context = context
                 state.isPassThrough = choice.isPassThrough
-                state.line = SoundLine(sampleRate: choice.stream.sampleRate, first: first)
+                state.line = RTPTimestampMapper(sampleRate: choice.stream.sampleRate, first: first)
                 adopt(session, setup, &state)
             }
         } catch {

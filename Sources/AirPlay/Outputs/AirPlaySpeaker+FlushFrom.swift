@@ -85,7 +85,7 @@ extension AirPlaySpeaker: PartialFlushing {
         var timestamp: RTPTimestamp
         var epoch: UInt64
         var store: PacketStore
-        var line: SoundLine
+        var line: RTPTimestampMapper
         var frames: Int
         var timebase: Timebase
     }

@@ -56,7 +56,7 @@ extension AirPlaySpeaker {
     }
 
     /// Whether a packet begins before the one before it has ended, by more than containers round.
-    private static func overlaps(_ packet: PacketBatch.Packet, _ line: SoundLine) -> Bool {
+    private static func overlaps(_ packet: PacketBatch.Packet, _ line: RTPTimestampMapper) -> Bool {
         guard let time = packet.presentationTime, let end = line.end else { return false }
         return (end - time).duration > .milliseconds(3)
     }
@@ -64,7 +64,7 @@ extension AirPlaySpeaker {
     public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
-    private static func appendPreroll(_ stream: StreamFormat, _ line: SoundLine, _ store: PacketStore) -> Bool {
+    private static func appendPreroll(_ stream: StreamFormat, _ line: RTPTimestampMapper, _ store: PacketStore) -> Bool {
         guard stream.coding == .aacLC else { return true }
         let timestamp = line.preceding(frames: stream.framesPerPacket)
         return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }

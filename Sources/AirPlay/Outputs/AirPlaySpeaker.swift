@@ -33,7 +33,7 @@ public final class AirPlaySpeaker: AudioOutput {
         var stream: StreamFormat?
         var setup: StreamSetup?
         var context: AudioOutputContext?
-        var line: SoundLine?
+        var line: RTPTimestampMapper?
         /// The packets, which outlive a lost session.
         var store: PacketStore?
         var isPassThrough = false

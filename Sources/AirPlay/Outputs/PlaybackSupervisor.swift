@@ -204,7 +204,7 @@ final class PlaybackSupervisor: Sendable {
     }
 
     private func start(
-        _ command: Command, _ line: SoundLine, _ core: SessionCore, _ speaker: AirPlaySpeaker,
+        _ command: Command, _ line: RTPTimestampMapper, _ core: SessionCore, _ speaker: AirPlaySpeaker,
         _ context: AudioOutputContext, _ told: inout Told
     ) throws(AirPlayError) -> HostInstant? {
         let segment = command.segment
@@ -260,7 +260,7 @@ final class PlaybackSupervisor: Sendable {
     ///
     /// - Returns: when to look again after a speaker would not have it; it plays on meanwhile.
     private func renew(
-        _ known: SentAnchor, on timeline: PTPTimeline, _ line: SoundLine, _ core: SessionCore,
+        _ known: SentAnchor, on timeline: PTPTimeline, _ line: RTPTimestampMapper, _ core: SessionCore,
         _ speaker: AirPlaySpeaker, _ context: AudioOutputContext, _ told: inout Told
     ) -> HostInstant? {
         let now = core.host.now

@@ -4,7 +4,7 @@ internal import MediaCore
 ///
 /// Timestamps never go back, not even across a jump of the film. Behind them frames are counted in 64 bits, so that a line
 /// may last for as long as anybody plays.
-struct SoundLine {
+struct RTPTimestampMapper {
     let sampleRate: Int
     /// Where the count begins on the wire.
     private let first: RTPTimestamp

@@ -117,5 +117,5 @@ extension AirPlaySpeaker {
     }
 
     /// Left unused on the wire where packets are sent again: a tenth of a second.
-    static func gap(_ line: SoundLine) -> Int64 { Int64(line.sampleRate / 10) }
+    static func gap(_ line: RTPTimestampMapper) -> Int64 { Int64(line.sampleRate / 10) }
 }

@@ -15,9 +15,9 @@ extension AirPlayProvider: PairingProvider {
     ) throws(TalkieError) -> PairingOutcome {
         let query: SpeakerQuery
         do { query = try SpeakerQuery(name) } catch { throw TalkieError(error) }
-        let introduction = SpeakerIntroduction(knowledge: knowledge, selection: selection, ask: ask)
+        let conversation = SpeakerPairingConversation(knowledge: knowledge, selection: selection, ask: ask)
         do throws(TalkieError) {
-            var outcome = wish == .forget ? try introduction.forget(query) : try introduction.introduce(query, wish)
+            var outcome = wish == .forget ? try conversation.forget(query) : try conversation.introduce(query, wish)
             outcome.remarks += notes.filter { !outcome.remarks.contains($0) }
             return outcome
         } catch {
@@ -27,7 +27,7 @@ extension AirPlayProvider: PairingProvider {
 }
 
 /// Finds what a person named and pairs with it, receiver by receiver.
-private struct SpeakerIntroduction {
+private struct SpeakerPairingConversation {
     let knowledge: SpeakerKnowledge
     let selection: SpeakerSelection
     let ask: PairingQuestion?

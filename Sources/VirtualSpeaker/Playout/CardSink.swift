@@ -9,7 +9,7 @@ internal import SyncRendering
 /// line as it follows any film, drift included.
 ///
 /// `@unchecked Sendable`: the block is used by the playout thread alone; everything else is immutable and Sendable.
-final class CardSink: SoundSink, @unchecked Sendable {
+final class CardSink: PlayoutSink, @unchecked Sendable {
     private static let layout = ChannelLayout.stereo
 
     private let card: SoundCard

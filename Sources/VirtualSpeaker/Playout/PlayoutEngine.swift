@@ -99,7 +99,7 @@ final class PlayoutEngine: Sendable {
             State(store: setup.kind == .buffered ? .buffered(.init()) : .realtime(.init()), gain: gain))
         let origin = host.now
         let rate = setup.format.sampleRate
-        let sink: (any SoundSink)? =
+        let sink: (any PlayoutSink)? =
             switch setup.output {
             case .none: nil
             case .file(let path):

@@ -2,7 +2,7 @@ internal import LocalOutput
 internal import MediaCore
 
 /// Where a virtual device's frames go. The playout thread alone calls it; none of its methods waits.
-protocol SoundSink: AnyObject, Sendable {
+protocol PlayoutSink: AnyObject, Sendable {
     /// Takes interleaved stereo floats that begin at a frame of the device.
     func write(_ samples: ArraySlice<Float>, at frame: DeviceFrame)
     /// Takes frames back that were written and shall not be heard.

@@ -15,7 +15,7 @@ struct VirtualDevice {
     let sampleRate: Int
     let origin: HostInstant
     private let oscillator: Oscillator?
-    private let sink: (any SoundSink)?
+    private let sink: (any PlayoutSink)?
     private let record: SpeakerRecord
     /// The frame after the last one placed.
     private var end: DeviceFrame?
@@ -23,7 +23,7 @@ struct VirtualDevice {
     private var nextPosition: RTPTimestamp?
 
     init(
-        sampleRate: Int, origin: HostInstant, oscillator: Oscillator? = nil, sink: (any SoundSink)?,
+        sampleRate: Int, origin: HostInstant, oscillator: Oscillator? = nil, sink: (any PlayoutSink)?,
         record: SpeakerRecord
     ) {
         self.oscillator = oscillator

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A recording of what a speaker sounded: 16-bit stereo, with a JSON file beside it that says when each second began.
 ///
 /// Silence is never written: the file is sparse there. One thread uses it at a time.
-final class WAVFile: SoundSink {
+final class WAVFile: PlayoutSink {
     /// RIFF counts in 32 bits; a recording ends there (6.7 hours at 44.1 kHz).
     private static let largestFrame: Int64 = (1 << 32 - 1 - 44) / 4
     private static let headerSize: Int64 = 44

@@ -8,7 +8,7 @@ import Testing
 @Suite struct LongLineTests {
     /// A circle of 32 bits is 24.8 hours at 48 kHz; distances on it are good for half of that.
     @Test func aLineThatIsDaysLongKeepsItsPlaceToTheFrame() {
-        var line = SoundLine(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0xFFFF_0000))
+        var line = RTPTimestampMapper(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0xFFFF_0000))
         // Three days in pieces that are no whole part of anything.
         let piece = 352 * 1009
         var frames: Int64 = 0
@@ -34,14 +34,14 @@ import Testing
     /// At half as fast again, three hours of film are two of sound.
     @Test func aFilmAtAnotherSpeedStaysOnItsLineForHours() {
         let first = RTPTimestamp(rawValue: 77)
-        var line = SoundLine(sampleRate: 48_000, first: first)
+        var line = RTPTimestampMapper(sampleRate: 48_000, first: first)
         for _ in 0..<(3 * 3600) { _ = line.place(.zero, frames: 48_000, isContiguous: true) }
         let film = MediaTime(value: 9000, timescale: 1)
         #expect(line.timestamp(of: film, rate: 1.5) == first.advanced(byFrames: 6000 * 48_000))
     }
 
     @Test func timesThatNoFilmHasAreHarmless() {
-        var line = SoundLine(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0))
+        var line = RTPTimestampMapper(sampleRate: 48_000, first: RTPTimestamp(rawValue: 0))
         _ = line.place(.zero, frames: 352, isContiguous: false)
         for value in [Int64.max, .min, 1 << 40, -(1 << 40)] {
             let time = MediaTime(value: value, timescale: 1)

@@ -10,7 +10,7 @@ import Testing
     private func seconds(_ value: Double) -> MediaTime { MediaTime(seconds: value) }
 
     @Test func packetsLieWhereTheFilmSaysAndRoundedTimesFollowOn() {
-        var line = SoundLine(sampleRate: 48000, first: RTPTimestamp(rawValue: .max))
+        var line = RTPTimestampMapper(sampleRate: 48000, first: RTPTimestamp(rawValue: .max))
         #expect(line.place(seconds(10), frames: 1024, isContiguous: false).rawValue == .max)
         // 21.333 ms, as a container that counts milliseconds writes it.
         #expect(line.place(seconds(10.021), frames: 1024, isContiguous: false).rawValue == 1023)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func timestampsGoOnUpwardAfterAJumpBack() {
-        var line = SoundLine(sampleRate: 44100, first: RTPTimestamp(rawValue: 1000))
+        var line = RTPTimestampMapper(sampleRate: 44100, first: RTPTimestamp(rawValue: 1000))
         _ = line.place(seconds(100), frames: 1024, isContiguous: false)
         line.jump()
         #expect(line.isEmpty)
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func aPacketInsideTheOneBeforeFollowsOn() {
-        var line = SoundLine(sampleRate: 48000, first: RTPTimestamp(rawValue: 0))
+        var line = RTPTimestampMapper(sampleRate: 48000, first: RTPTimestamp(rawValue: 0))
         _ = line.place(seconds(1), frames: 1024, isContiguous: false)
         #expect(line.place(seconds(0.5), frames: 1024, isContiguous: false).rawValue == 1024)
     }

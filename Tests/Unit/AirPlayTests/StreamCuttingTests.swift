@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func aLineThatIsCutGoesOnWhereItWasCut() {
-        var line = SoundLine(sampleRate: 48000, first: at(1000))
+        var line = RTPTimestampMapper(sampleRate: 48000, first: at(1000))
         for _ in 0..<10 { _ = line.place(MediaTime(value: 0, timescale: 1), frames: 352, isContiguous: true) }
         line.cut(at: at(1000 + 3 * 352))
         #expect(line.next == at(1000 + 3 * 352))

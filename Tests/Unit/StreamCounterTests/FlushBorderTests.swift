@@ -13,14 +13,14 @@ import Testing
     /// Ten packets, of which the sixth lies behind the border; each holds its number.
     private struct Sender {
         let store = PacketStore(bytes: 1 << 12, packets: 64)
-        var line: SoundLine
+        var line: RTPTimestampMapper
         var packetizer: BufferedPacketizer
         var unpacker: BufferedUnpacker
 
         init(border bits: Int) {
             let border: UInt64 = 1 << UInt64(bits)
             let key = SecretBytes([UInt8](repeating: 3, count: 32))
-            line = SoundLine(
+            line = RTPTimestampMapper(
                 sampleRate: 44100,
                 first: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: border &- UInt64(5 * frames))))
             packetizer = BufferedPacketizer(

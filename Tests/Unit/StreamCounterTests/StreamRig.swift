@@ -39,7 +39,7 @@ struct StreamRig {
     var loses: UInt16?
 
     private var playing: PlayoutEngine.Playing
-    private var line: SoundLine
+    private var line: RTPTimestampMapper
     private let store = PacketStore(bytes: 1 << 20, packets: 1024)
     private var pacing = RealtimePacing(sampleRate: rate, depth: RealtimeSender.depth)
     private var realtime: RealtimePacketizer
@@ -73,7 +73,7 @@ struct StreamRig {
             key: key, format: .lossless44100, firstSequence: counters.sequence, firstNonce: counters.nonce)
         realtimeUnpacker = RealtimeUnpacker(key: key)
         bufferedUnpacker = BufferedUnpacker(key: key)
-        line = SoundLine(sampleRate: Self.rate, first: counters.timestamp)
+        line = RTPTimestampMapper(sampleRate: Self.rate, first: counters.timestamp)
         store.beginNumbering(at: buffered.nextSequence)
         start = host.now.advanced(by: .seconds(1))
         told = SentAnchor(
