@@ -72,11 +72,9 @@ let package = Package(
             name: "CBigNumber", dependencies: ["CGMP"], path: "Sources/CLibraries/CBigNumber",
             linkerSettings: [.linkedLibrary("gmp")]),
         .target(name: "CTOML", path: "Sources/CLibraries/CTOML"),
-        .target(
-            name: "CSystemd", path: "Sources/CLibraries/CSystemd", linkerSettings: [.linkedLibrary("systemd")]),
-        .target(
-            name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD",
-            linkerSettings: [.linkedLibrary("microhttpd")]),
+        // Opened at run time by a kiosk.
+        .target(name: "CSystemd", path: "Sources/CLibraries/CSystemd"),
+        .target(name: "CMicroHTTPD", path: "Sources/CLibraries/CMicroHTTPD"),
         .target(name: "CSockets", path: "Sources/CLibraries/CSockets"),
         // Not for the library's modules: it changes the process that it is linked into.
         .target(name: "CPrivileges", path: "Sources/CLibraries/CPrivileges"),

@@ -1,12 +1,42 @@
 #define _GNU_SOURCE
 #include "CMicroHTTPD.h"
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
+
+#define CHTTP_FUNCTIONS(use) \
+  use(MHD_add_response_header) use(MHD_create_response_from_buffer) use(MHD_destroy_response) \
+  use(MHD_get_connection_info) use(MHD_get_daemon_info) use(MHD_get_timeout) use(MHD_lookup_connection_value) \
+  use(MHD_queue_response) use(MHD_resume_connection) use(MHD_run) use(MHD_start_daemon) use(MHD_stop_daemon) \
+  use(MHD_suspend_connection)
+
+#define CHTTP_MEMBER(name) __typeof__(name) *name;
+static struct {
+  CHTTP_FUNCTIONS(CHTTP_MEMBER)
+} library;
+static int32_t chttp_is_loaded;
+
+/* Opened by the first server: a player without a kiosk does not load it. */
+static void chttp_load_once(void) {
+  void *handle = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return;
+#define CHTTP_FIND(name) \
+  if (!(library.name = (__typeof__(name) *)dlsym(handle, #name))) return;
+  CHTTP_FUNCTIONS(CHTTP_FIND)
+  chttp_is_loaded = 1;
+}
+
+int32_t chttp_load(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, chttp_load_once);
+  return chttp_is_loaded;
+}
 
 enum { chttp_most_connections = 64, chttp_connection_memory = 16384 };
 
@@ -64,7 +94,7 @@ static void chttp_connection(void *context, struct MHD_Connection *connection, v
   }
   *place = NULL;
   chttp_make_room(server);
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   for (int i = 0; info && i < chttp_most_connections; i++) {
     if (server->connections[i].descriptor >= 0) continue;
     server->connections[i].descriptor = info->connect_fd;
@@ -76,7 +106,7 @@ static void chttp_connection(void *context, struct MHD_Connection *connection, v
 }
 
 static int32_t chttp_is_local(struct MHD_Connection *connection) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const union MHD_ConnectionInfo *info = library.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (!info || !info->client_addr || info->client_addr->sa_family != AF_INET) return 0;
   return ntohl(((const struct sockaddr_in *)info->client_addr)->sin_addr.s_addr) >> 24 == 127;
 }
@@ -102,16 +132,16 @@ static enum MHD_Result chttp_take(void *context, struct MHD_Connection *connecti
   }
   if (!exchange->response) {
     if (exchange->is_held) return MHD_YES;
-    chttp_request request = {method, path, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+    chttp_request request = {method, path, library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
                              chttp_is_local(connection)};
     server->handler(server->context, exchange, &request);
     if (exchange->is_held) {
-      MHD_suspend_connection(connection);
+      library.MHD_suspend_connection(connection);
       return MHD_YES;
     }
     if (!exchange->response) return MHD_NO;
   }
-  return MHD_queue_response(connection, exchange->status, exchange->response);
+  return library.MHD_queue_response(connection, exchange->status, exchange->response);
 }
 
 static void chttp_done(void *context, struct MHD_Connection *connection, void **place,
@@ -119,7 +149,7 @@ static void chttp_done(void *context, struct MHD_Connection *connection, void **
   (void)context, (void)connection, (void)code;
   chttp_exchange *exchange = *place;
   if (!exchange) return;
-  if (exchange->response) MHD_destroy_response(exchange->response);
+  if (exchange->response) library.MHD_destroy_response(exchange->response);
   free(exchange);
   *place = NULL;
 }
@@ -133,7 +163,7 @@ chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, 
   for (int i = 0; i < chttp_most_connections; i++) server->connections[i].descriptor = -1;
   /* Places beyond those are for connections that come before the oldest has ended. */
   server->most = most > chttp_most_connections / 2 ? chttp_most_connections / 2 : most;
-  server->daemon = MHD_start_daemon(
+  server->daemon = library.MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, chttp_take, server, MHD_OPTION_LISTEN_SOCKET,
       (MHD_socket)descriptor, MHD_OPTION_CONNECTION_LIMIT, (unsigned)chttp_most_connections, MHD_OPTION_CONNECTION_TIMEOUT,
       (unsigned)((patience_ms + 999) / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)chttp_connection_memory,
@@ -147,7 +177,7 @@ chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, 
 }
 
 int32_t chttp_descriptor(chttp_server *server) {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  const union MHD_DaemonInfo *info = library.MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info ? info->epoll_fd : -1;
 }
 
@@ -155,7 +185,7 @@ int64_t chttp_due_ms(chttp_server *server) {
   if (server->has_room) return 0;
   int64_t due = -1, now = chttp_now_ms();
   MHD_UNSIGNED_LONG_LONG wait;
-  if (MHD_get_timeout(server->daemon, &wait) == MHD_YES) due = wait > INT32_MAX ? INT32_MAX : (int64_t)wait;
+  if (library.MHD_get_timeout(server->daemon, &wait) == MHD_YES) due = wait > INT32_MAX ? INT32_MAX : (int64_t)wait;
   for (int i = 0; i < chttp_most_connections; i++) {
     if (server->connections[i].descriptor < 0) continue;
     int64_t left = server->connections[i].began_ms + 3 * (int64_t)server->patience_ms - now;
@@ -175,11 +205,11 @@ void chttp_serve(chttp_server *server) {
     server->connections[i].began_ms = now;
   }
   server->has_room = 0;
-  MHD_run(server->daemon);
+  library.MHD_run(server->daemon);
 }
 
 void chttp_close(chttp_server *server) {
-  MHD_stop_daemon(server->daemon);
+  library.MHD_stop_daemon(server->daemon);
   free(server);
 }
 
@@ -188,16 +218,16 @@ void chttp_hold(chttp_exchange *exchange) { exchange->is_held = 1; }
 void chttp_answer(chttp_exchange *exchange, int32_t status, const char *type, const char *allow, const uint8_t *bytes,
                   int64_t count) {
   if (exchange->response) return;
-  exchange->response = MHD_create_response_from_buffer((size_t)count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+  exchange->response = library.MHD_create_response_from_buffer((size_t)count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
   exchange->status = (unsigned)status;
   if (exchange->response) {
-    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     /* One request a connection: few connections serve everybody. */
-    MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (allow) MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, allow);
+    library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (allow) library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, allow);
   }
   if (!exchange->is_held) return;
   exchange->is_held = 0;
-  MHD_resume_connection(exchange->connection);
+  library.MHD_resume_connection(exchange->connection);
 }

@@ -103,6 +103,10 @@ package final class MetricsServer: Sendable {
                     + " \"127.0.0.1:PORT\" in the configuration, and the kiosk goes on without")
             return nil
         }
+        guard chttp_load() != 0 else {
+            complain("health is not served at \(address): libmicrohttpd is missing; install libmicrohttpd12")
+            return nil
+        }
         do throws(SocketError) {
             let listener = try TCPListener(address: address.address, port: address.port)
             // The library closes its own; ours goes with the listener.

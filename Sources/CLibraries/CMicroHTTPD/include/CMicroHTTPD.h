@@ -3,6 +3,9 @@
    integers, as in CShim.h. */
 #include <stdint.h>
 
+/* Opens libmicrohttpd, once. Returns 0 where it is not installed; then no other function here may be called. Any thread. */
+int32_t chttp_load(void);
+
 typedef struct chttp_server chttp_server;
 /* One request and its answer. */
 typedef struct chttp_exchange chttp_exchange;

@@ -2,8 +2,8 @@
 /* Only fixed-width integers, as in CShim.h. */
 #include <stdint.h>
 
-/* sd_journal_sendv(3) without its iovec: each field is NAME=value. 0, also where there is no journal; otherwise a negative errno value.
-   May block while the journal's socket is full. Any thread. */
+/* sd_journal_sendv(3) without its iovec: each field is NAME=value. 0, also where there is no journal; otherwise a negative errno value
+   (-ENOSYS without libsystemd).   May block while the journal's socket is full. Any thread. */
 int csystemd_journal_send(const uint8_t *const *fields, const int64_t *lengths, int count);
 
 /* A connection to a message bus (sd-bus(3)). One thread at a time. */
