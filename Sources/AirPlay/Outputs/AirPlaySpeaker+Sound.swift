@@ -64,7 +64,8 @@ extension AirPlaySpeaker {
     public func setSpeed(_ speed: Double) { state.withLock { $0.speed = speed } }
 
     /// Receivers mute the first AAC packet of a line, so that an unwanted one goes ahead; false when there is no room.
-    private static func appendPreroll(_ stream: StreamFormat, _ line: RTPTimestampMapper, _ store: PacketStore) -> Bool {
+    private static func appendPreroll(_ stream: StreamFormat, _ line: RTPTimestampMapper, _ store: PacketStore) -> Bool
+    {
         guard stream.coding == .aacLC else { return true }
         let timestamp = line.preceding(frames: stream.framesPerPacket)
         return SilentUnit.stereo.withUnsafeBytes { store.append($0, timestamp: timestamp) }
