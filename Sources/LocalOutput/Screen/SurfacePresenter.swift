@@ -22,8 +22,8 @@ final class SurfacePresenter: PicturePresenter {
     private var staging: UnsafeMutablePointer<SDL_Surface>?
     /// Turned picture before what of it lies in the window is copied there.
     private var turned: UnsafeMutablePointer<SDL_Surface>?
-    /// What `present` hands over: the picture only, or everything.
-    private var dirty = SDL_Rect()
+    /// The region that was drawn since the last `present`; nil after it. A prepared picture may be replaced before it is presented.
+    private var dirty: PixelRect?
     /// Where something lay over picture and bars.
     private var covered: [PixelRect] = []
 
@@ -70,13 +70,16 @@ final class SurfacePresenter: PicturePresenter {
             covered.append(overlay.rect.intersection(whole))
             changed = changed.union(overlay.rect.intersection(whole))
         }
-        dirty = SDL_Rect(changed)
+        dirty = dirty?.union(changed) ?? changed
         return isShown
     }
 
     func present() -> HostInstant {
         // SDL's X11 driver ends this with XSync: when it returns, the server has copied the picture.
-        if SDL_UpdateWindowSurfaceRects(window, &dirty, 1) != 0 { isStale = true }
+        if var rect = dirty.map({ SDL_Rect($0) }), SDL_UpdateWindowSurfaceRects(window, &rect, 1) != 0 {
+            isStale = true
+        }
+        dirty = nil
         return .now
     }
 
@@ -91,7 +94,7 @@ final class SurfacePresenter: PicturePresenter {
         surface = SDL_GetWindowSurface(window)
         guard let surface else { return false }
         if let before, before == (surface, surface.pointee.w, surface.pointee.h) { return true }
-        isStale = true
+        (isStale, dirty) = (true, nil)
         return true
     }
 

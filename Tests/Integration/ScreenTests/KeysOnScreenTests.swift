@@ -195,8 +195,9 @@ struct KeysOnScreenTests {
         try evening.press("J")
         try eventually("none is shown") { try evening.width(below: true) == nil }
         try evening.press("J", "p", "Prior")
-        try eventually("the film is a second before its French line") { try evening.frame == 300 }
-        #expect(try evening.width(below: true) == nil)
+        try eventually("the film is a second before its French line") {
+            try evening.frame == 300 && evening.width(below: true) == nil
+        }
         for _ in 0..<11 { try evening.press("z") }
         try eventually("it is shown earlier") { try evening.isLong(below: true) }
         for _ in 0..<3 { try evening.press("x") }

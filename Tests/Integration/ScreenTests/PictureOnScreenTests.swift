@@ -46,6 +46,15 @@ struct PictureOnScreenTests {
         #expect(try probe.quit() == 0)
     }
 
+    /// A change of the view replaces a frame that waits for its instant.
+    @Test(arguments: ["surface", "texture", "placebo"])
+    func barsAreBlackAfterAPreparedPictureWasReplaced(presentation: String) throws {
+        let display = try VirtualDisplay("640x640")
+        let probe = try Probe(on: display.name, "replace", "size=640x640", "presentation=\(presentation)")
+        try eventually("only the wide picture is seen") { try display.picture().lit == [0, 160, 640, 480] }
+        #expect(try probe.quit() == 0)
+    }
+
     @Test func aFilmThatDoesNotSayItsMatrixIsTakenByItsSize() throws {
         let display = try VirtualDisplay("640x360")
         let probe = try Probe(on: display.name, "size=640x360")

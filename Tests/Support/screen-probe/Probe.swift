@@ -6,13 +6,14 @@ import MediaCore
 import SyncRendering
 
 /// Shows synthetic pictures on a real screen as lines on standard input tell, answers each with one line, and prints
-/// what people do to the window. `screen-probe bench …` and `screen-probe loop …` measure instead.
+/// what people do to the window. `screen-probe bench …` and `screen-probe loop …` measure instead; `screen-probe replace …` is `replace`.
 func runProbe() {
     let arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "bench" { return bench(Array(arguments.dropFirst())) }
     if arguments.first == "loop" { return loopBench(Array(arguments.dropFirst())) }
+    let replaces = arguments.first == "replace"
     var options = ScreenOptions()
-    for argument in arguments {
+    for argument in arguments.dropFirst(replaces ? 1 : 0) {
         let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { fail("no such argument: \(argument)") }
         switch parts[0] {
@@ -29,6 +30,7 @@ func runProbe() {
         default: fail("no such argument: \(argument)")
         }
     }
+    if replaces { return replace(options) }
     let loop = ScreenLoop(options: options, converter: SoftwarePictureConverter())
     let script = Script(control: loop.control)
     Task.detached {
@@ -37,6 +39,21 @@ func runProbe() {
     let reader = try! WorkerThread.start(name: "script") { script.run() }
     loop.run()
     reader.join()
+}
+
+/// Shows a square picture, prepares a wide one twice, presents it once, and stays until standard input has a line.
+private func replace(_ options: ScreenOptions) {
+    let screen: Screen
+    let square = options.size ?? PixelSize(width: 640, height: 640)
+    do { screen = try Screen(options: options, converter: SoftwarePictureConverter()) } catch { fail(error.message) }
+    let color = ColorDescription(primaries: 1, transfer: 1, matrix: 1)
+    screen.prepare(SyntheticPicture(size: square, color: color, shade: 0), under: nil)
+    _ = screen.present()
+    let wide = PixelSize(width: square.width, height: square.height / 2)
+    for shade in 0..<2 { screen.prepare(SyntheticPicture(size: wide, color: color, shade: shade), under: nil) }
+    _ = screen.present()
+    answer("ready")
+    _ = readLine()
 }
 
 /// What the lines on standard input say.
