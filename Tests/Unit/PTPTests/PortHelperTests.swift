@@ -10,8 +10,18 @@ import Testing
 /// the true ones are bound in `PrivilegeTests`.
 @Suite(.timeLimit(.minutes(1))) struct PortHelperTests {
     private static let ports: (event: UInt16, general: UInt16) = (32381, 32382)
-    private let address = IPv4Address("127.0.0.81")!
+    private static let count = Lock<UInt8>(0)
+    /// Of this test case alone: cases run side by side and bind the same ports.
+    private let address: IPv4Address
     private let folder = FileManager.default.temporaryDirectory.appending(path: "ports-\(UUID().uuidString)")
+
+    init() throws {
+        let number = Self.count.withLock { count in
+            count += 1
+            return count
+        }
+        address = try #require(IPv4Address("127.0.81.\(number)"))
+    }
 
     /// Something else at the helper's place, in Python: `pair` is its standard input.
     private func helper(_ body: String, patience: Duration = .seconds(20)) throws -> PortHelper {
@@ -61,7 +71,7 @@ import Testing
     @Test func anErrorNumberIsToldAsOnesOwn() throws {
         let busy = try refusal("pair.send(bytes([\(EADDRINUSE)]))")
         #expect(busy.code == .portsBusy)
-        #expect(busy.message.contains("UDP port 32381 or 32382 on 127.0.0.81"))
+        #expect(busy.message.contains("UDP port 32381 or 32382 on \(address)"))
         #expect(busy.message.contains("'sport = :32381 or sport = :32382'"))
         #expect(try refusal("pair.send(bytes([\(EACCES)]))").code == .notPermitted)
         #expect(try refusal("pair.send(bytes([\(EADDRNOTAVAIL)]))").code == .unavailable)
