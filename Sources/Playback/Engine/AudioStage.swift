@@ -2,12 +2,11 @@ internal import MediaCore
 internal import SyncRendering
 
 /// Sound from its sources to a renderer: one entry of the list after the other, each in its place on the timeline. Packets are
-/// handed on as they are, unless the sound was asked for in one format (`SoundShaper`).
+/// handed on as they are.
 final class AudioStage: TrackStage {
     private let list: SharedPlaybackList
     private let walker: SharedPlaybackList.Walker
     private let renderer: AudioRenderer
-    private var shaper: SoundShaper?
     private let replayGain: ReplayGainOptions
     /// What the samples of the track that is read are multiplied with.
     private var gain: Float
@@ -38,12 +37,12 @@ final class AudioStage: TrackStage {
     /// - Parameter entry: the one that `source` belongs to.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
+        replayGain: ReplayGainOptions = ReplayGainOptions(), entry: PlaybackList.Entry,
         source: any SampleSource, intake: TrackIntake? = nil
     ) {
         self.intake = intake
         choose = { $0.audioTrack }
-        (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
+        (self.list, self.walker, self.renderer) = (list, walker, renderer)
         self.source = StageSource(source)
         (film, track) = (entry.film, entry.audioTrack)
         self.replayGain = replayGain
@@ -53,13 +52,13 @@ final class AudioStage: TrackStage {
     /// A stage that begins with what follows an entry without sound.
     init(
         list: SharedPlaybackList, walker: SharedPlaybackList.Walker = .sound, renderer: AudioRenderer,
-        shaper: SoundShaper? = nil, replayGain: ReplayGainOptions = ReplayGainOptions(),
+        replayGain: ReplayGainOptions = ReplayGainOptions(),
         choose: @escaping @Sendable (PlaybackList.Entry) -> Track? = { $0.audioTrack },
         behind entry: PlaybackList.Entry, intake: TrackIntake? = nil
     ) {
         self.intake = intake
         self.choose = choose
-        (self.list, self.walker, self.renderer, self.shaper) = (list, walker, renderer, shaper)
+        (self.list, self.walker, self.renderer) = (list, walker, renderer)
         self.entry = entry
         self.replayGain = replayGain
         gain = 1
@@ -77,7 +76,6 @@ final class AudioStage: TrackStage {
         let moment = time - (entry.offset ?? .zero)
         // Until its source is there, nothing of it is read.
         (isAtEnd, isJoint, readUntil, failuresInARow, next, hasRead) = (true, false, moment, 0, nil, false)
-        shaper?.begin(at: time, of: entry.item)
         list.enter(entry.serial, walker)
         guard let wanted = choose(entry) else { return time }
         do throws(MediaError) {
@@ -110,7 +108,6 @@ final class AudioStage: TrackStage {
             return entry = kept
         }
         (entry, isAtEnd, next) = (kept, true, nil)
-        shaper?.drop()
         list.enter(serial, walker)
     }
 
@@ -198,29 +195,12 @@ final class AudioStage: TrackStage {
             isJoint = false
         }
         buffer.gain = gain
-        guard shaper != nil else {
-            renderer.enqueue(buffer)
-            return .moved
-        }
-        do throws(MediaError) {
-            try shaper?.send(buffer, enqueue)
-            return .moved
-        } catch {
-            // This track cannot be decoded: the film goes on without it.
-            list.note(error, at: readUntil, walker, of: entry.serial)
-            return reachEnd(of: entry)
-        }
-    }
-
-    private func enqueue(_ stretch: SampleBuffer) {
-        var stretch = stretch
-        stretch.gain = gain
-        renderer.enqueue(stretch)
+        renderer.enqueue(buffer)
+        return .moved
     }
 
     private func reachEnd(of entry: PlaybackList.Entry) -> TrackStep {
         isAtEnd = true
-        shaper?.finish(enqueue)
         list.note(.at(readUntil), walker, of: entry.serial)
         return .moved
     }
@@ -259,7 +239,6 @@ final class AudioStage: TrackStage {
         entry = next
         self.next = nil
         (isAtEnd, isJoint, readUntil, failuresInARow, hasRead) = (wanted == nil, true, next.start, 0, false)
-        shaper?.begin(at: next.begin ?? .zero, of: next.item, isJoint: true)
         list.enter(next.serial, walker)
     }
 

@@ -72,13 +72,9 @@ extension PlaybackEngine {
             return news(.message(refusal.message))
         }
         sound.renderer.treatment = options.treatment
-        // A tap sees the first sound.
-        var options = options
-        options.tap = nil
         let choice = sound.choice
         let stage = AudioStage(
-            list: shared, walker: sound.walker, renderer: sound.renderer,
-            shaper: SoundShaper(options, codecs: parts.codecs), replayGain: options.replayGain,
+            list: shared, walker: sound.walker, renderer: sound.renderer, replayGain: options.replayGain,
             choose: { AddedSound.track(choice, of: $0) },
             behind: entry, intake: TrackIntake(clock: parts.clock))
         let pipeline = TrackPipeline(stage: stage, onNews: { [mailbox] in mailbox.signal.raise() })

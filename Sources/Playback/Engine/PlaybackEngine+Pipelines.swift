@@ -112,12 +112,11 @@ extension PlaybackEngine {
         of entry: PlaybackList.Entry, _ track: Track, behind before: PlaybackList.Entry?, to renderer: AudioRenderer
     ) {
         let wake: @Sendable () -> Void = { [mailbox] in mailbox.signal.raise() }
-        let shaper = SoundShaper(options, codecs: parts.codecs)
         let pipeline: TrackPipeline
         if let before {
             pipeline = TrackPipeline(
                 stage: AudioStage(
-                    list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, behind: before,
+                    list: shared, renderer: renderer, replayGain: options.replayGain, behind: before,
                     intake: TrackIntake(clock: parts.clock)),
                 onNews: wake)
         } else {
@@ -125,7 +124,7 @@ extension PlaybackEngine {
                 let source = try entry.media.source(for: track)
                 pipeline = TrackPipeline(
                     stage: AudioStage(
-                        list: shared, renderer: renderer, shaper: shaper, replayGain: options.replayGain, entry: entry,
+                        list: shared, renderer: renderer, replayGain: options.replayGain, entry: entry,
                         source: source, intake: TrackIntake(clock: parts.clock)),
                     onNews: wake)
             } catch {

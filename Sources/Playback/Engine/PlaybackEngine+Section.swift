@@ -15,7 +15,6 @@ extension PlaybackEngine {
         // A jump under way, or a list that is being changed, goes on as the section says.
         if jump != nil || cut != nil { return isNew ? beginHere() : () }
         if let joining, filmMoment < joining.end, entry.sectionEnd.map({ joining.end < $0 }) ?? true {
-            guard !isShaped else { return beginHere() }
             // Where that is too late it goes back with a jump.
             _ = endCurrent(withSectionAt: joining.end)
         }
@@ -30,9 +29,6 @@ extension PlaybackEngine {
         }
         return section
     }
-
-    /// Sound that waits to be a stretch of one length cannot be taken back to a moment.
-    private var isShaped: Bool { options.tap != nil || options.soundFormat != nil }
 
     /// Goes back to the section's start when play has come to its end, or the film's. Whoever winds past it is let go, as in mpv.
     func repeatSection() {

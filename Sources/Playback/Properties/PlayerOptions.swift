@@ -91,16 +91,6 @@ public struct PlayerOptions: Sendable {
     /// How long before its sound is needed the next film is opened: longer than a slow server takes, short enough that nothing
     /// is held open for hours.
     public var readAhead: Duration = .seconds(30)
-    /// Sees, and may change in place, every stretch of sound before it is handed on: loudness, filters, a meter. Called some
-    /// time before the sound is heard, on the thread that reads it, once for each stretch that is read; the number of frames
-    /// stays. Sound is then decoded to `soundFormat`.
-    public typealias Tap = @Sendable (_ block: PCMBlock, _ item: QueueItem) -> Void
-    public var tap: Tap?
-    /// What all sound is brought to before the outputs see it; nil, where there is no tap, leaves that to each output, as it
-    /// needs it. With a tap nil is 48 kHz stereo.
-    public var soundFormat: PCMFormat?
-    /// How long the stretches are that a tap sees.
-    public var bufferLength: Duration = .seconds(1)
     /// More is going to follow the first film or song. Songs in a row are then decoded on the way to a speaker, so that they join
     /// to the sample, and a list that is to be played again is no loop of its first film.
     public var expectsMore = false

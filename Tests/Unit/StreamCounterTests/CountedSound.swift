@@ -3,7 +3,7 @@ import MediaCore
 @testable import VirtualSpeaker
 
 /// Sound in which every frame tells which one it is, and what a speaker's device made of it.
-final class CountedSound: SoundSink {
+final class CountedSound: PlayoutSink {
     struct State {
         /// The device's frame minus the sound's.
         var offset: Int64?

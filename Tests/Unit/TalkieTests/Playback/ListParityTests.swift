@@ -8,7 +8,7 @@ import Testing
 /// Whatever a player of one film can, a list can.
 @Suite struct ListParityTests {
     private func queue(_ addresses: [String], _ options: PlayerOptions = PlayerOptions()) -> VirtualQueue {
-        let queue = VirtualQueue(options, decodesAhead: false)
+        let queue = VirtualQueue(options)
         queue.core.apply(.append(addresses.map { QueueItem($0) }))
         queue.core.play()
         return queue

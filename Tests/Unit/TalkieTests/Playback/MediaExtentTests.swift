@@ -30,21 +30,18 @@ import Testing
         let media = try film.open(path, OpenCancellation())
         let track = try #require(media.summary.track(.audio))
         let source = try media.source(for: track)
-        var options = PlayerOptions()
-        options.soundFormat = PCMFormat(sampleRate: 48000, layout: .stereo)
-        var shaper = try #require(SoundShaper(options, codecs: film.codecs))
+        let decoded = try DecodedAudioSource(source, as: PCMFormat(sampleRate: 48000, layout: .stereo))
         var samples: [Float] = []
-        func take(_ buffer: SampleBuffer) {
-            guard case .pcm(let block) = buffer.payload else { return }
-            // Each stretch in its place: a hole is silence, nothing is there twice.
+        while let buffer = try decoded.read() {
+            guard case .pcm(let block) = buffer.payload else { continue }
+            // A container that counts milliseconds may begin before zero.
+            block.dropFirst(block.frames(before: .zero))
+            // Each block at its position: a hole is silence, no sample is there twice.
             let place = Int(block.start.rescaled(to: 48000))
             #expect(place >= samples.count)
             samples += [Float](repeating: 0, count: max(0, place - samples.count))
             for index in 0..<block.frames { samples.append(block.samples[index * 2]) }
         }
-        shaper.begin(at: .zero, of: QueueItem(path))
-        while let buffer = try source.read() { try shaper.send(buffer, take) }
-        shaper.finish(take)
         return samples
     }
 

@@ -9,7 +9,7 @@ import Testing
 @Suite struct AddedSoundTests {
     /// German in the first card; Russian, sounds 5 to 7, is asked for in the kitchen.
     private func queue(_ addresses: [String], adding: Bool = true) -> VirtualQueue {
-        let queue = VirtualQueue(decodesAhead: false)
+        let queue = VirtualQueue()
         if adding { queue.addSound(.language("ru")) }
         queue.core.apply(.append(addresses.map { QueueItem($0) }))
         queue.core.play()
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func anOutputThatCannotBeHadIsToldAndTheFilmPlaysWithoutIt() throws {
-        let queue = VirtualQueue(decodesAhead: false)
+        let queue = VirtualQueue()
         queue.kitchen.refusal = OutputError(.unavailable, "The kitchen is dark.")
         queue.addSound(.language("rus"))
         queue.core.apply(.append([QueueItem("1+5/40000")]))
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func anOutputThatDoesNotGetReadyHoldsAStartForEightSecondsAndNoLonger() throws {
-        let queue = VirtualQueue(decodesAhead: false)
+        let queue = VirtualQueue()
         queue.kitchen.isAway = true
         queue.addSound(.language("rus"))
         queue.core.apply(.append([QueueItem("1+5/40000")]))

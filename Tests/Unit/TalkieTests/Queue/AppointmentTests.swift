@@ -13,7 +13,7 @@ import Testing
     private func second(_ value: Int64) -> MediaTime { MediaTime(value: value, timescale: 1) }
 
     private func queue() -> VirtualQueue {
-        let queue = VirtualQueue(decodesAhead: false)
+        let queue = VirtualQueue()
         queue.core.apply(.append(items))
         queue.core.apply(.loop(item: .times(0), list: .forever))
         return queue

@@ -43,12 +43,9 @@ import Testing
 
     // MARK: Joints
 
-    @Test(arguments: [100, 1000, 2000])
-    func theFirstPictureOfEachItemIsDueWithItsFirstSample(milliseconds: Int) throws {
-        var options = PlayerOptions()
-        options.bufferLength = .milliseconds(milliseconds)
+    @Test func theFirstPictureOfEachItemIsDueWithItsFirstSample() throws {
         let queue = queue(
-            items(["1/16000/25:1/50", "2/16016/24000:1001/48", "3/8008/30000:1001/30", "4/8000/25:1/25"]), options)
+            items(["1/16000/25:1/50", "2/16016/24000:1001/48", "3/8008/30000:1001/30", "4/8000/25:1/25"]))
         #expect(queue.run(untilPhase: .ended, atMost: .seconds(20)))
         #expect(queue.pictureRuns == ["1:0...49", "2:0...47", "3:0...29", "4:0...24"])
         #expect(queue.dropped == 0)
@@ -71,7 +68,8 @@ import Testing
         #expect(queue.pictureRuns == Array(repeating: "1:0...\(count - 1)", count: 100))
         #expect(queue.dropped == 0)
         #expect(queue.worstLateness == .zero)
-        #expect(queue.strangers(every: count == 24 ? Self.cinema : Self.film) == [])
+        // A hole shorter than a millisecond is not filled: the sound is early by less than that, and never by more.
+        #expect(queue.strangers(every: count == 24 ? Self.cinema : Self.film, within: 8) == [])
         #expect(queue.stretches.count == 100)
         let frames: Int64 = count == 24 ? 8008 : 8000
         for (pass, picture) in queue.shown.filter({ $0.number == 0 }).enumerated() {
@@ -94,13 +92,11 @@ import Testing
     /// Also behind an output that wants little and is full until shortly before the joint.
     @Test(arguments: [300, 60])
     func theNextItemsPicturesAreThereBeforeThePlayhead(depth: Int) {
-        var options = PlayerOptions()
-        options.bufferLength = .seconds(2)
-        let queue = VirtualQueue(options)
+        let queue = VirtualQueue()
         queue.card.desiredDepth = .milliseconds(depth)
         queue.core.apply(.append(items(["1/16000/25:1/50", "2/16000/25:1/50"])))
         queue.core.play()
-        run(queue, to: 1.7)
+        run(queue, to: 1.9)
         #expect(queue.layer.waitingTimes.contains(MediaTime(value: 2, timescale: 1)))
     }
 

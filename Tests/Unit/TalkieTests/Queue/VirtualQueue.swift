@@ -105,13 +105,11 @@ final class VirtualQueue: VirtualPlayer {
     let events: EventLog
 
     /// - Parameters:
-    ///   - decodesAhead: sound is decoded before the renderer has it, as for a tap; otherwise packets are handed on.
     ///   - rate: how fast films arrive whose addresses end with "slow"; nil has none of these.
-    init(_ options: PlayerOptions = PlayerOptions(), decodesAhead: Bool = true, arrivingAt rate: Double? = nil) {
+    init(_ options: PlayerOptions = PlayerOptions(), arrivingAt rate: Double? = nil) {
         var options = options
         network = SlowNetwork(clock, rate: rate ?? 1)
         runners = rate == nil ? nil : PipelineRunners()
-        if decodesAhead { options.soundFormat = PCMFormat(sampleRate: Self.rate, layout: .stereo) }
         options.readAhead = .seconds(4)
         events = EventLog(clock: clock)
         synchronizer = RenderSynchronizer(clock: clock, events: events)
@@ -254,8 +252,8 @@ final class VirtualQueue: VirtualPlayer {
     }
 
     /// Pictures that were shown while time ran and do not belong to the sound that was heard at their instant: another item's,
-    /// or one away from its sound by more than a frame of it.
-    func strangers(every frame: MediaTime) -> [String] {
+    /// or one away from its sound by more than `tolerance` frames of it.
+    func strangers(every frame: MediaTime, within tolerance: Int64 = 1) -> [String] {
         shown.filter(\.isMoving).compactMap { picture in
             guard let item = picture.item, let number = picture.number else { return nil }
             var (low, high) = (0, heard.count)
@@ -272,7 +270,7 @@ final class VirtualQueue: VirtualPlayer {
             // Sound that was handed over too late begins behind the picture, in its own place.
             let behind = min(.milliseconds(20), at - picture.target).inSeconds * Double(Self.rate)
             let due = (frame * Int64(number)).rescaled(to: Int32(Self.rate)) + Int64(behind.rounded())
-            if sound == item, abs(place - due) <= 1 { return nil }
+            if sound == item, abs(place - due) <= tolerance { return nil }
             return "\(item):\(number) at \(picture.pts) beside \(sound):\(place), due \(due)"
         }
     }
