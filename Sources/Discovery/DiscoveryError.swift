@@ -1,18 +1,18 @@
 package import MediaCore
 
-/// Why a speaker was not found or cannot be named this way.
+/// The reason why a speaker was not found or cannot be addressed.
 package typealias DiscoveryError = CodedError<DiscoveryErrors>
 
-/// The codes of `DiscoveryError`.
+/// The domain of the codes of `DiscoveryError`.
 package enum DiscoveryErrors {}
 
 extension CodedError<DiscoveryErrors>.Code {
-    /// No avahi-daemon answers; speakers can still be named by their address.
+    /// avahi-daemon is not running; speakers can still be addressed by IP address.
     package static var daemonMissing: Self { Self(rawValue: "daemon-missing") }
-    /// Nothing of that name is on the network, or it went away.
+    /// No service of that name is announced, or it has disappeared.
     package static var notFound: Self { Self(rawValue: "not-found") }
     /// Several speakers have that name; their ids differ.
     package static var ambiguous: Self { Self(rawValue: "ambiguous") }
-    /// The words are not an address.
+    /// The text is not an address.
     package static var badAddress: Self { Self(rawValue: "bad-address") }
 }

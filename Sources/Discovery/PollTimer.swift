@@ -2,16 +2,18 @@ internal import CAvahi
 internal import Glibc
 internal import MediaCore
 
-/// A timer that fires on the thread of an avahi poll, by the monotonic clock.
+/// A one-shot timer on the thread of an avahi poll, based on the monotonic clock.
 ///
-/// Avahi's own timers lie on the wall clock: after that is set back, one that was armed is due an hour too late, and until then a daemon that
-/// has returned is not asked again.
+/// Avahi's own timers use the wall clock. If that is set back by an hour, a pending timer fires an hour late, and a
+/// restarted daemon is not noticed until then.
 final class PollTimer {
-    /// Called on the poll's thread. Set before the poll starts.
+    /// Called on the poll's thread. Must be set before the poll starts.
     var action: () -> Void = {}
     private let descriptor: Int32
 
-    /// The poll outlives the timer's last moment: it frees its watch itself.
+    /// Creates an unarmed timer. The poll frees its watch and must outlive the last expiry.
+    ///
+    /// - Throws: `daemonMissing` if the system is out of descriptors or memory.
     init(on poll: OpaquePointer) throws(DiscoveryError) {
         descriptor = cavahi_open_timer()
         guard descriptor >= 0 else {
@@ -30,6 +32,6 @@ final class PollTimer {
 
     deinit { close(descriptor) }
 
-    /// Once, so long from now, in place of what was set before.
+    /// Arms the timer, replacing a pending expiry.
     func fire(after duration: Duration) { cavahi_set_timer(descriptor, duration.wholeNanoseconds / 1_000_000) }
 }

@@ -2,14 +2,13 @@ internal import CAvahi
 internal import Glibc
 package import Sockets
 
-/// Tells the network by mDNS that a service is there, where an avahi-daemon runs; without one nothing happens and
-/// it is reached by its address.
+/// Publishes a service by mDNS through avahi-daemon. Without a daemon the service is reachable by its address only.
 ///
-/// The service gets a host name of its own that leads to its own address, so that it may be another than the
-/// computer's. A loopback address is told to this computer only.
+/// The service has its own host name for its own address, which may differ from the computer's. A loopback address is
+/// published on the loopback interface only.
 ///
-/// `@unchecked Sendable`: after `init` the thread of `avahi_threaded_poll` alone touches the state, in callbacks;
-/// `stop` ends that thread first.
+/// `@unchecked Sendable`: after `init` only the thread of `avahi_threaded_poll` accesses the state, in callbacks.
+/// `stop` must be called before the last reference is released; it ends that thread.
 package final class ServiceAnnouncement: @unchecked Sendable {
     private let poll: OpaquePointer
     private var client: OpaquePointer?
@@ -21,13 +20,14 @@ package final class ServiceAnnouncement: @unchecked Sendable {
     private let strings: [String]
     private let kind: ServiceName.Kind
     private let failed: @Sendable (String) -> Void
+    /// The number of renames after name collisions.
     private var attempts = 0
 
-    /// Nil when there is no daemon.
+    /// Starts to publish. Nil if avahi is unavailable.
     ///
     /// - Parameters:
     ///   - host: the first label of the host name.
-    ///   - failed: told why nobody hears of the service; on any thread.
+    ///   - failed: called with the reason of a failure, on avahi's thread or in `init`.
     package init?(
         _ kind: ServiceName.Kind, name: String, host: String, address: IPv4Address, port: UInt16, strings: [String],
         failed: @escaping @Sendable (String) -> Void
@@ -49,7 +49,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         }
     }
 
-    /// Takes the announcement back; waits for avahi's thread.
+    /// Withdraws the service and waits for avahi's thread.
     package func stop() {
         guard client != nil else { return }
         avahi_threaded_poll_stop(poll)
@@ -72,7 +72,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
         switch state {
         case AVAHI_CLIENT_S_RUNNING: announce(client)
         case AVAHI_CLIENT_FAILURE: note(avahi_client_errno(client))
-        // The host's own name is being settled: what was registered is void.
+        // The host name is being renegotiated: earlier registrations are invalid.
         case AVAHI_CLIENT_S_COLLISION, AVAHI_CLIENT_S_REGISTERING: if let group { avahi_entry_group_reset(group) }
         default: break
         }
@@ -87,7 +87,7 @@ package final class ServiceAnnouncement: @unchecked Sendable {
                 }, Unmanaged.passUnretained(self).toOpaque())
         }
         guard let group else { return note(avahi_client_errno(client)) }
-        // A name that is taken gets a number, three times at most.
+        // On a name collision a number is appended, at most three times.
         let label = attempts == 0 ? name : "\(name) \(attempts + 1)"
         let hostName = attempts == 0 ? "\(host).local" : "\(host)-\(attempts + 1).local"
         let isLoopback = address.rawValue >> 24 == 127

@@ -3,35 +3,36 @@ internal import Glibc
 internal import MediaCore
 package import Sockets
 
-/// Browses kinds of service through the system's avahi-daemon, for as long as it exists, and tells what it hears.
+/// Browses service types through avahi-daemon and reports changes.
 ///
-/// `@unchecked Sendable`: after `start`, the thread of `avahi_threaded_poll` alone touches the state, in callbacks;
-/// `stop` ends that thread first.
+/// `@unchecked Sendable`: after `start` only the thread of `avahi_threaded_poll` accesses the state, in callbacks.
+/// `stop` must be called before the last reference is released; it ends that thread.
 package final class ServiceWatch: @unchecked Sendable {
-    /// What is told, on avahi's thread.
+    /// The events, delivered on avahi's thread.
     package enum News: Sendable {
-        /// A daemon answers; everything known of an earlier one is void.
+        /// A daemon has connected; all earlier results are invalid.
         case connected
-        /// There is no daemon: why, as a part of a sentence. It is waited for.
+        /// No daemon is available; the reason as a part of a sentence. Reconnects automatically.
         case disconnected(String)
         case found(ServiceName)
-        /// Its address, and the strings of its description.
+        /// Address and TXT strings of a service; repeated when they change.
         case resolved(ServiceName, NetworkEndpoint, [[UInt8]])
         case lost(ServiceName)
-        /// One kind of service has been listed as far as the daemon knows at present.
+        /// The daemon has reported all currently known services of one type.
         case listed
-        /// Time to publish what was `scheduled`.
+        /// The delay that was `scheduled` has expired.
         case due
     }
 
-    /// One pending or standing question for a service's address and description. It stays open for as long as the
-    /// service exists, because that is how changes of the description are heard.
+    /// A resolver of one service. It exists as long as the service, because it also reports changes of the TXT record.
     private final class Question {
         unowned let watch: ServiceWatch
         let name: ServiceName
-        /// nil between a failure and the next attempt.
+        /// Nil between a failure and the next attempt.
         var resolver: OpaquePointer?
+        /// Consecutive failures.
         var failures = 0
+        /// The value of `ticks` at which to retry.
         var nextAttempt = 0
 
         init(watch: ServiceWatch, name: ServiceName) {
@@ -45,16 +46,21 @@ package final class ServiceWatch: @unchecked Sendable {
     private let poll: OpaquePointer
     private var client: OpaquePointer?
     private var isBrowsing = false
+    /// Resolvers by service.
     private var questions: [ServiceName: Question] = [:]
     private let rebuildTimer: PollTimer
     private let retryTimer: PollTimer
     private let dueTimer: PollTimer
     private var isDueScheduled = false
+    /// Expiries of `retryTimer`, one per 2 s while resolvers wait.
     private var ticks = 0
 
+    /// Allocates a poll and its timers.
+    ///
     /// - Parameters:
-    ///   - kinds: what is looked for.
+    ///   - kinds: the service types to browse.
     ///   - tell: called on avahi's thread; must not block.
+    /// - Throws: `daemonMissing` if the system is out of descriptors or memory.
     package init(_ kinds: [ServiceName.Kind], tell: @escaping @Sendable (ServiceWatch, News) -> Void)
         throws(DiscoveryError)
     {
@@ -74,7 +80,7 @@ package final class ServiceWatch: @unchecked Sendable {
         self.tell = tell
     }
 
-    /// Begins; connecting happens on avahi's thread, so that a daemon that hangs does not hang the caller.
+    /// Starts avahi's thread, which connects, so that a hanging daemon does not block the caller.
     package func start() {
         rebuildTimer.action = { [unowned self] in rebuild() }
         retryTimer.action = { [unowned self] in retry() }
@@ -83,28 +89,27 @@ package final class ServiceWatch: @unchecked Sendable {
         avahi_threaded_poll_start(poll)
     }
 
-    /// Ends; nothing is told afterwards. Never on avahi's own thread.
+    /// Stops the thread; no event follows. Must not be called on avahi's thread.
     package func stop() {
         avahi_threaded_poll_stop(poll)
         closeClient()
         avahi_threaded_poll_free(poll)
     }
 
-    /// Has `due` told soon; several calls before that make one. Only on avahi's thread.
+    /// Schedules one `due` event; calls before it are merged. Only on avahi's thread.
     package func schedule(milliseconds: Int) {
         if isDueScheduled { return }
         isDueScheduled = true
         dueTimer.fire(after: .milliseconds(milliseconds))
     }
 
-    /// Stops asking for a service that no room was found for. Only on avahi's thread.
+    /// Stops resolving a service that the caller has no space for. Only on avahi's thread.
     package func drop(_ name: ServiceName) {
         guard let question = questions.removeValue(forKey: name), let resolver = question.resolver else { return }
         avahi_service_resolver_free(resolver)
     }
 
-    /// Runs something on behalf of another thread as if it were avahi's: no callback runs meanwhile. Never on avahi's own
-    /// thread, nor after `stop`.
+    /// Runs `body` without concurrent callbacks, from another thread than avahi's. Must not be called after `stop`.
     package func perform(_ body: () -> Void) {
         avahi_threaded_poll_lock(poll)
         defer { avahi_threaded_poll_unlock(poll) }
@@ -124,13 +129,13 @@ package final class ServiceWatch: @unchecked Sendable {
                 Unmanaged<ServiceWatch>.fromOpaque(raw!).takeUnretainedValue().changed(client, to: state)
             }, me, &code)
         guard client == nil else { return }
-        // No bus at all, so there is nothing that would tell of a daemon's return.
+        // Without a message bus the return of a daemon is not signalled, so poll.
         tell(self, .disconnected(Self.reason(code)))
         rebuildTimer.fire(after: .milliseconds(2000))
     }
 
     private func closeClient() {
-        // Frees its browsers and resolvers too.
+        // Also frees its browsers and resolvers.
         if let client { avahi_client_free(client) }
         client = nil
         questions = [:]
@@ -138,17 +143,17 @@ package final class ServiceWatch: @unchecked Sendable {
     }
 
     private func changed(_ client: OpaquePointer?, to state: AvahiClientState) {
-        // The first call comes from inside avahi_client_new.
+        // The first call occurs inside avahi_client_new.
         if self.client == nil { self.client = client }
         switch state {
         case AVAHI_CLIENT_S_RUNNING, AVAHI_CLIENT_S_REGISTERING, AVAHI_CLIENT_S_COLLISION:
-            // The last two concern the name of this computer; others can be listened to all the same.
+            // The last two states concern this computer's host name; browsing works regardless.
             if !isBrowsing { browse() }
         case AVAHI_CLIENT_CONNECTING:
             tell(self, .disconnected(Self.reason(Int32(AVAHI_ERR_NO_DAEMON))))
         default:
             tell(self, .disconnected(Self.reason(avahi_client_errno(client))))
-            // Not here: the caller still uses the client.
+            // Deferred: the caller of this callback still uses the client.
             rebuildTimer.fire(after: .milliseconds(200))
         }
     }
@@ -214,8 +219,8 @@ package final class ServiceWatch: @unchecked Sendable {
 
     // MARK: Resolving
 
-    /// Asks for a service's address and description. One that is `sought` is told as found when it answers, and as lost
-    /// when it does not any more. Only on avahi's thread.
+    /// Starts to resolve a service's address and TXT record. A `sought` service is reported as found while it responds,
+    /// otherwise as lost. Only on avahi's thread.
     package func resolve(_ name: ServiceName) {
         guard client != nil, questions[name] == nil else { return }
         let question = Question(watch: self, name: name)
@@ -226,7 +231,7 @@ package final class ServiceWatch: @unchecked Sendable {
     private func ask(_ question: Question) {
         let name = question.name
         let own = name.family == .v4 ? AVAHI_PROTO_INET : AVAHI_PROTO_INET6
-        // IPv4 over the IPv4 group; whatever there is when that was not answered.
+        // IPv4 over the IPv4 group; any family after a failure.
         let wanted = question.failures.isMultiple(of: 2) ? own : AVAHI_PROTO_UNSPEC
         question.resolver = avahi_service_resolver_new(
             client, name.interface, AvahiProtocol(own), name.instance, name.kind.rawValue, name.domain,
@@ -257,7 +262,7 @@ package final class ServiceWatch: @unchecked Sendable {
         tell(self, .resolved(question.name, NetworkEndpoint(found, port: port), record))
     }
 
-    /// After a failure: again in 2, 4, 8 … 64 s, for as long as the service is announced.
+    /// Retries after 2, 4, 8 … 64 s, as long as the service is announced.
     private func postpone(_ question: Question) {
         question.failures += 1
         question.nextAttempt = ticks + (1 << min(question.failures - 1, 5))
@@ -283,10 +288,10 @@ package final class ServiceWatch: @unchecked Sendable {
         }
     }
 
-    /// Longer than any that is of use: descriptions of services are some hundred bytes (RFC 6763, section 6.2).
+    /// Maximum size of a TXT record in bytes; real ones have some hundred (RFC 6763, section 6.2).
     private static let descriptionLimit = 64 << 10
 
-    /// nil for a description beyond `descriptionLimit`; the service then stays without an address.
+    /// Returns the strings of a TXT record; nil above `descriptionLimit`, which leaves the service unresolved.
     private static func record(_ list: UnsafeMutablePointer<AvahiStringList>?) -> [[UInt8]]? {
         var strings: [[UInt8]] = []
         var total = 0

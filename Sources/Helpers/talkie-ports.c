@@ -1,15 +1,15 @@
 /*
- * Binds the two UDP ports of PTP for a player that may not.
+ * Binds the two UDP ports of PTP for a player that lacks the privilege.
  *
  *   talkie-ports ADDRESS      standard input: one end of a pair of Unix sockets (SOCK_SEQPACKET)
  *
- * Binds UDP 319 and 320 on a local IPv4 address and answers with one message: the byte 0 with both sockets
- * (SCM_RIGHTS, 319 first), or the number of an error (errno(3)) alone. Then it ends; exit status 0 when both were sent.
+ * Binds UDP 319 and 320 on a local IPv4 address and sends one message: the byte 0 with both sockets (SCM_RIGHTS, 319
+ * first), or only the number of an error (errno(3)). Then it exits; status 0 if both sockets were sent.
  *
- * It is the one program here whose file may have a capability (cap_net_bind_service=ep), so that the player needs none.
- * Whoever may run it can take these two ports and nothing else: it opens no file, reads neither the environment nor a
- * byte of its input, loads nothing besides the C library, and makes the sockets itself, so that nobody can have set
- * options on them (SO_REUSEADDR would let them take part in a port that another program has).
+ * It is the only program whose file may have a capability (cap_net_bind_service=ep), so that the player needs none. It
+ * gives access to these two ports and to nothing else: it opens no file, reads neither the environment nor its input,
+ * and loads nothing but the C library. It creates the sockets itself, so that the caller cannot set options in advance:
+ * SO_REUSEADDR would share a port that another program uses.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,6 +23,7 @@
 /* IEEE 1588-2008, annex D.2: event messages, general messages. */
 static const in_port_t ports[2] = {319, 320};
 
+/* Returns nonzero for a Unix socket of type SOCK_SEQPACKET. */
 static int is_unix_pair(int descriptor) {
   int domain = 0, type = 0;
   socklen_t size = sizeof domain;
@@ -32,13 +33,13 @@ static int is_unix_pair(int descriptor) {
   return domain == AF_UNIX && type == SOCK_SEQPACKET;
 }
 
-/* Every address, a group's and the broadcast one would take the ports from others on this computer. */
+/* Rejects the wildcard, multicast and broadcast addresses, which would take the ports from other programs. */
 static int is_one_host(struct in_addr address) {
   in_addr_t number = ntohl(address.s_addr);
   return number != INADDR_ANY && !IN_MULTICAST(number) && !IN_BADCLASS(number);
 }
 
-/* A socket on a port, or -1 with errno set. */
+/* Returns a socket bound to a port, or -1 with errno set. */
 static int bound(struct in_addr address, in_port_t port) {
   int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP);
   struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address};
@@ -46,7 +47,7 @@ static int bound(struct in_addr address, in_port_t port) {
   return -1;
 }
 
-/* Never waits: a pair that nobody reads has room for one message. */
+/* Sends the response, non-blocking: a new socket pair has space for one message. Returns the exit status. */
 static int answer(unsigned char code, const int sockets[2]) {
   union {
     char bytes[CMSG_SPACE(2 * sizeof(int))];

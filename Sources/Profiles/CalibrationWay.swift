@@ -1,11 +1,11 @@
-/// How a measurement was taken: decides what it can know.
+/// The measurement method of a calibration, which determines what it can measure.
 package enum CalibrationWay: String, Sendable {
-    /// A microphone, and a light sensor on its second channel.
+    /// A microphone, with a light sensor on its second channel.
     case light
-    /// A microphone, or a recording, against the moment of the flip.
+    /// A microphone or a recording, relative to the time of the page flip.
     case microphone
-    /// One microphone, several speakers: differences only.
+    /// One microphone and several speakers: differences only.
     case differences
-    /// A person's eye and ear.
+    /// Adjustment by eye and ear of the user.
     case eyeAndEar = "eye-and-ear"
 }

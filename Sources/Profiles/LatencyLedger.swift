@@ -1,18 +1,20 @@
 package import MediaCore
 package import SyncRendering
 
-/// Where an offset comes from: every share of the time between handing a sound over and the picture it belongs to,
-/// each with its source. The shares sum to the offset used: how much earlier than its picture the sound is sent.
+/// The contributions to an audio offset: every delay between submitting audio and presenting the corresponding video,
+/// each with its source. Their sum is the offset in use, by which audio is sent before video.
 package struct LatencyLedger: Sendable, Equatable {
+    /// One contribution.
     package struct Share: Sendable, Equatable {
         /// `decode`, `queue`, `network`, `speaker`, `calibrated rest`, `screen`.
         package var name: String
-        /// Milliseconds; positive makes sound later.
+        /// Milliseconds; positive values delay audio.
         package var milliseconds: Double
+        /// Milliseconds.
         package var uncertainty: Double
         /// `reported`, `measured`, `calibrated`, `configured`, `assumed` or `unknown`.
         package var source: String
-        /// Why it is what it is, for people.
+        /// An explanation for users.
         package var note: String
 
         package init(
@@ -29,17 +31,20 @@ package struct LatencyLedger: Sendable, Equatable {
     package var speaker: String
     package var route: String
     package var shares: [Share]
-    /// The profile that the calibrated shares come from, and whether it was measured under just these conditions.
+    /// The profile of the calibrated contributions; nil if none applies.
     package var profile: LatencyProfile?
+    /// True if `profile` was measured with the current screen and mode.
     package var isExact = true
 
-    /// Milliseconds by which sound is sent before the flip of its picture.
+    /// Milliseconds by which audio is sent before the page flip of its video frame.
     package var offsetUsed: Double { shares.reduce(0) { $0 + $1.milliseconds } }
 
+    /// Creates a ledger.
+    ///
     /// - Parameters:
-    ///   - stated: what the output says about itself, now or when it was calibrated.
-    ///   - profile: nil when there is none, or when the user's own delay takes its place.
-    ///   - isPlaceKnown: false for a card of which nobody says where it is heard.
+    ///   - stated: contributions that the output reports now, or reported at calibration.
+    ///   - profile: nil if there is none, or the user's own delay replaces it.
+    ///   - isPlaceKnown: false for a sound card without a known sink.
     package init(
         speaker: String, route: String, stated: [Share], profile: LatencyProfile?, isExact: Bool = true,
         isPlaceKnown: Bool = true
@@ -80,7 +85,7 @@ package struct LatencyLedger: Sendable, Equatable {
         self.shares = shares
     }
 
-    /// What an output says about itself, in the ledger's words: `queue`, `network`, `speaker`.
+    /// Returns the reported latency of an output as `queue`, `network` and `speaker`.
     package static func stated(_ latency: OutputLatency, isCard: Bool) -> [Share] {
         func share(_ name: String, _ given: [LatencyShare], _ note: String) -> Share {
             let sum = given.reduce(Duration.zero) { $0 + $1.duration }.inMilliseconds
@@ -107,6 +112,7 @@ package struct LatencyLedger: Sendable, Equatable {
 
     // MARK: For people and programs
 
+    /// A table for the terminal, in milliseconds.
     package var text: String {
         var lines = ["\(speaker) (\(route)): sound is sent this much before its picture, in ms"]
         for share in shares {
@@ -141,6 +147,7 @@ extension LatencyLedger.Share {
         ])
     }
 
+    /// Parses untrusted JSON; nil if a value is missing or out of range.
     package init?(_ object: FlatObject) {
         guard let name = object.text("share"), let milliseconds = object.real("ms"),
             milliseconds.magnitude <= LatencyProfile.largestOffset
@@ -151,11 +158,12 @@ extension LatencyLedger.Share {
             String((object.text("source") ?? "unknown").prefix(16)), String((object.text("note") ?? "").prefix(120)))
     }
 
-    /// As one line of a state file: milliseconds, uncertainty, source, name, note.
+    /// The line in a state file: milliseconds, uncertainty, source, name, note.
     package var line: String {
         [Decimals.text(milliseconds, 6), Decimals.text(uncertainty, 6), source, name, note].joined(separator: "|")
     }
 
+    /// Parses `line`; nil if it is malformed.
     package init?(line: String) {
         let parts = line.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5, let value = DecimalNumber.signedBillionths(parts[0]),

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 extension LatencyProfile {
-    /// A paragraph for a terminal.
+    /// A paragraph for the terminal.
     package var text: String {
         var lines = ["\(speakerName)  \(key.speaker)  \(key.route)"]
         if key.isOfUnknownSink {

@@ -1,17 +1,17 @@
 internal import SyncRendering
 
-/// What a calibration found out for good: how much later than the picture on one screen the sound of one speaker is.
+/// The result of a calibration: the audio offset of one speaker relative to video on one screen.
 package struct LatencyProfile: Sendable, Equatable {
-    /// What a number depends on: another screen, another refresh, another route is another delay.
+    /// The conditions of a measurement. Screen, refresh rate and route each change the delay.
     package struct Key: Sendable, Hashable {
-        /// Digits of the speaker's id, or `SoundSink.key` for a sink of this computer: `sink-…`, `bluetooth-…`, `hw-…`.
-        /// Once it was `local-` and ALSA's name for a card: see `isOfUnknownSink`.
+        /// Hexadecimal digits of the speaker's id, or `SoundSink.key` for a local sink: `sink-…`, `bluetooth-…`,
+        /// `hw-…`. Older files contain `local-` and ALSA's card name; see `isOfUnknownSink`.
         package var speaker: String
-        /// The display's name, as the window system tells it; empty where there was no picture.
+        /// The display's name in the window system; empty without video.
         package var screen: String
         /// `unpaced window`, `60 Hz full-screen`, …
         package var mode: String
-        /// The kind of stream, or `card`.
+        /// The stream type, or `card`.
         package var route: String
 
         package init(speaker: String, screen: String, mode: String, route: String) {
@@ -21,9 +21,11 @@ package struct LatencyProfile: Sendable, Equatable {
             self.route = route
         }
 
+        /// Returns true for the key of a speaker or sink.
         package static func isSpeakerKey(_ text: String) -> Bool { OutputIdentity.isKey(text) }
 
-        /// Kept before sinks were told apart: behind ALSA's name there may have been any, so that it holds for none.
+        /// True for profiles from before sinks were distinguished. ALSA's card name may refer to any sink, so they are
+        /// not applied.
         package var isOfUnknownSink: Bool { Self.isOfUnknownSink(speaker: speaker, route: route) }
 
         package static func isOfUnknownSink(speaker: String, route: String) -> Bool {
@@ -32,41 +34,49 @@ package struct LatencyProfile: Sendable, Equatable {
 
         package static func isUnpaced(_ mode: String) -> Bool { mode.hasPrefix("unpaced") }
         package static func isFullScreen(_ mode: String) -> Bool { mode.hasSuffix("full-screen") }
-        /// The same pace of pictures, in a window or not.
+        /// Returns true if both modes have the same refresh rate, windowed or not.
         static func hasEqualPace(_ one: String, _ other: String) -> Bool {
             one.prefix { $0 != " " } == other.prefix { $0 != " " }
         }
 
+        /// Returns the mode for a refresh rate in Hz; nil means unpaced.
         package static func mode(refresh hertz: Int?, isFullScreen: Bool) -> String {
             (hertz.map { "\($0)-Hz" } ?? "unpaced") + (isFullScreen ? " full-screen" : " window")
         }
     }
 
     package var key: Key
-    /// As the speaker was called then.
+    /// The speaker's name at the time of the calibration.
     package var speakerName: String
-    /// Milliseconds, positive when sound is later than picture; nil when only differences between rooms are known.
+    /// Milliseconds, audio minus video: positive if audio is late. Nil if only differences between rooms were measured.
     package var offset: Double?
-    /// Standard deviation of one event, and half the 95 % interval.
+    /// Standard deviation of one event in milliseconds.
     package var sigma: Double
+    /// Half the 95 % confidence interval in milliseconds.
     package var halfWidth: Double
+    /// The number of measured events.
     package var events: Int
-    /// The offset is the first less the second: what sound is late behind its command, and picture.
+    /// Remaining delay of audio relative to its scheduled time, in milliseconds. `offset` is `soundRest` minus
+    /// `screenRest`.
     package var soundRest: Double
+    /// Remaining delay of video, in milliseconds.
     package var screenRest: Double
     /// `measured`, `stated`, `unknown` or `inside` (`SpeakerAnswer.ScreenShare`).
     package var screenSource: String
-    /// `CalibrationWay`.
+    /// Raw value of `CalibrationWay`.
     package var way: String
-    /// The run that brought rooms together, and how much later than its first speaker this one was.
+    /// The alignment with other rooms; nil if there was none.
     package var room: Room?
-    /// Seconds of the Unix epoch.
+    /// Seconds since the Unix epoch.
     package var measuredAt: Int64
-    /// What the outputs stated about themselves then.
+    /// The contributions that the outputs reported at calibration.
     package var shares: [LatencyLedger.Share] = []
 
+    /// The position of a speaker in a run that aligned several rooms.
     package struct Room: Sendable, Equatable {
+        /// Identifies the run.
         package var run: String
+        /// Milliseconds by which it is later than the run's first speaker.
         package var behindFirst: Double
 
         package init(run: String, behindFirst: Double) {
@@ -75,9 +85,10 @@ package struct LatencyProfile: Sendable, Equatable {
         }
     }
 
-    /// What every value is held to, in milliseconds: nothing in a living room is later.
+    /// Maximum magnitude of every value in milliseconds; no delay in a living room is longer.
     static let largestOffset = 5000.0
 
+    /// Creates a profile without measurements.
     package init(key: Key, speakerName: String) {
         self.key = key
         self.speakerName = speakerName
@@ -89,8 +100,8 @@ package struct LatencyProfile: Sendable, Equatable {
 }
 
 extension LatencyProfile.Key {
-    /// How well a number for this key fits a screen and mode; nil is not known yet. First the same screen and mode, then
-    /// the same screen, then any: a screen's own share is then wrong, the speaker's is not.
+    /// Returns how well the profile matches a screen and mode; higher is better, nil means unknown. The same screen and
+    /// mode rank first, then the same screen, then any: the screen's contribution is then wrong, the speaker's is not.
     package func likeness(to screen: String?, mode: String?) -> Int {
         var likeness = 0
         if let screen, screen == self.screen { likeness += 8 }

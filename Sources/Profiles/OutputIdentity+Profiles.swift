@@ -1,9 +1,9 @@
 package import SyncRendering
 
 extension OutputIdentity {
-    /// Of a file that was written before sinks were told apart.
+    /// True for files from before sinks were distinguished.
     package var isOfUnknownSink: Bool { LatencyProfile.Key.isOfUnknownSink(speaker: key, route: route) }
 
-    /// The route of a sound card; speakers have the names of theirs.
+    /// The route of sound cards; speakers have their stream type.
     package static let cardRoute = "card"
 }

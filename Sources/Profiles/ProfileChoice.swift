@@ -1,10 +1,10 @@
 internal import MediaCore
 
-/// Which of the kept profiles hold for the speakers of one film, and by how much each speaker's sound is moved.
+/// Selects the stored profiles for the outputs in use, and computes their audio delays.
 package struct ProfileChoice: Equatable {
-    /// A speaker in use.
+    /// An output in use.
     package struct Member: Sendable, Equatable {
-        /// Empty for a card of which nobody says where it is heard: no profile holds for it.
+        /// Empty for a sound card without a known sink; no profile applies to it.
         package var speaker: String
         package var route: String
 
@@ -14,28 +14,31 @@ package struct ProfileChoice: Equatable {
         }
     }
 
-    /// What one speaker gets.
+    /// The profile and delay of one output.
     package struct Use: Equatable {
-        /// Nil when nothing was measured for it.
+        /// Nil if there is no measurement for it.
         package var profile: LatencyProfile?
-        /// Measured with just this screen and mode.
+        /// True if measured with the current screen and mode.
         package var isExact = false
-        /// How much later than uncalibrated its sound is to be; negative is earlier.
+        /// Delay to add to its audio; negative values advance it.
         package var correction: Duration = .zero
     }
 
+    /// One element per member, in order.
     package var uses: [Use]
 
+    /// Selects profiles.
+    ///
     /// - Parameters:
-    ///   - screen: nil while it is not known which screen there will be.
-    ///   - profiles: everything that is kept.
+    ///   - screen: nil while the screen is unknown.
+    ///   - profiles: all stored profiles.
     package init(for members: [Member], screen: String?, mode: String?, among profiles: [LatencyProfile]) {
         uses = members.map { member in
             let fitting = profiles.filter {
                 !member.speaker.isEmpty && $0.key.speaker == member.speaker && $0.key.route == member.route
                     && !$0.key.isOfUnknownSink
             }
-            // Of equally fitting ones the newest; what knows the picture before what knows rooms only.
+            // Prefers profiles with a video offset over room differences, then the best match, then the newest.
             let best = fitting.max { one, other in
                 func rank(_ profile: LatencyProfile) -> (Int, Int, Int64) {
                     (profile.offset == nil ? 0 : 1, profile.key.likeness(to: screen, mode: mode), profile.measuredAt)
@@ -50,11 +53,11 @@ package struct ProfileChoice: Equatable {
         alignRooms()
     }
 
-    /// Speakers that were aligned in one run stand to each other as found there, whenever each met the picture.
+    /// Outputs aligned in one run keep the differences of that run, whenever each was measured against video.
     private mutating func alignRooms() {
         let rooms = uses.map { $0.profile?.room }
         guard uses.count > 1, let run = rooms[0]?.run, rooms.allSatisfy({ $0?.run == run }) else { return }
-        // The newest measurement against the picture moves them all; without any, the run's first speaker stays.
+        // The newest measurement against video applies to all. Without any, the run's first speaker is the reference.
         let newest = uses.indices.filter { uses[$0].profile?.offset != nil }.max {
             (uses[$0].profile?.measuredAt ?? 0) < (uses[$1].profile?.measuredAt ?? 0)
         }

@@ -1,10 +1,12 @@
 package import MediaCore
 package import Storage
 
-/// Profiles as a file that people carry from one computer to another. Bytes from outside when read: bounded.
+/// Profiles as a file for transfer between computers. Parsing accepts untrusted bytes and is bounded.
 package enum ProfileExchange {
+    /// Maximum file size in bytes.
     package static let largestFile = 4 << 20
     private static let version = 1
+    /// Maximum number of profiles.
     private static let most = 1000
 
     package static func json(_ profiles: [LatencyProfile]) -> JSONValue {
@@ -15,7 +17,9 @@ package enum ProfileExchange {
         ])
     }
 
-    /// - Throws: a sentence's end that says what is wrong with the file.
+    /// Parses an exported file.
+    ///
+    /// - Throws: the error as the end of a sentence.
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> [LatencyProfile] {
         let found: Result<[LatencyProfile], FileFailure> = bytes.withUnsafeBytes { raw in
             guard let object = FlatObject(raw), let version = object.whole("talkie_profiles"),
@@ -51,6 +55,7 @@ extension LatencyProfile {
         ])
     }
 
+    /// Parses untrusted JSON; nil if a value is missing or out of range.
     package init?(_ object: FlatObject) {
         func number(_ name: StaticString) -> Double? {
             object.real(name).flatMap { $0.magnitude <= Self.largestOffset ? $0 : nil }

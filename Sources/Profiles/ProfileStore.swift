@@ -1,26 +1,26 @@
 package import MediaCore
 package import Storage
 
-/// The calibrated numbers, one file each in `profiles/` of the state folder.
+/// The calibration profiles, one file each in `profiles/` of the state folder.
 ///
-/// A file that is damaged is set aside, one that a newer Talkie wrote is left alone. Methods block on the disk.
+/// Damaged files are renamed; files of a newer Talkie version are not read. Methods block on the disk. Any thread.
 package struct ProfileStore: Sendable {
     private static let kind = "profile"
     private static let version = 1
     private static let folderName = "profiles"
-    /// More than any house has.
+    /// Maximum number of profiles; no household has more.
     private static let mostProfiles = 1000
 
     private let folder: StateFolder
 
-    /// In the user's own state folder.
+    /// Uses the state folder of the user.
     package init() { self.init(.standard()) }
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// Everything that is kept, in the order of speakers' names.
+    /// Reads all profiles, sorted by speaker name.
     ///
-    /// - Returns: with a sentence for each file that could not be read.
+    /// - Returns: the profiles, and a sentence for each file that could not be read.
     package func all() -> (profiles: [LatencyProfile], notes: [String]) {
         var profiles: [LatencyProfile] = []
         var notes: [String] = []
@@ -44,15 +44,15 @@ package struct ProfileStore: Sendable {
         return (profiles, notes)
     }
 
-    /// Keeps profiles in place of those with the same keys.
+    /// Stores profiles, replacing those with the same keys.
     ///
-    /// - Throws: status 77 or 1; those before the one that failed are kept.
+    /// - Throws: `notPermitted` (exit status 77) or `failed` (1); profiles before the failed one are stored.
     package func keep(_ profiles: [LatencyProfile]) throws(TalkieError) {
         do {
             try folder.exclusively { () throws(StateError) in
                 for profile in profiles {
                     var kept = profile
-                    // A run for one speaker tells nothing new about how the rooms stand to each other.
+                    // A run with one speaker contains no new information about the differences between rooms.
                     if kept.room == nil, let before = try read(profile.key) { kept.room = before.room }
                     if kept.offset == nil, let before = try read(profile.key), before.offset != nil {
                         let room = kept.room
@@ -70,10 +70,11 @@ package struct ProfileStore: Sendable {
 
     private static let oldCardsTold = "card-calibrations-told"
 
-    /// What a person whose cards were calibrated before sinks were told apart should read, once; nil ever after.
+    /// Returns a notice about sound card profiles from before sinks were distinguished, once per state folder; nil
+    /// otherwise.
     package func noticeOfOldCards(among profiles: [LatencyProfile]) -> String? {
         let old = profiles.filter(\.key.isOfUnknownSink)
-        // ignored: where nothing can be kept the notice would come at every start.
+        // ignored: without a writable folder the notice would appear at every start.
         guard !old.isEmpty, (try? folder.create(Self.oldCardsTold, Array("told\n".utf8))) == true else { return nil }
         let names = Set(old.map(\.speakerName)).sorted().map { "'\($0)'" }.joined(separator: " and ")
         return
@@ -89,15 +90,17 @@ package struct ProfileStore: Sendable {
         }
     }
 
-    /// - Returns: false when there was none.
+    /// Removes a profile.
+    ///
+    /// - Returns: false if there was none.
     @discardableResult
     package func forget(_ key: LatencyProfile.Key) throws(TalkieError) -> Bool {
         do { return try folder.remove(Self.name(key)) } catch { throw TalkieError(error) }
     }
 
-    /// A file's name: the speaker's key, and a number for the rest.
+    /// Returns the file name: the speaker's key and a hash of the other conditions.
     private static func name(_ key: LatencyProfile.Key) -> String {
-        // FNV-1a with 64 bits (RFC 9923): equal keys have equal names, and the file itself says which key it is.
+        // FNV-1a with 64 bits (RFC 9923). Equal keys have equal names; the file contains the complete key.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in "\(key.screen)\n\(key.mode)\n\(key.route)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         return "\(folderName)/\(key.speaker).\(String(hash, radix: 16))"
@@ -105,7 +108,7 @@ package struct ProfileStore: Sendable {
 }
 
 extension LatencyProfile {
-    /// Reads what was kept; nil for what makes no sense.
+    /// Creates a profile from a stored record; nil for invalid values.
     package init?(_ record: StateRecord) {
         func number(_ key: String) -> Double? {
             guard let billionths = record[key].flatMap({ DecimalNumber.signedBillionths($0) }) else { return nil }
@@ -133,6 +136,7 @@ extension LatencyProfile {
         shares = (0..<16).compactMap { index in record["share-\(index)"].flatMap { LatencyLedger.Share(line: $0) } }
     }
 
+    /// Returns the record to store.
     package func record(kind: String, version: Int) -> StateRecord {
         var record = StateRecord(kind: kind, version: version)
         record["speaker"] = key.speaker

@@ -1,18 +1,18 @@
 internal import MediaCore
 package import SyncRendering
 
-/// What calibrations found out, applied to the outputs of a player: each member of the group by itself, also those
-/// that are chosen in mid-film. Any thread.
+/// Applies calibrations to the outputs of a player, for each member of the group individually, including members added
+/// during playback. Any thread.
 package final class RouteCalibration: Sendable {
-    /// One output and what holds for it.
+    /// One output and its calibration.
     package struct Part {
         package let speaker: OutputIdentity
         package let use: ProfileChoice.Use
         package let output: any AudioOutput
-        /// The group's number for it, as events have it.
+        /// The member number in the group, as in events.
         package let number: Int
 
-        /// Where its offset comes from, as it is now.
+        /// The current contributions to its offset.
         package var ledger: LatencyLedger {
             LatencyLedger(
                 speaker: speaker.name, route: speaker.route,
@@ -27,18 +27,21 @@ package final class RouteCalibration: Sendable {
     }
 
     private let group: OutputGroup
-    /// Groups that play other sound beside that.
+    /// Further groups with other audio.
     private let others = Lock<[OutputGroup]>([])
     private let identify: @Sendable (any AudioOutput) -> OutputIdentity?
     private let read: @Sendable () -> [LatencyProfile]
     private let place = Lock(Place())
-    /// What is kept, once it was read. Held while delays are set, so that of two threads the one that chose later also sets later.
+    /// Stored profiles, nil until read. The lock is held while delays are set, so that of two threads the later choice
+    /// is applied last.
     private let profiles = Lock<[LatencyProfile]?>(nil)
 
+    /// Creates a calibration for a group; no delay is set until `apply`.
+    ///
     /// - Parameters:
-    ///   - identify: how calibrations know an output; nil for one of which nothing can be known.
-    ///   - profiles: everything that is kept; empty where the user's own delay takes its place. Called once, by the first `apply`, and
-    ///     may block on the disk.
+    ///   - identify: returns the identity of an output in profiles; nil if it has none.
+    ///   - profiles: returns all stored profiles; empty if the user's own delay replaces them. Called once, by the
+    ///     first `apply`, and may block on the disk.
     package init(
         _ group: OutputGroup, identify: @escaping @Sendable (any AudioOutput) -> OutputIdentity?,
         profiles: @escaping @Sendable () -> [LatencyProfile]
@@ -48,9 +51,9 @@ package final class RouteCalibration: Sendable {
         read = profiles
     }
 
-    /// Where the picture is seen; nil while it is not known which screen there will be.
+    /// Sets the screen and mode of the video; nil while unknown.
     ///
-    /// - Returns: whether that is another place than was known.
+    /// - Returns: true if they have changed.
     @discardableResult
     package func setScreen(_ screen: String?, mode: String?) -> Bool {
         place.withLock { place in
@@ -60,16 +63,16 @@ package final class RouteCalibration: Sendable {
         }
     }
 
-    /// Moves this group's outputs, too, from the next `apply` on.
+    /// Adds a group, from the next `apply` on.
     package func include(_ other: OutputGroup) { others.withLock { $0.append(other) } }
 
-    /// Lets a group go that was included.
+    /// Removes an added group; its delays stay.
     package func exclude(_ other: OutputGroup) { others.withLock { $0.removeAll { $0 === other } } }
 
-    /// Gives each output its own delay.
+    /// Sets the delay of each output.
     ///
-    /// - Parameter wanted: those that play or are about to; nil takes the group's members.
-    /// - Returns: what holds for those of the first group.
+    /// - Parameter wanted: outputs that play or are about to; nil means the group's members.
+    /// - Returns: the calibrations of the outputs of the first group.
     @discardableResult
     package func apply(to wanted: [any AudioOutput]? = nil) -> [Part] {
         profiles.withLock { kept in
@@ -91,7 +94,7 @@ package final class RouteCalibration: Sendable {
         }
     }
 
-    /// What a person may want to know at the beginning; nil when nothing was calibrated.
+    /// Returns a summary for the user at the start of playback; nil without calibrations.
     package static func remark(_ parts: [Part]) -> String? {
         let words = parts.compactMap { part -> String? in
             guard let profile = part.use.profile else { return nil }

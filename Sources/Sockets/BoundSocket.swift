@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A UDP socket that somebody else made and bound: a descriptor, and what the kernel says about it.
+/// A UDP socket that another process created and bound: its descriptor and its local address.
 package struct BoundSocket: Hashable, Sendable {
     package let descriptor: Int32
-    /// 0.0.0.0 for all of this computer's.
+    /// 0.0.0.0 for all local addresses.
     package let address: IPv4Address
     package let port: UInt16
 
-    /// Nil, and the descriptor left alone, when it is not a UDP socket of IPv4.
+    /// Reads the properties of a descriptor. Nil if it is not an IPv4 UDP socket; the descriptor stays open.
     package init?(_ descriptor: Int32) {
         var local = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -23,7 +23,7 @@ package struct BoundSocket: Hashable, Sendable {
         port = UInt16(bigEndian: local.sin_port)
     }
 
-    /// Another descriptor of the same socket, closed on exec; nil when the process has no room for one.
+    /// Returns a duplicate descriptor of the same socket, closed on exec; nil if no descriptor is available.
     package func copy() -> BoundSocket? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         return copy < 0 ? nil : BoundSocket(copy)

@@ -2,16 +2,19 @@ internal import CSockets
 internal import Glibc
 package import MediaCore
 
-/// One UDP socket, bound to one local address, with the kernel's receive times.
+/// A UDP socket on one local address, with kernel receive timestamps. Any thread; all operations are non-blocking.
 ///
-/// Never the wildcard address and never SO_REUSEADDR: a speaker in software lives on another address of this
-/// computer with the same ports, and a second socket on ours would steal datagrams without a word. A service manager's
-/// socket may be on every address, because it is there before the network is.
+/// Never bound to the wildcard address and never with SO_REUSEADDR: a software receiver uses the same ports on another
+/// local address, and a second socket on this one would silently take datagrams. A service manager's socket may be on
+/// the wildcard address, because it is bound before the network is up.
 package final class DatagramSocket: Sendable {
     package let descriptor: Int32
-    /// Ours; the one asked for, or what the system chose for 0.
+    /// The local port: the requested one, or the one that the system chose for 0.
     package let port: UInt16
 
+    /// Creates and binds a socket.
+    ///
+    /// - Parameter port: 0 lets the system choose.
     package init(address: IPv4Address, port: UInt16) throws(SocketError) {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
@@ -33,7 +36,7 @@ package final class DatagramSocket: Sendable {
         self.port = BoundSocket(socket)?.port ?? port
     }
 
-    /// Takes a socket over that somebody else bound. From now on it is this one's to close.
+    /// Takes ownership of a bound socket and closes it on release.
     package init(adopting socket: BoundSocket) {
         Self.prepare(socket.descriptor)
         descriptor = socket.descriptor
@@ -43,14 +46,14 @@ package final class DatagramSocket: Sendable {
     private static func prepare(_ socket: Int32) {
         var on: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, socklen_t(MemoryLayout<Int32>.size))
-        // Expedited forwarding, for Wi-Fi's voice queue (RFC 8325, section 4.1): jitter here is error there.
+        // DSCP EF selects Wi-Fi's voice queue (RFC 8325, section 4.1); jitter here is an error of the receiver's clock.
         var service: Int32 = 46 << 2
         setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &service, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit { close(descriptor) }
 
-    /// Sends without waiting; a datagram that does not fit is lost like any other.
+    /// Sends without blocking; a datagram that does not fit into the buffer is lost.
     package func send(_ bytes: [UInt8], to address: IPv4Address, port: UInt16) {
         var target = address.socketAddress(port: port)
         _ = withUnsafePointer(to: &target) {
@@ -62,11 +65,13 @@ package final class DatagramSocket: Sendable {
         }
     }
 
+    /// The properties of a received datagram.
     package struct Datagram {
+        /// The number of bytes in the buffer.
         package let count: Int
         package let source: IPv4Address
         package let sourcePort: UInt16
-        /// When the kernel received it.
+        /// The kernel's receive timestamp.
         package let received: HostInstant
 
         package init(count: Int, source: IPv4Address, sourcePort: UInt16, received: HostInstant) {
@@ -74,9 +79,9 @@ package final class DatagramSocket: Sendable {
         }
     }
 
-    /// The next datagram, or nil when there is none. A message larger than the buffer is cut.
+    /// Receives a datagram; nil if none is queued. Longer messages are truncated to the buffer.
     ///
-    /// - Parameter clock: the one that its moment is told by.
+    /// - Parameter clock: the clock of the timestamp.
     package func receive(
         into buffer: inout [UInt8], by clock: any HostClock = MonotonicClock()
     ) -> Datagram? {
@@ -89,13 +94,13 @@ package final class DatagramSocket: Sendable {
             received: clock.instant(ofMachine: Self.monotonic(realtime: stamp)))
     }
 
-    /// The kernel stamps with CLOCK_REALTIME; both clocks read back to back bring it over before any step can.
+    /// Converts a kernel timestamp from CLOCK_REALTIME. Both clocks are read in succession, before a step can occur.
     private static func monotonic(realtime stamp: Int64) -> HostInstant {
         var real = timespec()
         clock_gettime(CLOCK_REALTIME, &real)
         let now = HostInstant.now
         let elapsed = Int64(real.tv_sec) &* 1_000_000_000 &+ Int64(real.tv_nsec) &- stamp
-        // Without a stamp, or when the clock was set in between, the present moment is the best there is.
+        // Without a timestamp, or if the clock was set, the current instant is the best estimate.
         guard stamp > 0, (0...1_000_000_000).contains(elapsed) else { return now }
         return HostInstant(nanoseconds: now.nanoseconds - elapsed)
     }

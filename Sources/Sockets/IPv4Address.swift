@@ -2,12 +2,12 @@ package import Glibc
 
 /// An IPv4 address.
 package struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
-    /// Most significant byte first in reading order: 10.0.0.1 is 0x0A000001.
+    /// Host byte order: 10.0.0.1 is 0x0A000001.
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Reads four decimal numbers; nil for anything else, names included.
+    /// Parses four decimal numbers; nil for anything else, including host names.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 4 else { return nil }
@@ -20,11 +20,12 @@ package struct IPv4Address: Hashable, Sendable, BitwiseCopyable, CustomStringCon
         rawValue = value
     }
 
+    /// Dotted decimal notation.
     package var description: String {
         (0..<4).map { String(rawValue >> UInt32(24 - 8 * $0) & 0xFF) }.joined(separator: ".")
     }
 
-    /// The socket address with a port.
+    /// Returns the socket address with a port.
     package func socketAddress(port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

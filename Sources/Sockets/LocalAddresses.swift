@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// The IPv4 addresses of this computer's interfaces that are up.
+/// Lists the IPv4 addresses of the interfaces that are up.
 package enum LocalAddresses {
-    /// The loopback address first: it conflicts with every other holder there or on the wildcard.
+    /// Returns the addresses, loopback first: a bind there conflicts with every socket on it or on the wildcard
+    /// address.
     package static func all() -> [IPv4Address] {
         let loopback = IPv4Address(rawValue: 0x7F00_0001)
         var list: UnsafeMutablePointer<ifaddrs>?

@@ -1,12 +1,12 @@
 package import Glibc
 
-/// The address of a socket of this computer (unix(7)), as service managers write it: a path from the root of the disk, or a name that only the
-/// kernel knows, with "@" before it.
+/// The address of a Unix domain socket (unix(7)) in the notation of service managers: an absolute path, or an abstract
+/// name with a leading "@".
 package struct LocalSocketAddress: Sendable, Equatable {
-    /// As it stands in `sun_path`: a path with its end, or a name after a zero.
+    /// The contents of `sun_path`: a path with its terminator, or a name after a zero byte.
     private let bytes: [UInt8]
 
-    /// Nil for what is neither, or does not fit.
+    /// Parses an address; nil for other notations and if it is too long.
     package init?(_ text: String) {
         var bytes = Array(text.utf8)
         guard bytes.count > 1, !bytes.contains(0) else { return nil }
@@ -19,6 +19,7 @@ package struct LocalSocketAddress: Sendable, Equatable {
         self.bytes = bytes
     }
 
+    /// Calls `body` with the address; the pointer is valid during the call only.
     package func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -30,18 +31,18 @@ package struct LocalSocketAddress: Sendable, Equatable {
     }
 }
 
-/// Sends datagrams to sockets of this computer. Any thread; nothing ever waits.
+/// Sends datagrams to Unix domain sockets. Any thread; non-blocking.
 package final class LocalDatagramSocket: Sendable {
     package let descriptor: Int32
 
-    /// Nil when the system gives no further descriptor.
+    /// Creates an unbound socket; nil if no descriptor is available.
     package init?() {
         descriptor = socket(
             AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         guard descriptor >= 0 else { return nil }
     }
 
-    /// One that receives at an address, which must be free.
+    /// Creates a socket that receives at an address; nil if the address is in use.
     package convenience init?(receivingAt address: LocalSocketAddress) {
         self.init()
         guard address.withSocketAddress({ bind(descriptor, $0, $1) }) == 0 else { return nil }
@@ -49,7 +50,9 @@ package final class LocalDatagramSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: nil when it was taken, otherwise the errno value: nobody is there, or who is there reads too slowly.
+    /// Sends one datagram.
+    ///
+    /// - Returns: nil on success, otherwise an errno value: no receiver, or its queue is full.
     package func send(_ text: String, to address: LocalSocketAddress) -> Int32? {
         let bytes = Array(text.utf8)
         let count = address.withSocketAddress { address, length in
@@ -58,7 +61,7 @@ package final class LocalDatagramSocket: Sendable {
         return count < 0 ? errno : nil
     }
 
-    /// The next datagram that waits, its first 64 KiB; nil when there is none.
+    /// Returns the next queued datagram, at most 64 KiB of it; nil if there is none.
     package func receive() -> String? {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &bytes, bytes.count, 0)

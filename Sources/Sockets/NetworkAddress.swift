@@ -1,20 +1,20 @@
 internal import Glibc
 
-/// An IPv4 or IPv6 address, with the interface that a link-local one belongs to.
+/// An IPv4 or IPv6 address, with the interface of a link-local one.
 package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 4 or 16 bytes in network order.
+    /// 4 or 16 bytes in network byte order.
     package let bytes: [UInt8]
     /// Interface index of a link-local IPv6 address (RFC 4007, section 6); otherwise 0.
     package let scope: UInt32
 
-    /// nil unless there are 4 or 16 bytes. `scope` is dropped where it means nothing.
+    /// Creates an address; nil unless there are 4 or 16 bytes. `scope` is ignored where it has no meaning.
     package init?(bytes: [UInt8], scope: UInt32 = 0) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
         self.scope = Self.isLinkLocal(bytes) && bytes.count == 16 ? scope : 0
     }
 
-    /// Reads `10.0.0.1`, `fd00::1` or `fe80::1%eth0`; never asks a name server.
+    /// Parses `10.0.0.1`, `fd00::1` or `fe80::1%eth0` without a name lookup. Nil for other text and unknown interfaces.
     package init?(_ text: String) {
         guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
@@ -37,30 +37,30 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     package var isLoopback: Bool {
         isIPv4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
-    /// 169.254/16 (RFC 3927) or fe80::/10 (RFC 4291, section 2.5.6).
+    /// True for 169.254/16 (RFC 3927) and fe80::/10 (RFC 4291, section 2.5.6).
     package var isLinkLocal: Bool { Self.isLinkLocal(bytes) }
 
     private static func isLinkLocal(_ bytes: [UInt8]) -> Bool {
         bytes.count == 4 ? bytes[0] == 169 && bytes[1] == 254 : bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
     }
 
-    /// Whether a connection to it can exist: neither "any" (all zeros) nor multicast (224/4, ff00::/8).
+    /// True unless the address is unspecified (all zeros) or multicast (224/4, ff00::/8).
     package var isUnicast: Bool {
         if bytes.allSatisfy({ $0 == 0 }) { return false }
         return isIPv4 ? bytes[0] < 224 : bytes[0] != 0xFF
     }
 
-    /// Which of several to try first, lowest first: IPv4, because every receiver speaks it; link-local IPv6 when
-    /// nothing else is left; this computer's own loopback last, because it is announced only by services of its own.
+    /// Order in which to try addresses, lowest first. IPv4 first, because every receiver supports it; link-local IPv6
+    /// after all others; loopback last, because only local services announce it.
     package var rank: Int {
         if isLoopback { return isIPv4 ? 4 : 5 }
         if isIPv4 { return isLinkLocal ? 1 : 0 }
         return isLinkLocal ? 3 : 2
     }
 
-    /// The address as text; a link-local IPv6 one with its interface's name, or number when that is gone.
+    /// The address as text; a link-local IPv6 address with its interface name, or its index if there is none.
     package var description: String {
-        // INET6_ADDRSTRLEN, 46 bytes, is enough for both kinds.
+        // INET6_ADDRSTRLEN is 46 bytes, enough for both families.
         var text = [CChar](repeating: 0, count: 46)
         inet_ntop(isIPv4 ? AF_INET : AF_INET6, bytes, &text, socklen_t(text.count))
         let address = Self.string(text)
@@ -74,7 +74,7 @@ package struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An address with a TCP port.
+/// An address and a TCP port.
 package struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
     package var address: NetworkAddress
     package var port: UInt16

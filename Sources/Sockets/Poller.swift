@@ -2,9 +2,10 @@ internal import CSockets
 internal import Glibc
 package import MediaCore
 
-/// Waiting for several descriptors at once (poll(2)).
+/// Waits for several descriptors (poll(2)).
 package enum Poller {
-    /// What is ready, in the order asked for; all false when the moment has passed.
+    /// Blocks until a descriptor is ready or the deadline has passed. Returns readiness in the order of the arguments;
+    /// all false after the deadline. Nil means no deadline.
     package static func wait(reading: [Int32], writing: [Int32] = [], until deadline: HostInstant?) -> [Bool] {
         var descriptors =
             reading.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

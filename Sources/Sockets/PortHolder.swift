@@ -1,15 +1,15 @@
 internal import Glibc
 internal import MediaCore
 
-/// Which program holds a port, as far as this user may know (proc(5)).
+/// Finds the program that uses a port, as far as this user has access (proc(5)).
 package enum PortHolder {
-    /// More sockets or programs than this are not looked through.
+    /// Maximum number of directory entries to examine, per folder.
     private static let most = 65_536
 
-    /// `ptp4l (1234)`; nil when nobody does or it cannot be known.
+    /// Returns for instance `ptp4l (1234)` for a UDP port; nil if it is unused or the program cannot be determined.
     package static func name(ofUDP port: UInt16) -> String? { name(port, of: "/proc/net/udp") }
 
-    /// The same of one that listens for connections.
+    /// Returns the same for a TCP port.
     package static func name(ofTCP port: UInt16) -> String? { name(port, of: "/proc/net/tcp") }
 
     private static func name(_ port: UInt16, of table: String) -> String? {
@@ -17,8 +17,8 @@ package enum PortHolder {
         return holder(of: "socket:[\(inode)]")
     }
 
-    /// The socket bound to a port, from the kernel's table: the second column ends in the port in hexadecimal, the
-    /// tenth is the inode.
+    /// Returns the inode of the socket on a local port from the kernel's table. The second column ends in the
+    /// hexadecimal port, the tenth is the inode.
     package static func inode(_ port: UInt16, in table: [String]) -> String? {
         let digits = String(port, radix: 16, uppercase: true)
         let suffix = ":" + String(repeating: "0", count: 4 - digits.count) + digits

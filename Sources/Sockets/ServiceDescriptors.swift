@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Descriptors that a service manager handed to this process, as it says in the environment (sd_listen_fds(3)): they
-/// follow one another from 3 on.
+/// The descriptors that a service manager passed to this process (sd_listen_fds(3)). They are consecutive, starting at
+/// 3.
 package struct ServiceDescriptors: Equatable, Sendable {
-    /// A file descriptor with the name that the service manager calls it by.
+    /// A descriptor and its name in the unit.
     package struct Item: Equatable, Sendable {
         package let descriptor: Int32
-        /// Empty when it has none.
+        /// Empty if there is none.
         package let name: String
 
         package init(descriptor: Int32, name: String) {
@@ -15,19 +15,18 @@ package struct ServiceDescriptors: Equatable, Sendable {
         }
     }
 
-    /// SD_LISTEN_FDS_START of the same page.
+    /// SD_LISTEN_FDS_START in sd_listen_fds(3).
     private static let first: Int32 = 3
-    /// More than a unit would ever list.
+    /// Maximum number of descriptors; no unit lists more.
     private static let most = 64
     private static let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"]
 
     package var items: [Item] = []
-    /// What of it cannot be understood, as a sentence.
+    /// A sentence about variables that cannot be parsed; nil without errors.
     package var objection: String?
 
-    /// Reads the variables of this process and removes them, so that no program it starts takes them for its own; the
-    /// descriptors are closed on exec from now on. Once, before there are other threads, because the environment has
-    /// no lock.
+    /// Reads and removes the variables of this process, so that child processes do not use them. Sets close-on-exec. To
+    /// be called once, before other threads start, because the environment has no lock.
     package static func take() -> ServiceDescriptors {
         var found: [String: String] = [:]
         for name in variables {
@@ -39,7 +38,10 @@ package struct ServiceDescriptors: Equatable, Sendable {
         return taken
     }
 
-    /// - Parameter process: whose they have to be; those of another, which inherited the environment only, are nobody's.
+    /// Parses the variables.
+    ///
+    /// - Parameter process: the required owner. Another one means that only the environment was inherited; the
+    ///   variables are ignored.
     package init(environment: [String: String], process: Int32) {
         guard let owner = environment["LISTEN_PID"], owner == String(process),
             let text = environment["LISTEN_FDS"]

@@ -3,20 +3,21 @@ internal import Glibc
 internal import MediaCore
 internal import Synchronization
 
-/// A listening TCP socket on one local address.
+/// A listening TCP socket on one local address. Any thread.
 package final class TCPListener: Sendable {
     package let descriptor: Int32
     package let port: UInt16
     private let address: IPv4Address
+    /// Written by `accept`, read by any thread.
     private let starved = Atomic<Bool>(false)
 
     /// - Parameters:
-    ///   - port: 0 for one that the system chooses.
-    ///   - listens: false only takes the port; connections are refused until `listen`.
+    ///   - port: 0 lets the system choose.
+    ///   - listens: false only reserves the port; connections are refused until `listen`.
     package init(address: IPv4Address, port: UInt16 = 0, listens: Bool = true) throws(SocketError) {
         let socket = openSocket(SOCK_STREAM)
         guard socket >= 0 else { throw SocketError(binding: errno) }
-        // A restart must not wait for old connections; two listeners on one port stay impossible (socket(7)).
+        // A restart need not wait for old connections. Two listeners on one port remain impossible (socket(7)).
         if port != 0 { setOption(socket, SOL_SOCKET, SO_REUSEADDR, 1) }
         guard bindSocket(socket, address, port), !listens || Glibc.listen(socket, 16) == 0 else {
             let cause = errno
@@ -30,14 +31,14 @@ package final class TCPListener: Sendable {
 
     deinit { close(descriptor) }
 
-    /// From now on connections are taken; false when the system refuses.
+    /// Starts to accept connections; returns false if the system call fails.
     package func listen() -> Bool { Glibc.listen(descriptor, 16) == 0 }
 
-    /// The connection that waits could not be taken, because the system gives no further descriptor: it goes on waiting, and the
-    /// listener stays readable. Whoever polls it rests a while first.
+    /// True if the last `accept` failed because no descriptor was available. The connection stays queued and the
+    /// listener readable; the caller should pause before polling again.
     package var isStarved: Bool { starved.load(ordering: .relaxed) }
 
-    /// The next connection that waits; nil when there is none, or none can be taken (`isStarved`).
+    /// Returns the next queued connection, non-blocking. Nil if there is none or it cannot be accepted (`isStarved`).
     package func accept() -> TCPSocket? {
         var from = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)

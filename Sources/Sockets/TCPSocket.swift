@@ -2,9 +2,9 @@ internal import CSockets
 internal import Glibc
 package import MediaCore
 
-/// A TCP connection whose every wait has an end.
+/// A TCP connection whose blocking operations end at a deadline or at `interrupt`.
 ///
-/// One thread sends and one receives at a time; `interrupt` may be called from any thread and makes both return.
+/// One thread may send and one receive at a time. `interrupt` may be called from any thread and makes both return.
 package final class TCPSocket: Sendable {
     package let descriptor: Int32
     package let local: IPv4Address
@@ -18,7 +18,9 @@ package final class TCPSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Finds the IPv4 address of a host. May block for as long as the system's resolver does.
+    /// Returns the IPv4 address of a host. Blocks up to the resolver's own timeout.
+    ///
+    /// - Throws: `noSuchHost`.
     package static func resolve(_ host: String) throws(SocketError) -> IPv4Address {
         if let address = IPv4Address(host) { return address }
         var hints = addrinfo()
@@ -32,6 +34,9 @@ package final class TCPSocket: Sendable {
         return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { IPv4Address($0.pointee) }
     }
 
+    /// Opens a connection; blocks until the deadline.
+    ///
+    /// - Throws: `timedOut`, `refused`, `unavailable` or `exhausted`.
     package static func connect(
         to address: IPv4Address, port: UInt16, deadline: HostInstant
     ) throws(SocketError) -> TCPSocket {
@@ -69,10 +74,10 @@ package final class TCPSocket: Sendable {
         return TCPSocket(descriptor: descriptor, local: IPv4Address(own), remote: address)
     }
 
-    /// The local address from which a host is reached now; nil when there is no way to it. Sends nothing.
+    /// Returns the local address of the route to a host; nil if there is no route. Sends nothing.
     package static func localAddress(toward remote: IPv4Address) -> IPv4Address? {
         withDatagramSocket { descriptor in
-            // The port is of no interest: connecting a UDP socket only chooses the way (udp(7)).
+            // The port is irrelevant: connecting a UDP socket only selects the route (udp(7)).
             var target = remote.socketAddress(port: 9)
             let size = socklen_t(MemoryLayout<sockaddr_in>.size)
             let code = withUnsafePointer(to: &target) {
@@ -88,7 +93,7 @@ package final class TCPSocket: Sendable {
         }
     }
 
-    /// Whether an address is one of this computer's now.
+    /// Returns true if the address is local, or if that cannot be determined.
     package static func isOwn(_ address: IPv4Address) -> Bool {
         withDatagramSocket { descriptor in
             var own = address.socketAddress(port: 0)
@@ -108,7 +113,7 @@ package final class TCPSocket: Sendable {
         return body(descriptor)
     }
 
-    /// Waits until the socket is ready or broken; false when the deadline passed first.
+    /// Blocks until the socket is ready or has failed; returns false after the deadline.
     private static func wait(_ descriptor: Int32, for events: Int32, deadline: HostInstant?) -> Bool {
         while true {
             var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
@@ -120,16 +125,17 @@ package final class TCPSocket: Sendable {
         }
     }
 
-    /// What came of an attempt to move bytes.
+    /// The result of a non-blocking send.
     package enum Transfer: Equatable {
+        /// The number of bytes sent.
         case moved(Int)
-        /// Nothing moves at present.
+        /// The send buffer is full.
         case blocked
-        /// The other side is gone, or `interrupt` was called.
+        /// The peer has closed the connection, or `interrupt` was called.
         case ended
     }
 
-    /// Sends what fits now.
+    /// Sends as many bytes as fit, non-blocking.
     package func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
@@ -139,12 +145,14 @@ package final class TCPSocket: Sendable {
         }
     }
 
-    /// Waits until something can be sent; false when the deadline passed first. Nil waits until `interrupt`.
+    /// Blocks until the socket is writable; returns false after the deadline. Nil waits until `interrupt`.
     package func waitUntilWritable(deadline: HostInstant?) -> Bool {
         Self.wait(descriptor, for: POLLOUT, deadline: deadline)
     }
 
-    /// Sends everything. After an error part of it may have been sent.
+    /// Sends all bytes; blocks until the deadline. After an error part of them may have been sent.
+    ///
+    /// - Throws: `lost` or `timedOut`.
     package func sendAll(_ bytes: [UInt8], deadline: HostInstant) throws(SocketError) {
         var sent = 0
         while sent < bytes.count {
@@ -159,13 +167,16 @@ package final class TCPSocket: Sendable {
         }
     }
 
-    /// Sends everything, waiting for a slow reader until the deadline; false when that was in vain.
+    /// Like `sendAll`, but returns false on an error.
     package func sendWhole(_ bytes: [UInt8], until deadline: HostInstant) -> Bool {
         do { try sendAll(bytes, deadline: deadline) } catch { return false }
         return true
     }
 
-    /// Receives at least one byte into the buffer; 0 when the other side has closed. Nil waits until `interrupt`.
+    /// Receives at least one byte and returns their number; 0 after the peer has closed. A deadline of nil waits until
+    /// `interrupt`.
+    ///
+    /// - Throws: `lost` or `timedOut`.
     package func receive(into buffer: inout [UInt8], deadline: HostInstant?) throws(SocketError) -> Int {
         while true {
             let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -179,10 +190,10 @@ package final class TCPSocket: Sendable {
         }
     }
 
-    /// What came of a look at what has arrived.
+    /// The result of a non-blocking read.
     package enum Received { case bytes(Int), nothing, ended }
 
-    /// Reads what is there, at most `limit` bytes. Never waits.
+    /// Reads queued bytes, at most `limit`. Non-blocking.
     package func receiveNow(into buffer: inout [UInt8], limit: Int) -> Received {
         let count = recv(descriptor, &buffer, min(limit, buffer.count), Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes(count) }
@@ -190,35 +201,35 @@ package final class TCPSocket: Sendable {
         return .ended
     }
 
-    /// The connection dies without a goodbye: the other side sees a reset once this is released.
+    /// Makes the release of this object send a reset instead of FIN (SO_LINGER).
     package func breakOff() {
         var choice = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &choice, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Bytes sent that the other side has not acknowledged.
+    /// Bytes sent and not yet acknowledged.
     package var unacknowledgedBytes: Int { max(0, Int(csock_unacknowledged_bytes(descriptor))) }
 
-    /// The shortest way there and back that the kernel has seen in the last minutes, processes not included; nil
-    /// when it does not say.
+    /// The kernel's minimum round-trip time of the last minutes, without user-space processing; nil if unavailable.
     package var shortestRoundTrip: Duration? {
         let microseconds = csock_shortest_round_trip_us(descriptor)
         return microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Asks for a send buffer of this many bytes.
+    /// Requests a send buffer size in bytes.
     package func setSendBuffer(_ bytes: Int32) {
         var bytes = bytes
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// How the kernel repeats itself while the network is away. Its own pauses double up to two minutes (RFC 6298,
-    /// section 5.5), so that what is sent during an outage of 20 s would arrive up to 13 s after it.
+    /// Retransmission parameters for network outages. By default the kernel's interval doubles up to two minutes
+    /// (RFC 6298, section 5.5): data sent in an outage of 20 s would arrive up to 13 s after it.
     package struct Persistence {
-        /// Bounds the pauses, from Linux 6.15 on; earlier kernels go on doubling. `TCP_RTO_MAX_MS`, linux/tcp.h.
+        /// Maximum retransmission interval (`TCP_RTO_MAX_MS`, linux/tcp.h). Needs Linux 6.15; earlier kernels keep
+        /// doubling.
         package var longestPause: Duration
-        /// Ends the connection when nothing has been acknowledged for so long, also while the other side reads nothing
-        /// (`TCP_USER_TIMEOUT`, tcp(7)); nil leaves it at 15 repetitions (tcp_retries2).
+        /// Timeout without acknowledgements, also while the peer does not read (`TCP_USER_TIMEOUT`, tcp(7)). Nil keeps
+        /// the default of 15 retransmissions (tcp_retries2).
         package var patience: Duration?
 
         package init(longestPause: Duration, patience: Duration?) {
@@ -227,6 +238,7 @@ package final class TCPSocket: Sendable {
         }
     }
 
+    /// Sets both parameters; kernels without `TCP_RTO_MAX_MS` keep both defaults.
     package func setPersistence(_ persistence: Persistence) {
         let longestPauseOption: Int32 = 44
         var milliseconds = Int32(clamping: persistence.longestPause.wholeNanoseconds / 1_000_000)
@@ -238,6 +250,6 @@ package final class TCPSocket: Sendable {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds, size)
     }
 
-    /// Ends both directions; every wait on this socket returns. Any thread.
+    /// Shuts down both directions; all blocking calls on this socket return. Any thread.
     package func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

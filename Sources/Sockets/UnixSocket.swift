@@ -1,9 +1,9 @@
 internal import CSockets
 internal import Glibc
 
-/// Finds out whether anybody listens at a local socket (unix(7)).
+/// Tests for a listener on a Unix domain socket (unix(7)).
 package enum UnixSocket {
-    /// Connects and hangs up. What is no address of such a socket answers nobody.
+    /// Returns true if a non-blocking connect succeeds; false also for text that is no address.
     package static func answers(at path: String) -> Bool {
         guard let address = LocalSocketAddress(path) else { return false }
         let descriptor = socket(
@@ -11,7 +11,7 @@ package enum UnixSocket {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let code = address.withSocketAddress { connect(descriptor, $0, $1) }
-        // A full queue is somebody, too.
+        // EAGAIN: the listener's queue is full.
         return code == 0 || errno == EAGAIN
     }
 }

@@ -1,28 +1,31 @@
 internal import Glibc
 package import MediaCore
 
-/// The folder of what a person has written for Talkie to read at each start. Nothing is ever written there.
+/// The folder of user-provided configuration, read at each start and never written.
 package struct ConfigFolder: Sendable {
-    /// Larger files are something else.
+    /// Maximum file size in bytes; larger files are no configuration.
     package static let largestFile = 64 << 10
 
     package let path: String
 
     package init(path: String) { self.path = path }
 
-    /// `$XDG_CONFIG_HOME/talkie`, or `~/.config/talkie` (XDG Base Directory Specification 0.8).
+    /// Returns `$XDG_CONFIG_HOME/talkie`, or `~/.config/talkie` (XDG Base Directory Specification 0.8).
     package static func standard() -> ConfigFolder {
         ConfigFolder(path: XDGFolder.path(variable: "XDG_CONFIG_HOME", inHome: ".config") + "/talkie")
     }
 
-    /// What a file holds, and whether others than its owner may read it.
+    /// The contents of a file.
     package struct Content: Sendable {
         package var bytes: [UInt8]
+        /// True if group or others may read the file.
         package var isReadByOthers: Bool
     }
 
-    /// - Returns: nil when there is no such file; whoever writes none wants the defaults.
-    /// - Throws: when there is one that cannot be read, is no ordinary file or is too large.
+    /// Reads a file.
+    ///
+    /// - Returns: nil if it does not exist; defaults apply then.
+    /// - Throws: if it cannot be read, is not a regular file or is too large.
     package func read(_ name: String) throws(TalkieError) -> Content? {
         let full = "\(path)/\(name)"
         var status = stat()
@@ -39,9 +42,9 @@ package struct ConfigFolder: Sendable {
     }
 }
 
-/// Folders of the XDG Base Directory Specification 0.8.
+/// The folders of the XDG Base Directory Specification 0.8.
 enum XDGFolder {
-    /// What the variable names; a relative path in it does not count. Otherwise a folder in the user's home.
+    /// Returns the path in the variable, ignoring relative paths; otherwise a folder in the user's home.
     static func path(variable name: String, inHome fallback: String) -> String {
         func variable(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }

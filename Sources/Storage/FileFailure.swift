@@ -1,5 +1,5 @@
-/// What is wrong with the bytes of a file that a person named.
+/// An error in the contents of a user-provided file.
 package enum FileFailure: Error, Equatable {
-    /// A sentence's end: "is no WAV file".
+    /// The end of a sentence: "is no WAV file".
     case unreadable(String)
 }

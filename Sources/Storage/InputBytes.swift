@@ -1,18 +1,20 @@
 internal import Glibc
 package import MediaCore
 
-/// A whole file in memory, if it is not larger than it may be.
+/// Reads whole files into memory, up to a size limit.
 package enum InputBytes {
+    /// Reads a regular file.
+    ///
     /// - Parameters:
-    ///   - most: larger files are refused unread.
-    ///   - what: what the file should be, for the sentence.
-    /// - Throws: status 66 or 77 with a sentence.
+    ///   - most: maximum size in bytes; larger files are not read.
+    ///   - what: the expected contents, for the message.
+    /// - Throws: `cannotOpen` (exit status 66) or `notPermitted` (77) with a sentence.
     package static func read(_ path: String, most: Int, what: String) throws(TalkieError) -> [UInt8] {
         if let objection = InputCheck.objection(to: path, what: .file) { throw objection }
         func refused(_ why: String) -> TalkieError {
             TalkieError(.cannotOpen, "\(what) '\(path)' \(why)")
         }
-        // A pipe that nobody writes to would hold the program for ever.
+        // O_NONBLOCK: a pipe without a writer would block open(2).
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refused("cannot be opened (\(SystemCause.text(errno)))") }
         defer { close(descriptor) }

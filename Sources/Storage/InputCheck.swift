@@ -1,12 +1,12 @@
 internal import Glibc
 package import MediaCore
 
-/// Looks at what a person named as input before anything is opened, so that the commonest mistakes get a plain answer.
+/// Checks user-provided input before it is opened, for clear messages about frequent mistakes.
 package enum InputCheck {
-    /// What the file should be, for the sentence.
+    /// The expected contents, for the message.
     package enum Kind: String, Sendable { case film, timeline, file }
 
-    /// Whether the word is an address that a protocol handler opens, rather than a path.
+    /// Returns true if the text is a URL for a protocol handler, not a path.
     package static func isAddress(_ word: String) -> Bool {
         guard let separator = word.firstRange(of: "://") else { return false }
         let scheme = word[..<separator.lowerBound]
@@ -22,8 +22,8 @@ package enum InputCheck {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    /// What keeps a path from being a film or a playlist; nil when nothing speaks against trying. Addresses and
-    /// standard input (`-`) are not looked at. Touches the file system only through stat(2) and access(2).
+    /// Returns the reason why a path cannot be opened; nil if no problem is found. URLs and standard input (`-`) are
+    /// not checked. Uses stat(2) and access(2) only.
     package static func objection(to word: String, what kind: Kind = .film) -> TalkieError? {
         if word == "-" || isAddress(word) { return nil }
         if word.isEmpty || word.utf8.contains(0) {

@@ -1,16 +1,21 @@
 internal import Glibc
 package import MediaCore
 
-/// A result written to a file that a person named.
+/// Writes results to user-provided files.
 package enum OutputFile {
+    /// Writes text as UTF-8; see the other overload.
     package static func write(
         _ text: String, to path: String, what: String, isPrivate: Bool = false
     ) throws(TalkieError) {
         try write(Array(text.utf8), to: path, what: what, isPrivate: isPrivate)
     }
 
-    /// - Parameter isPrivate: only its owner may read it, as is right for what was heard in a room.
-    /// - Throws: status 1 when the file cannot be written; what was there before may be gone then.
+    /// Creates or overwrites a file.
+    ///
+    /// - Parameters:
+    ///   - what: the contents, for the message.
+    ///   - isPrivate: true restricts access to the owner, for instance for microphone recordings.
+    /// - Throws: `failed` (exit status 1); the previous contents may be lost then.
     package static func write(
         _ bytes: [UInt8], to path: String, what: String, isPrivate: Bool = false
     ) throws(TalkieError) {

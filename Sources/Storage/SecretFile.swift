@@ -1,12 +1,15 @@
 package import MediaCore
 
-/// A password in a file: words of a command line can be read by everybody on the computer (`ps`), and stay in the shell's history.
+/// Reads a password from a file. Command-line arguments are visible to all users (`ps`) and stay in the shell's
+/// history.
 package enum SecretFile {
+    /// Maximum size in bytes.
     private static let largest = 4096
 
-    /// The file's first line.
+    /// Returns the first line of a file.
     ///
-    /// - Throws: status 66 or 77 when the file cannot be read, 2 when it holds nothing.
+    /// - Throws: `cannotOpen` or `notPermitted` (exit status 66 or 77) if the file cannot be read. `invalidArgument`
+    ///   (2) if the line is empty or not UTF-8.
     package static func read(_ path: String) throws(TalkieError) -> String {
         let bytes = try InputBytes.read(path, most: largest, what: "the password file")
         var line = bytes.prefix { $0 != UInt8(ascii: "\n") }

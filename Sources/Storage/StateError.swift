@@ -1,21 +1,22 @@
 package import MediaCore
 
-/// Why something could not be kept or read back.
+/// The reason why state cannot be stored or read.
 package typealias StateError = CodedError<StateErrors>
 
-/// The codes of `StateError`.
+/// The domain of the codes of `StateError`.
 package enum StateErrors {}
 
 extension CodedError<StateErrors>.Code {
-    /// The folder or file cannot be read or written; nothing was changed.
+    /// The folder or file is not readable or writable; nothing was changed.
     package static var inaccessible: Self { Self(rawValue: "inaccessible") }
-    /// Another process changes it and does not come to an end; nothing was changed.
+    /// The lock timeout expired, because another process holds it; nothing was changed.
     package static var busy: Self { Self(rawValue: "busy") }
-    /// A newer Talkie wrote it; it is left as it is.
+    /// A newer version of Talkie wrote the file; it is unchanged.
     package static var newer: Self { Self(rawValue: "newer") }
 }
 
 extension TalkieError {
+    /// Creates an error with the code `notPermitted` or `failed`.
     package init(_ error: StateError) {
         self.init(
             error.code == .inaccessible ? .notPermitted : .failed, error.message)

@@ -2,25 +2,26 @@ internal import Glibc
 internal import MediaCore
 
 extension StateFolder {
-    /// Beside the records; empty, and never removed, because whoever waits for it holds it open.
+    /// An empty file next to the records. Never removed, because waiting processes have it open.
     private static let lockName = ".lock"
-    /// Whoever holds it reads and writes one small file; a disk that takes longer is ill.
+    /// Default timeout. Lock holders read and write one small file; a disk that takes longer is defective.
     package static let lockPatience = Duration.seconds(2)
+    /// Interval of lock attempts.
     private static let lockPause = Duration.milliseconds(5)
 
-    /// Reads and writes as one: nobody who asks the same comes between, neither in this process nor in another. Of two who change one
-    /// record each then sees what the other has written.
+    /// Runs `body` under a lock that excludes other threads and processes. Concurrent read-modify-write operations on a
+    /// record then do not lose changes.
     ///
-    /// The lock is the kernel's (flock(2)) and ends with its holder, however that ends. A file system without such locks does without.
-    /// Not recursive.
+    /// Uses flock(2): the kernel releases the lock when its holder exits for any reason. File systems without flock are
+    /// used unlocked. Blocks up to the timeout. Not recursive.
     ///
-    /// - Throws: what `body` throws; `busy` when somebody else does not let go, `inaccessible` when the folder cannot be written to:
-    ///   `body` has not run then.
+    /// - Throws: errors of `body`; `busy` after the timeout, or `inaccessible` if the folder is not writable. In these
+    ///   cases `body` was not called.
     package func exclusively<Result>(
         waiting patience: Duration = lockPatience, _ body: () throws(StateError) -> Result
     ) throws(StateError) -> Result {
         let descriptor = try openLock()
-        // Closing lets go.
+        // Closing releases the lock.
         defer { close(descriptor) }
         let deadline = HostInstant.now.advanced(by: patience)
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

@@ -1,26 +1,25 @@
 internal import Glibc
 internal import MediaCore
 
-/// The folder where Talkie keeps what it must remember: small files that only their owner can read, each replaced
-/// whole or not at all.
+/// The folder of persistent state: small files that only their owner can read, replaced atomically.
 ///
-/// Names are relative, at most one folder deep. Methods may be called from any thread and block on the disk; several
+/// Names are relative with at most one folder. Methods may be called from any thread and block on the disk. Several
 /// processes may use one folder.
 package struct StateFolder: Sendable {
-    /// Larger files are damaged, whatever they hold.
+    /// Maximum file size in bytes; larger files count as damaged.
     package static let fileLimit = 64 << 10
 
     package let path: String
 
     package init(path: String) { self.path = path }
 
-    /// `$XDG_STATE_HOME/talkie`, or `~/.local/state/talkie` (XDG Base Directory Specification 0.8; a relative path in
-    /// the variable does not count).
+    /// Returns `$XDG_STATE_HOME/talkie`, or `~/.local/state/talkie` (XDG Base Directory Specification 0.8). A relative
+    /// path in the variable is ignored.
     package static func standard() -> StateFolder {
         StateFolder(path: XDGFolder.path(variable: "XDG_STATE_HOME", inHome: ".local/state") + "/talkie")
     }
 
-    /// A file's bytes; nil when there is none. Of a file beyond `fileLimit` one byte more than that.
+    /// Returns a file's bytes; nil if it does not exist. Of larger files `fileLimit` + 1 bytes.
     package func read(_ name: String) throws(StateError) -> [UInt8]? {
         let full = "\(path)/\(name)"
         let descriptor = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
@@ -41,20 +40,23 @@ package struct StateFolder: Sendable {
         return Array(bytes.prefix(count))
     }
 
-    /// Returns when a file was added to or removed from a folder, or replaced in it, in nanoseconds since 1970; nil if there is no
-    /// such folder.
+    /// Returns the last time a file was added to, removed from or replaced in a folder, in nanoseconds since 1970. Nil
+    /// if there is no such folder.
     package func changeTime(of name: String) -> Int64? {
         var status = stat()
         guard stat("\(path)/\(name)", &status) == 0 else { return nil }
         return Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
 
-    /// Replaces a file, or makes it. After an error the old one is as it was.
+    /// Creates or atomically replaces a file. After an error the old one is unchanged.
+    ///
+    /// - Parameter syncsFolder: true waits until the replacement is durable; see `replace`.
     package func write(_ name: String, _ bytes: [UInt8], syncsFolder: Bool = true) throws(StateError) {
         try place(name, bytes, syncsFolder: syncsFolder) { rename($0, $1) }
     }
 
-    /// Makes a file unless there is one; false when somebody else was faster.
+    /// Creates a file; returns false if it already exists. Without hard links in the file system, an existing file is
+    /// replaced and the result is true.
     package func create(_ name: String, _ bytes: [UInt8]) throws(StateError) -> Bool {
         var isOurs = true
         try place(name, bytes) { temporary, full in
@@ -67,13 +69,13 @@ package struct StateFolder: Sendable {
                 unlink(temporary)
                 return 0
             }
-            // A file system without hard links.
+            // The file system has no hard links.
             return rename(temporary, full)
         }
         return isOurs
     }
 
-    /// Removes a file; false when there was none.
+    /// Removes a file; returns false if it does not exist.
     @discardableResult
     package func remove(_ name: String) throws(StateError) -> Bool {
         if unlink("\(path)/\(name)") == 0 { return true }
@@ -81,7 +83,8 @@ package struct StateFolder: Sendable {
         return false
     }
 
-    /// Moves a damaged file out of the way without losing it; its new path. At most nine of one name are kept.
+    /// Renames a damaged file and returns its new path. At most nine copies per name are kept; after that the last is
+    /// overwritten.
     package func setAside(_ name: String) throws(StateError) -> String {
         let full = "\(path)/\(name)"
         var target = full + ".damaged"
@@ -94,7 +97,8 @@ package struct StateFolder: Sendable {
         return target
     }
 
-    /// The names of the files in a folder, as many as there may reasonably be.
+    /// Returns the sorted names of the files in a folder, at most 4,096, without hidden and damaged ones; empty if
+    /// there is no folder.
     package func list(_ folder: String) -> [String] {
         guard let handle = opendir("\(path)/\(folder)") else { return [] }
         defer { closedir(handle) }
@@ -108,7 +112,7 @@ package struct StateFolder: Sendable {
         return names.sorted()
     }
 
-    /// Writes a temporary file to the disk and has it put in place.
+    /// Writes a temporary file durably, then moves it to its name with `put`.
     private func place(
         _ name: String, _ bytes: [UInt8], syncsFolder: Bool = true,
         _ put: (_ temporary: String, _ full: String) -> Int32
@@ -128,7 +132,7 @@ package struct StateFolder: Sendable {
             throw error
         }
         guard syncsFolder else { return }
-        // The rename itself is on the disk only once the folder is.
+        // The rename is durable only after an fsync(2) of the folder.
         let handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if handle >= 0 {
             fsync(handle)
@@ -136,7 +140,7 @@ package struct StateFolder: Sendable {
         }
     }
 
-    /// Takes away what processes left that ended while they wrote.
+    /// Removes temporary files of processes that no longer exist.
     private static func sweep(_ folder: String) {
         guard let handle = opendir(folder) else { return }
         defer { closedir(handle) }
@@ -154,7 +158,7 @@ package struct StateFolder: Sendable {
         }
     }
 
-    /// Of files that are being written: the writer's process and a number follow.
+    /// Prefix of temporary files; the process identifier and a random number follow.
     private static let temporaryPrefix = ".new-"
 
     private static func writeAll(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
@@ -168,7 +172,7 @@ package struct StateFolder: Sendable {
         return true
     }
 
-    /// Makes a folder and those above it, and takes from others every right to our own.
+    /// Creates a folder and its parents, and removes the permissions of group and others from this folder and `path`.
     func makePrivate(_ folder: String) throws(StateError) {
         var partial = ""
         for part in folder.split(separator: "/") {

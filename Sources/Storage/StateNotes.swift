@@ -1,15 +1,15 @@
 internal import MediaCore
 
-/// Sentences for a person about kept files that were damaged or newer: each once, in the order in which they were found. Any thread.
+/// Messages for the user about damaged or newer state files, without duplicates, in order. Any thread.
 package final class StateNotes: Sendable {
-    /// Of a folder in which everything is damaged the first files tell enough.
+    /// Maximum number of messages; in a completely damaged folder the first ones suffice.
     private static let most = 16
 
     private let sentences: Lock<[String]>
 
     package init(_ first: String? = nil) { sentences = Lock(first.map { [$0] } ?? []) }
 
-    /// Nil, and what was said before, is nothing new.
+    /// Adds a message; nil and duplicates are ignored.
     package func add(_ sentence: String?) {
         guard let sentence else { return }
         sentences.withLock { if $0.count < Self.most, !$0.contains(sentence) { $0.append(sentence) } }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// The text of one state file: a first line that names kind and version, a line for each value, and a last line that
-/// tells whether the rest is whole.
+/// The text format of a state file. The first line contains kind and version, the last one a checksum; the lines
+/// between are values.
 ///
 ///     talkie pairing 1
 ///     accessory-key 8C2D…
@@ -9,13 +9,15 @@ internal import MediaCore
 package struct StateRecord: Hashable {
     package let kind: String
     package let version: Int
-    /// Lines the reader does not know are kept out of the way, not an error.
+    /// Values by key. Unknown keys are preserved and not an error.
     package private(set) var values: [String: String] = [:]
+    /// Keys in the order of the lines.
     private var order: [String] = []
 
+    /// The reason why bytes are not a valid record.
     package enum Failure: Error, Hashable {
         case damaged
-        /// Another version wrote this; its number.
+        /// A newer version wrote the record; the version number.
         case newer(Int)
     }
 
@@ -31,12 +33,12 @@ package struct StateRecord: Hashable {
                 if values.removeValue(forKey: key) != nil { order.removeAll { $0 == key } }
                 return
             }
-            // A line break in a value would begin a line of its own.
+            // A line break in a value would start a new line.
             if values.updateValue(PrintableText.of(newValue), forKey: key) == nil { order.append(key) }
         }
     }
 
-    /// Reads bytes that may be anything.
+    /// Parses untrusted bytes.
     package init(kind: String, version: Int, decoding bytes: [UInt8]) throws(Failure) {
         self.init(kind: kind, version: version)
         guard bytes.count <= StateFolder.fileLimit, bytes.last == 0x0A else { throw .damaged }
@@ -45,7 +47,7 @@ package struct StateRecord: Hashable {
         guard head.count == 3, head[0].elementsEqual("talkie".utf8), head[1].elementsEqual(kind.utf8),
             let found = Int(String(decoding: head[2], as: UTF8.self)), found >= 1
         else { throw .damaged }
-        // What a later version looks like is its own affair.
+        // The format of later versions is unknown, so the checksum is not verified.
         guard found <= version else { throw .newer(found) }
         let check = lines.removeLast()
         let covered = bytes.count - check.count - 1
@@ -59,6 +61,7 @@ package struct StateRecord: Hashable {
         }
     }
 
+    /// Returns the text with its checksum.
     package func encoded() -> [UInt8] {
         var text = "talkie \(kind) \(version)\n"
         for key in order { if let value = values[key] { text += "\(key) \(value)\n" } }
@@ -67,7 +70,8 @@ package struct StateRecord: Hashable {
         return bytes
     }
 
-    /// FNV-1a with 64 bits (RFC 9923): finds decayed disks and torn copies; it is no protection against people.
+    /// Returns an FNV-1a hash with 64 bits (RFC 9923). It detects disk errors and incomplete copies, not deliberate
+    /// changes.
     package static func check(_ bytes: ArraySlice<UInt8>) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -76,16 +80,17 @@ package struct StateRecord: Hashable {
 }
 
 extension StateFolder {
-    /// What reading a record came to.
+    /// The result of reading a record.
     package enum Reading {
         case absent
         case record(StateRecord)
-        /// It was damaged and has been set aside; a sentence.
+        /// The file was damaged and has been renamed; a sentence for the user.
         case damaged(String)
-        /// A newer Talkie wrote it and it stays; a sentence.
+        /// A newer version of Talkie wrote the file, which is unchanged; a sentence for the user.
         case newer(String)
     }
 
+    /// Reads and parses a record. Renames a damaged file (`setAside`).
     package func readRecord(_ name: String, kind: String, version: Int) throws(StateError) -> Reading {
         guard let bytes = try read(name) else { return .absent }
         do throws(StateRecord.Failure) {
@@ -102,11 +107,11 @@ extension StateFolder {
         }
     }
 
-    /// Writes a record in the place of what was kept, unless a newer Talkie has written that.
+    /// Replaces a record, unless a newer version of Talkie wrote the existing one. Blocks on the lock and the disk.
     ///
-    /// - Parameter syncsFolder: whether the new record is on the disk when this returns; without it, a power cut within the file
-    ///   system's commit interval may leave the old one, whole.
-    /// - Throws: `newer`, `busy` or `inaccessible`; what was there stays.
+    /// - Parameter syncsFolder: true waits until the replacement is durable. Otherwise a power failure within the file
+    ///   system's commit interval may restore the old record, which is then complete.
+    /// - Throws: `newer`, `busy` or `inaccessible`; the existing record is unchanged.
     package func replace(_ name: String, with record: StateRecord, syncsFolder: Bool = true) throws(StateError) {
         try exclusively { () throws(StateError) in
             if case .newer(let sentence) = try readRecord(name, kind: record.kind, version: record.version) {
@@ -116,7 +121,7 @@ extension StateFolder {
         }
     }
 
-    /// Sets a file aside; the sentence that says so.
+    /// Renames a damaged file and returns a sentence about it.
     package func damaged(_ name: String) throws(StateError) -> String {
         "\(path)/\(name) was damaged and is now \(try setAside(name)); what it held must be made anew."
     }

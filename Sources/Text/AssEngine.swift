@@ -1,14 +1,15 @@
 internal import CASS
 
-/// libass's library and renderer, made and given back together. Belongs to one thread at a time.
+/// A libass library and renderer with a common lifetime. Not thread-safe: one thread at a time.
 final class AssEngine {
     let library: OpaquePointer
     let renderer: OpaquePointer
 
+    /// Creates both and scans the system fonts. Nil if out of memory.
+    ///
     /// - Parameters:
-    ///   - glyphs: kept at most.
-    ///   - megabytes: of drawings that are kept; the unit of `ass_set_cache_limits`.
-    /// - Returns: nil when there is no memory.
+    ///   - glyphs: maximum number of cached glyphs.
+    ///   - megabytes: maximum size of the bitmap cache, in the unit of `ass_set_cache_limits`.
     init?(glyphs: Int32, megabytes: Int32) {
         guard let library = ass_library_init() else { return nil }
         cass_be_quiet(library)
@@ -26,7 +27,7 @@ final class AssEngine {
         ass_library_done(library)
     }
 
-    /// Looks for the system's fonts, and those that were added since.
+    /// Scans the system fonts, and fonts added since.
     func findFonts() {
         ass_set_fonts(renderer, nil, "sans-serif", Int32(ASS_FONTPROVIDER_AUTODETECT.rawValue), nil, 1)
     }

@@ -1,7 +1,7 @@
 internal import CASS
 internal import MediaCore
 
-/// The list that libass hands out; valid until it draws again.
+/// Iterates over libass's image list, which is valid until the next rendering.
 struct InkImages: Sequence, IteratorProtocol {
     private var following: UnsafeMutablePointer<ASS_Image>?
     init(first: UnsafeMutablePointer<ASS_Image>?) { following = first }
@@ -12,14 +12,14 @@ struct InkImages: Sequence, IteratorProtocol {
     }
 }
 
-/// Lays libass's images over each other.
+/// Composites libass's images.
 enum InkComposition {
-    /// Pieces nearer to each other than this many pixels become one.
+    /// Rectangles closer than this many pixels are merged.
     private static let gap = 32
-    /// Pieces at most.
+    /// Maximum number of separate images; more are merged into one.
     private static let mostPieces = 8
 
-    /// One image of all; nil when they cover nothing.
+    /// Returns one image of all; nil if nothing is visible.
     static func composed(_ first: UnsafeMutablePointer<ASS_Image>?, within area: PixelSize) -> OverlayImage? {
         var rect = PixelRect(x: 0, y: 0, width: 0, height: 0)
         for image in InkImages(first: first) { rect = rect.union(image.inked) }
@@ -27,14 +27,14 @@ enum InkComposition {
         return rect.isEmpty ? nil : blended(first, within: rect)
     }
 
-    /// An image for each place where something is, so that a line above and one below are not as large as the picture.
+    /// Returns an image per separate region, so that lines at top and bottom do not need an image of the frame's size.
     static func pieces(_ first: UnsafeMutablePointer<ASS_Image>?, within area: PixelSize) -> [OverlayImage] {
         let whole = PixelRect(x: 0, y: 0, width: area.width, height: area.height)
         var places: [PixelRect] = []
         for image in InkImages(first: first) {
             var place = image.inked.intersection(whole)
             if place.isEmpty { continue }
-            // Whatever it touches is one with it.
+            // Merges every region that it touches.
             while let index = places.firstIndex(where: { $0.isNear(place, gap) }) {
                 place = place.union(places.remove(at: index))
             }
@@ -44,6 +44,7 @@ enum InkComposition {
         return places.map { blended(first, within: $0) }
     }
 
+    /// Returns the composition of all images in a rectangle.
     private static func blended(_ first: UnsafeMutablePointer<ASS_Image>?, within rect: PixelRect) -> OverlayImage {
         var pixels = [UInt8](repeating: 0, count: rect.width * rect.height * 4)
         pixels.withUnsafeMutableBufferPointer { pixels in
@@ -52,7 +53,7 @@ enum InkComposition {
         return OverlayImage(rect: rect, pixels: pixels)
     }
 
-    /// Both with straight alpha: what is above takes its share, what is below the rest.
+    /// Source-over compositing; source and destination have straight alpha.
     private static func blend(_ image: ASS_Image, over pixels: UnsafeMutableBufferPointer<UInt8>, _ rect: PixelRect) {
         let visible = image.place.intersection(rect)
         guard !visible.isEmpty, let bitmap = image.bitmap else { return }
@@ -76,7 +77,7 @@ enum InkComposition {
 }
 
 extension PixelRect {
-    /// Whether less than a gap lies between both.
+    /// Returns true if the distance of both is less than `gap` pixels.
     fileprivate func isNear(_ other: PixelRect, _ gap: Int) -> Bool {
         x < other.x + other.width + gap && other.x < x + width + gap && y < other.y + other.height + gap
             && other.y < y + height + gap
@@ -84,9 +85,10 @@ extension PixelRect {
 }
 
 extension ASS_Image {
+    /// Position and size of the bitmap.
     var place: PixelRect { PixelRect(x: Int(dst_x), y: Int(dst_y), width: Int(w), height: Int(h)) }
 
-    /// The part that covers anything: bitmaps come with empty columns and rows at their ends.
+    /// The bounding rectangle of visible pixels; libass's bitmaps have empty rows and columns at their edges.
     var inked: PixelRect {
         guard let bitmap, color & 255 < 255 else { return PixelRect(x: 0, y: 0, width: 0, height: 0) }
         var (left, right, top, bottom) = (Int(w), -1, Int(h), -1)

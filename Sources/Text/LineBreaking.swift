@@ -1,23 +1,26 @@
-/// Breaks text into lines that are no wider than the room there is, and shortens what must stay on one.
+/// Wraps text to a line width and truncates text that must stay on one line.
 ///
-/// `width` measures a line; it is asked often for the same words, and remembers them.
+/// `width` measures text. It is called repeatedly with the same words and should cache them.
 public struct LineBreaking {
-    /// Characters that are looked at; the rest is left out.
+    /// Maximum number of characters processed; the rest is dropped.
     private let longest: Int
     private let room: Double
     private let width: (String) -> Double
 
+    /// Creates a line breaker.
+    ///
     /// - Parameters:
-    ///   - room: the width of a line, in the unit of `width`.
-    ///   - longest: characters that are looked at; the rest is left out.
+    ///   - room: maximum line width, in the unit of `width`.
+    ///   - longest: maximum number of characters processed; the rest is dropped.
+    ///   - width: returns the width of a text.
     public init(room: Double, longest: Int = 2000, width: @escaping (String) -> Double) {
         (self.room, self.longest, self.width) = (room, longest, width)
     }
 
-    /// Groups of words that belong together stand apart by three spaces, as in `a play   b stop`; a line ends between
-    /// groups where it can, else between words, and inside a word that has no room by itself. A new line stays one.
+    /// Returns the wrapped lines. Three spaces separate groups of words, as in `a play   b stop`. Lines break between
+    /// groups if possible, otherwise between words, and inside words that are too long. Newlines are preserved.
     ///
-    /// - Parameter count: lines at most; what is left is left out.
+    /// - Parameter count: maximum number of lines; the rest is dropped.
     public func lines(_ text: String, atMost count: Int = .max) -> [String] {
         var lines: [String] = []
         for paragraph in text.prefix(longest).split(separator: "\n", omittingEmptySubsequences: false) {
@@ -49,7 +52,7 @@ public struct LineBreaking {
         return Array(lines.prefix(count))
     }
 
-    /// As much of a text as has room on one line, with an ellipsis where something is left out; empty where there is no room.
+    /// Returns the text truncated to one line, with an ellipsis if it is too long; empty if not even that fits.
     public func shortened(_ text: String) -> String {
         let text = text.prefix(longest)
         if width(String(text)) <= room { return String(text) }
@@ -94,7 +97,8 @@ public struct LineBreaking {
         return pieces
     }
 
-    /// How many characters satisfy what fewer of them satisfy too. Doubles first, because a line holds few of many.
+    /// Returns the length of the longest prefix with a property that all shorter prefixes have. Starts with exponential
+    /// search, because a line contains a small part of a long text.
     private func longestPrefix(of text: Substring, _ isShort: (String) -> Bool) -> Int {
         let all = text.count
         var (low, high) = (0, 1)

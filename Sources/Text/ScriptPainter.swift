@@ -1,30 +1,35 @@
 internal import CASS
 public import MediaCore
 
-/// Draws events of Advanced SubStation Alpha with the styles and fonts of their track, by libass.
+/// Renders events of Advanced SubStation Alpha with the styles and fonts of their track, using libass.
 ///
-/// Belongs to one thread at a time. Making one reads the list of the system's fonts, as `TextPainter` does.
+/// Not thread-safe: one thread at a time. Creation scans the system fonts, as in `TextPainter`.
 public final class ScriptPainter {
-    /// An event as Matroska stores it, and when it is seen, in milliseconds.
+    /// An event in Matroska's format.
     public struct Event {
+        /// The event without times.
         public var bytes: [UInt8]
+        /// Start in milliseconds.
         public var start: Int64
+        /// Duration in milliseconds.
         public var duration: Int64
 
+        /// Creates an event.
         public init(bytes: [UInt8], start: Int64, duration: Int64) {
             (self.bytes, self.start, self.duration) = (bytes, start, duration)
         }
     }
 
-    /// Where the events are laid out, in pixels.
+    /// The geometry of the layout in pixels.
     public struct Frame: Hashable {
-        /// What may be drawn on.
+        /// The drawable area.
         public var area: PixelSize
-        /// The picture in it, which authors lay their events out for.
+        /// The video rectangle in it, which events are laid out for.
         public var picture: PixelRect
-        /// The picture's size before it was scaled: edges and blur are as wide as they were in it.
+        /// Video size before scaling, to which borders and blur are relative.
         public var storage: PixelSize
 
+        /// Creates a geometry.
         public init(area: PixelSize, picture: PixelRect, storage: PixelSize) {
             (self.area, self.picture, self.storage) = (area, picture, storage)
         }
@@ -34,20 +39,21 @@ public final class ScriptPainter {
     private var track: UnsafeMutablePointer<ASS_Track>?
     private var hasOwnFonts = false
     private var frame: Frame?
-    /// Names the events that the track holds now.
+    /// The `numbers` of the events in `track`.
     private var loaded: [UInt64] = []
 
+    /// Resource limits for untrusted scripts.
     private enum Limit {
-        /// Glyphs, and megabytes of drawings, that libass keeps.
+        /// Glyph and bitmap cache; the latter in megabytes.
         static let glyphs: Int32 = 2000
         static let megabytes: Int32 = 32
-        /// Pixels on a side beyond which nothing is drawn.
+        /// Maximum width and height of the area in pixels; larger areas are not rendered.
         static let side = 8192
-        /// Bytes of one event.
+        /// Maximum size of an event in bytes; larger ones are dropped.
         static let event = 1 << 16
     }
 
-    /// Nil when there is no memory.
+    /// Creates a renderer; nil if out of memory. Scans the system fonts.
     public init?() {
         guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
         self.engine = engine
@@ -55,9 +61,9 @@ public final class ScriptPainter {
 
     deinit { if let track { ass_free_track(track) } }
 
-    /// Takes the styles and fonts of a track in place of those before.
+    /// Replaces the styles and fonts by those of another track.
     ///
-    /// - Parameter header: all of an ASS document before its events.
+    /// - Parameter header: the part of an ASS document before its events.
     public func use(header: [UInt8], fonts: [EmbeddedFont]) {
         if let track { ass_free_track(track) }
         loaded = []
@@ -65,7 +71,7 @@ public final class ScriptPainter {
             ass_clear_fonts(engine.library)
             for font in fonts {
                 font.bytes.withUnsafeBytes { bytes in
-                    // It copies them.
+                    // libass copies the bytes.
                     ass_add_font(
                         engine.library, font.name, bytes.bindMemory(to: CChar.self).baseAddress,
                         Int32(clamping: bytes.count))
@@ -76,24 +82,25 @@ public final class ScriptPainter {
         }
         track = ass_new_track(engine.library)
         guard let track else { return }
-        // Numbers of events begin anew with each decoder, and do not tell them apart.
+        // ReadOrder restarts with each decoder and does not identify events.
         ass_set_check_readorder(track, 0)
         var bytes = header.map { CChar(bitPattern: $0) }
         ass_process_codec_private(track, &bytes, Int32(clamping: bytes.count))
     }
 
-    /// What is seen of events at a moment, in pixels of the frame's area.
+    /// Returns the rendered events in pixels of the frame's area; empty if nothing is visible.
     ///
     /// - Parameters:
-    ///   - events: all of which are seen then; `numbers` names them, so that the same ones are read once.
-    ///   - moment: in milliseconds, as the events' times are.
+    ///   - events: the events that are active at `moment`.
+    ///   - numbers: identifies the events, so that unchanged ones are not parsed again.
+    ///   - moment: milliseconds, like the events' times.
     public func draw(_ events: [Event], numbers: [UInt64], at moment: Int64, in frame: Frame) -> [OverlayImage] {
         guard let track, (1...Limit.side).contains(frame.area.width), (1...Limit.side).contains(frame.area.height)
         else { return [] }
         if numbers != loaded {
             ass_flush_events(track)
             for event in events where event.bytes.count <= Limit.event {
-                // Written into while it is read, and kept nowhere.
+                // libass modifies the buffer during the call and does not retain it.
                 var bytes = event.bytes.map { CChar(bitPattern: $0) }
                 ass_process_chunk(track, &bytes, Int32(clamping: bytes.count), event.start, event.duration)
             }

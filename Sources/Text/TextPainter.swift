@@ -1,42 +1,44 @@
 internal import CASS
 public import MediaCore
 
-/// Draws words and shapes by libass, in every script that the system has fonts for.
+/// Renders text and shapes with libass, in every script for which a font is installed.
 ///
-/// Belongs to one thread at a time. The first one of a process reads the list of fonts, which takes some hundredths of a second,
-/// and much longer where fontconfig has no cache: keep it away from threads that show pictures.
+/// Not thread-safe: one thread at a time. The first instance of a process scans the fonts. This takes some hundredths
+/// of a second, much longer without fontconfig's cache; avoid it on threads that display video.
 public final class TextPainter {
     private let engine: AssEngine
+    /// Widths at size 1, by text.
     private var widths: [String: Double] = [:]
 
+    /// Cache limits.
     private enum Limit {
-        /// Glyphs, and megabytes of drawings, that libass keeps.
+        /// Glyph and bitmap cache; the latter in megabytes.
         static let glyphs: Int32 = 1000
         static let megabytes: Int32 = 8
-        /// Widths that are remembered.
+        /// Maximum number of cached widths.
         static let widths = 500
     }
 
-    /// Nil when there is no memory.
+    /// Creates a renderer; nil if out of memory.
     public init?() {
         guard let engine = AssEngine(glyphs: Limit.glyphs, megabytes: Limit.megabytes) else { return nil }
         self.engine = engine
     }
 
-    /// False where the system has no font at all: words are then left out.
+    /// False if no font is installed; text is not rendered then.
     public private(set) lazy var hasFonts: Bool = width(of: "M", size: 20) > 0
 
-    /// Draws a script for a picture of this size; nil where nothing of it is to be seen.
+    /// Renders a script for an area of this size in pixels; nil if nothing is visible.
     public func draw(_ script: TextScript, in area: PixelSize) -> OverlayImage? {
         guard !script.isEmpty else { return nil }
         return rendered(script, in: area) { images in InkComposition.composed(images, within: area) }
     }
 
-    /// How wide the ink of a line of text is, in units in which the size is given; what is too wide for every screen counts as
-    /// the widest that can be measured.
+    /// Returns the width of a line's visible pixels in the unit of `size`. Lines wider than any screen have the maximum
+    /// measurable width. Results are cached.
     public func width(of text: String, size: Double) -> Double {
         if let width = widths[text] { return width * size }
-        // Large enough for hundredths of a line.
+        // Large enough for a precision of 1/100 of the line height.
         let (drawnSize, area) = (40.0, PixelSize(width: 16384, height: 120))
         var script = TextScript()
         script.write(text, at: TextScript.Point(0, 20), size: drawnSize)
@@ -57,7 +59,7 @@ public final class TextPainter {
     ) -> Result {
         guard area.width > 0, area.height > 0 else { return body(nil) }
         var document = Array(script.document(width: area.width, height: area.height).utf8CString)
-        // It writes into the memory while it reads, and keeps nothing of it.
+        // libass modifies the buffer during parsing and does not retain it.
         let track = document.withUnsafeMutableBufferPointer { bytes in
             ass_read_memory(engine.library, bytes.baseAddress, bytes.count - 1, nil)
         }

@@ -1,53 +1,61 @@
 internal import Glibc
 
-/// Words and shapes at places of a picture, in the order in which they lie over each other.
+/// Text and shapes at positions in a frame, in drawing order, bottom to top.
 ///
-/// Lengths are pixels of the picture that the script is drawn for, from its top left. The words are taken as they are: nothing in
-/// them is a command.
+/// Lengths are pixels of the target frame; the origin is its top left corner. Text is literal: it cannot contain ASS
+/// tags.
 public struct TextScript: Sendable, Hashable {
-    /// Which point of the words lies at the place that is named; the numbers are those of ASS (`\an`).
+    /// The point of the text that is placed at the position; raw values are those of ASS (`\an`).
     public enum Anchor: Int, Sendable {
         case bottomLeft = 1, bottom, bottomRight, left, middle, right, topLeft, top, topRight
     }
 
-    /// A colour of the screen, each part 0…255; opacity 255 hides what lies below.
+    /// An RGB colour with components 0…255; opacity 255 is opaque.
     public struct Colour: Sendable, Hashable {
+        /// The components.
         public var red, green, blue, opacity: UInt8
 
+        /// Creates a colour.
         public init(red: UInt8, green: UInt8, blue: UInt8, opacity: UInt8 = 255) {
             (self.red, self.green, self.blue, self.opacity) = (red, green, blue, opacity)
         }
 
+        /// Creates a grey.
         public init(grey: UInt8, opacity: UInt8 = 255) {
             self.init(red: grey, green: grey, blue: grey, opacity: opacity)
         }
 
-        /// As ASS writes it: `&HBBGGRR&`, and its opposite of opacity.
+        /// Returns ASS tags: `&HBBGGRR&`, and transparency instead of opacity.
         fileprivate func tags(_ number: Int) -> String {
             "\\\(number)c&H" + Hex.byte(blue) + Hex.byte(green) + Hex.byte(red) + "&\\\(number)a&H"
                 + Hex.byte(255 - opacity) + "&"
         }
     }
 
+    /// A position in pixels.
     public struct Point: Sendable, Hashable {
+        /// Distance from the left and the top edge.
         public var x, y: Double
+        /// Creates a point.
         public init(_ x: Double, _ y: Double) { (self.x, self.y) = (x, y) }
     }
 
-    /// The events, without their times.
+    /// ASS events without their times.
     private(set) var events: [String] = []
-    /// Characters of one call that are looked at; the rest is left out.
+    /// Maximum number of characters per call; the rest is dropped.
     static let longest = 2000
 
+    /// Creates an empty script.
     public init() {}
 
+    /// True if nothing is drawn.
     public var isEmpty: Bool { events.isEmpty }
 
-    /// Writes one line or several.
+    /// Adds text of one or several lines.
     ///
     /// - Parameters:
-    ///   - size: from line to line.
-    ///   - rim: width of a dark edge around the letters.
+    ///   - size: line height.
+    ///   - rim: width of an outline around the glyphs.
     public mutating func write(
         _ text: String, at place: Point, anchor: Anchor = .topLeft, size: Double, colour: Colour = Colour(grey: 255),
         rim: Double = 0, rimColour: Colour = Colour(grey: 0)
@@ -59,10 +67,10 @@ public struct TextScript: Sendable, Hashable {
                 + "\\bord\(Self.number(rim))" + colour.tags(1) + rimColour.tags(3) + "}" + words)
     }
 
-    /// Fills shapes of straight edges; where they overlap they count once.
+    /// Fills polygons; overlaps are filled once.
     private mutating func fill(_ shapes: [[Point]], colour: Colour) {
         let corners = shapes.joined()
-        // A drawing is laid out from the corner of its own box, so the whole path stands where its least corner does.
+        // libass positions a drawing by its bounding box, so the path starts at the minimum coordinates.
         guard let left = corners.map(\.x).min(), let top = corners.map(\.y).min() else { return }
         let path = shapes.map { shape in
             shape.enumerated().map { index, corner in
@@ -74,7 +82,7 @@ public struct TextScript: Sendable, Hashable {
             "{\\an7\\pos(\(Self.number(left)),\(Self.number(top)))\\bord0" + colour.tags(1) + "\\p1}" + path)
     }
 
-    /// Fills a shape of straight edges.
+    /// Fills a polygon; ignored with fewer than three corners.
     public mutating func fill(_ corners: [Point], colour: Colour) {
         if corners.count > 2 { fill([corners], colour: colour) }
     }
@@ -86,12 +94,12 @@ public struct TextScript: Sendable, Hashable {
         fill([corners], colour: colour)
     }
 
-    /// Fills a circle; its edge is that of a polygon that is off by less than a tenth of a pixel.
+    /// Fills a circle, approximated by a polygon with an error below a tenth of a pixel.
     public mutating func fillCircle(at centre: Point, radius: Double, colour: Colour) {
         fill(Self.circle(at: centre, radius: radius), colour: colour)
     }
 
-    /// Draws a circle as a line of this width, half of it to each side of the radius.
+    /// Draws a circle with a line of this width, centred on the radius.
     public mutating func strokeCircle(at centre: Point, radius: Double, width: Double, colour: Colour) {
         let corners = Self.circle(at: centre, radius: radius)
         stroke(corners + corners.prefix(1), width: width, colour: colour)
@@ -106,13 +114,13 @@ public struct TextScript: Sendable, Hashable {
         }
     }
 
-    /// Draws straight lines from point to point.
+    /// Draws a polyline.
     public mutating func stroke(_ points: [Point], width: Double, colour: Colour) {
         let strokes = zip(points, points.dropFirst()).compactMap { from, to -> [Point]? in
             let (dx, dy) = (to.x - from.x, to.y - from.y)
             let length = (dx * dx + dy * dy).squareRoot()
             guard length > 0 else { return nil }
-            // Half the width to each side, and beyond each end, so that corners close.
+            // Half the width to each side and beyond each end, so that corners are closed.
             let (ax, ay) = (dx / length * width / 2, dy / length * width / 2)
             return [
                 Point(from.x - ax + ay, from.y - ay - ax), Point(to.x + ax + ay, to.y + ay - ax),
@@ -122,7 +130,7 @@ public struct TextScript: Sendable, Hashable {
         fill(strokes, colour: colour)
     }
 
-    /// The whole document for a picture of this size (Advanced SubStation Alpha v4.00+).
+    /// Returns the complete document for a frame of this size (Advanced SubStation Alpha v4.00+).
     func document(width: Int, height: Int) -> String {
         var text = """
             [Script Info]
@@ -149,13 +157,14 @@ public struct TextScript: Sendable, Hashable {
         return text
     }
 
-    /// Words without a meaning to libass: braces and backslashes are shown, line ends are its own, controls are left out.
+    /// Escapes text for libass: braces and backslashes are literal, newlines become `\N`, control characters are
+    /// dropped.
     static func escaped(_ text: String) -> String {
         var words = ""
         for scalar in text.unicodeScalars.prefix(longest) {
             switch scalar {
             case "\n": words += "\\N"
-            // A word joiner parts the backslash from a letter that would make it a command.
+            // A word joiner separates the backslash from a letter with which it would form a tag.
             case "\\": words += "\\\u{2060}"
             case "{": words += "\\{"
             case "}": words += "\\}"
@@ -170,7 +179,7 @@ public struct TextScript: Sendable, Hashable {
         return words
     }
 
-    /// Hundredths are finer than a screen; what is no number is none.
+    /// Formats two decimals, finer than a pixel; clamped to ±1e6, NaN and infinity become 0.
     private static func number(_ value: Double) -> String {
         let hundredths = Int((min(1e6, max(-1e6, value.isFinite ? value : 0)) * 100).rounded())
         let (whole, rest) = abs(hundredths).quotientAndRemainder(dividingBy: 100)

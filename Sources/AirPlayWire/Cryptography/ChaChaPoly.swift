@@ -1,23 +1,24 @@
 internal import CSodium
 
-/// ChaCha20-Poly1305 (RFC 8439) with the nonces AirPlay uses: four zero bytes, then eight of ours.
+/// ChaCha20-Poly1305 (RFC 8439) with AirPlay's nonces: four zero bytes, then eight variable bytes.
 enum ChaChaPoly {
+    /// Size of the authentication tag in bytes.
     static let tagSize = 16
 
-    /// The last eight bytes of a nonce.
+    /// The variable eight bytes of a nonce.
     struct NonceTail {
         let bytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8)
 
-        /// A counter, least significant byte first.
+        /// Creates a little-endian counter.
         init(counter: UInt64) { bytes = withUnsafeBytes(of: counter.littleEndian) { Self.load($0) } }
 
-        /// Eight ASCII characters such as `PS-Msg05`.
+        /// Creates a nonce from eight ASCII characters, such as `PS-Msg05`.
         init(label: StaticString) {
             precondition(label.utf8CodeUnitCount == 8, "a nonce label has eight characters")
             bytes = Self.load(UnsafeRawBufferPointer(start: label.utf8Start, count: 8))
         }
 
-        /// Eight bytes as they came with a packet; nil for any other number.
+        /// Creates a nonce from the bytes in a packet; nil unless there are eight.
         init?(_ tail: some Collection<UInt8>) {
             guard tail.count == 8 else { return nil }
             bytes = Array(tail).withUnsafeBytes { Self.load($0) }
@@ -55,7 +56,7 @@ enum ChaChaPoly {
         }
     }
 
-    /// Appends the plaintext and says true, or leaves `out` as it was and says false when the tag does not match.
+    /// Appends the plaintext and returns true. Returns false and leaves `out` unchanged if the tag does not match.
     static func open(
         _ sealed: UnsafeBufferPointer<UInt8>, additionalData: UnsafeBufferPointer<UInt8>, nonce: NonceTail,
         key: SecretBytes, into out: inout [UInt8]
@@ -68,7 +69,7 @@ enum ChaChaPoly {
             nonce.withNonce { nonce in
                 key.withBytes { key in
                     var written: UInt64 = 0
-                    // An empty message has nowhere to be written, and libsodium takes nil for that.
+                    // The buffer of an empty message has no address; libsodium accepts nil.
                     let target = buffer.baseAddress.map { $0 + start }
                     return crypto_aead_chacha20poly1305_ietf_decrypt(
                         target, &written, nil, sealed.baseAddress!, UInt64(sealed.count),
@@ -80,7 +81,7 @@ enum ChaChaPoly {
         return code == 0
     }
 
-    /// Whole messages of pairing, which are rare and small.
+    /// Returns ciphertext and tag of a whole pairing message. Allocates; pairing messages are rare and small.
     static func seal(_ plaintext: [UInt8], label: StaticString, key: SecretBytes) -> [UInt8] {
         var out: [UInt8] = []
         plaintext.withUnsafeBufferPointer {
@@ -89,6 +90,7 @@ enum ChaChaPoly {
         return out
     }
 
+    /// Returns the plaintext of a whole pairing message; nil if the tag does not match.
     static func open(_ sealed: [UInt8], label: StaticString, key: SecretBytes) -> [UInt8]? {
         var out: [UInt8] = []
         let authentic = sealed.withUnsafeBufferPointer {

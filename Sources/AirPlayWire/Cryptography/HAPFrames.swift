@@ -1,18 +1,18 @@
-/// Wraps what this side writes on an encrypted channel into HomeKit frames.
+/// Encrypts one direction of a channel into HomeKit frames.
 ///
-/// A frame is the plaintext's length (two bytes, least significant first, authenticated), the ciphertext and a tag
-/// of 16 bytes. The nonce counts frames: a frame that was sealed must be sent, whole and in order, or the channel is
-/// lost.
+/// A frame is the plaintext's length (two bytes, little-endian, authenticated), the ciphertext and a 16-byte tag. The
+/// nonce is the frame counter: every sealed frame must be sent, complete and in order, or the channel is unusable.
 package struct HAPFrameSealer: Sendable {
-    /// Plaintext bytes in one frame at most (HomeKit Accessory Protocol, section 6.5.2).
+    /// Maximum number of plaintext bytes per frame (HomeKit Accessory Protocol, section 6.5.2).
     package static let frameLimit = 1024
 
     private let key: SecretBytes
+    /// The number of frames sealed so far; the next nonce.
     private var counter: UInt64 = 0
 
     package init(key: SecretBytes) { self.key = key }
 
-    /// The frames of a message, ready to be sent.
+    /// Returns the frames of a message.
     package mutating func seal(_ plaintext: [UInt8]) -> [UInt8] {
         var out: [UInt8] = []
         let frames = (plaintext.count + Self.frameLimit - 1) / Self.frameLimit
@@ -36,9 +36,9 @@ package struct HAPFrameSealer: Sendable {
     }
 }
 
-/// Unwraps what the other side wrote on an encrypted channel; bytes may arrive cut anywhere.
+/// Decrypts the frames of the other direction from a byte stream with arbitrary chunk boundaries.
 ///
-/// Keeps at most one frame that is not yet complete, so memory is bounded by the frame's two-byte length.
+/// Buffers at most one incomplete frame, so its two-byte length bounds the memory.
 package struct HAPFrameOpener: Sendable {
     private let key: SecretBytes
     private var counter: UInt64 = 0
@@ -47,12 +47,12 @@ package struct HAPFrameOpener: Sendable {
 
     package init(key: SecretBytes) { self.key = key }
 
-    /// A frame has begun and is not whole.
+    /// True while an incomplete frame is buffered.
     package var isPartial: Bool { !partial.isEmpty }
 
-    /// The plaintext of every frame that is now complete.
+    /// Returns the plaintext of every frame that is now complete.
     ///
-    /// A tag that does not match ends the channel for good: every later call throws too.
+    /// - Throws: `notAuthentic` if a tag does not match. The channel is then unusable: every later call throws as well.
     package mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [UInt8] {
         if failed { throw Self.altered }
         partial.append(contentsOf: bytes)

@@ -1,12 +1,12 @@
 internal import CSodium
 
-/// HKDF with SHA-512 (RFC 5869), which makes every channel's key from the secret that pairing agreed on.
+/// HKDF with SHA-512 (RFC 5869), which derives the key of every channel from the shared secret of pairing.
 package enum KeyDerivation {
-    /// A key of 32 bytes.
+    /// Returns a key of 32 bytes.
     ///
     /// - Parameters:
-    ///   - salt: ASCII, as the channel table of the protocol names it.
-    ///   - info: ASCII, likewise.
+    ///   - salt: ASCII, from the protocol's channel table.
+    ///   - info: ASCII, from the same table.
     package static func key(from secret: SecretBytes, salt: String, info: String) -> SecretBytes {
         var extracted = [UInt8](repeating: 0, count: 64)
         var expanded = [UInt8](repeating: 0, count: 64)
@@ -17,7 +17,7 @@ package enum KeyDerivation {
         secret.withBytes { material in
             hmac(key: Array(salt.utf8), message: material, into: &extracted)
         }
-        // One block of 64 bytes is more than 32: T(1) = HMAC(PRK, info | 0x01), RFC 5869 section 2.3.
+        // One 64-byte block covers the 32 bytes: T(1) = HMAC(PRK, info | 0x01), RFC 5869 section 2.3.
         let message = Array(info.utf8) + [1]
         message.withUnsafeBufferPointer { hmac(key: extracted, message: $0, into: &expanded) }
         return SecretBytes(expanded.prefix(32))
@@ -32,11 +32,11 @@ package enum KeyDerivation {
     }
 }
 
-/// The keys of one encrypted channel, seen from the sender.
+/// The keys of one encrypted channel, from the sender's point of view.
 package struct ChannelKeys: Sendable {
-    /// Encrypts what this side writes.
+    /// Encrypts what this side sends.
     package let write: SecretBytes
-    /// Decrypts what the other side wrote.
+    /// Decrypts what the other side sends.
     package let read: SecretBytes
 
     package init(write: SecretBytes, read: SecretBytes) {
@@ -44,21 +44,22 @@ package struct ChannelKeys: Sendable {
         self.read = read
     }
 
-    /// The request channel.
+    /// Returns the keys of the RTSP control channel.
     package static func control(from secret: SecretBytes) -> ChannelKeys {
         ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: "Control-Salt", info: "Control-Write-Encryption-Key"),
             read: KeyDerivation.key(from: secret, salt: "Control-Salt", info: "Control-Read-Encryption-Key"))
     }
 
-    /// The event channel. Its labels speak from the receiver's side, so the sender writes with the "Read" key.
+    /// Returns the keys of the event channel. Its labels are named from the receiver's side: the sender writes with the
+    /// "Read" key.
     package static func events(from secret: SecretBytes) -> ChannelKeys {
         ChannelKeys(
             write: KeyDerivation.key(from: secret, salt: "Events-Salt", info: "Events-Read-Encryption-Key"),
             read: KeyDerivation.key(from: secret, salt: "Events-Salt", info: "Events-Write-Encryption-Key"))
     }
 
-    /// The data stream (type 130) whose SETUP named this seed.
+    /// Returns the keys of the data stream (type 130) whose SETUP contained this seed.
     package static func dataStream(from secret: SecretBytes, seed: UInt64) -> ChannelKeys {
         let salt = "DataStream-Salt\(seed)"
         return ChannelKeys(
@@ -66,10 +67,10 @@ package struct ChannelKeys: Sendable {
             read: KeyDerivation.key(from: secret, salt: salt, info: "DataStream-Input-Encryption-Key"))
     }
 
-    /// The same channel seen from the other end.
+    /// The keys of the same channel from the other side's point of view.
     package var reversed: ChannelKeys { ChannelKeys(write: read, read: write) }
 
-    /// The audio key: the first 32 bytes of the secret. All 64 bytes of an SRP key would be accepted by the
-    /// request and play silence.
+    /// Returns the key of an audio stream: the first 32 bytes of the secret. Receivers accept all 64 bytes of an SRP
+    /// key in the request, but then play silence.
     package static func audio(from secret: SecretBytes) -> SecretBytes { secret.prefix(32) }
 }

@@ -1,35 +1,37 @@
-/// The sender's half of SRP-6a as HomeKit pairing uses it (RFC 5054 group of 3072 bits, SHA-512).
+/// The client (sender) of SRP-6a as HomeKit pairing uses it (RFC 5054 group of 3072 bits, SHA-512).
 ///
-/// In the hashes x, K, M1 and M2 numbers have no leading zeros; in k and u they are padded. Receivers disagree about
-/// that, and some take K and M1 for numbers too, so a private key for which one of these would be short is drawn again,
-/// and the question never arises.
+/// Numbers are hashed without leading zeros for x, K, M1 and M2, and padded for k and u. Receivers differ on this, and
+/// some also strip leading zeros of K and M1. Private keys that lead to a leading zero are therefore discarded and
+/// redrawn.
 package struct SRPClient: Sendable {
     private let username: String
     private let password: SecretBytes
 
-    /// - Parameter password: `3939` for transient pairing, else the PIN or the device's password.
+    /// - Parameter password: `3939` for transient pairing, otherwise the PIN or the device's password.
     package init(username: String = "Pair-Setup", password: String) {
         self.username = username
         self.password = SecretBytes(Array(password.utf8))
     }
 
-    /// What answers the receiver's salt and public key.
+    /// The client's values for M3, and the session key.
     package struct Answer: Sendable {
-        /// A, 384 bytes.
+        /// Public key A, 384 bytes.
         package let publicKey: [UInt8]
-        /// M1.
+        /// Client proof M1.
         package let proof: [UInt8]
-        /// K, 64 bytes; trust it only after `verify`.
+        /// Session key K, 64 bytes; unauthenticated until `verify` returns true.
         package let sessionKey: SecretBytes
         let expectedProof: [UInt8]
 
-        /// Whether the receiver's proof M2 shows that it knows the password too.
+        /// Returns true if the receiver's proof M2 matches, so that the receiver also has the password.
         package func verify(_ proof: [UInt8]) -> Bool { Sodium.equal(proof, expectedProof) }
     }
 
-    /// - Throws: `malformed` for a public key that is zero modulo N, longer than N or otherwise a trick.
+    /// Returns the response to the receiver's salt and public key. Computes modular powers, about 30 ms.
+    ///
+    /// - Throws: `malformed` if the public key is zero modulo N, longer than N, or leads to u = 0.
     package func answer(salt: [UInt8], receiverKey: [UInt8]) throws(WireError) -> Answer {
-        // About 1 draw in 64 is short; 64 in a row never happen.
+        // About 1 key in 64 has a leading zero; 64 in a row do not occur.
         for _ in 0..<64 {
             let privateKey = SecretBytes.random(count: 256)
             let (answer, isFull) = try answer(salt: salt, receiverKey: receiverKey, privateKey: privateKey)
@@ -38,7 +40,8 @@ package struct SRPClient: Sendable {
         throw .malformed("The speaker's pairing key leads to no usable secret; try again.")
     }
 
-    /// With a private key of the caller's choice; `isFull` when none of A, S, K and M1 begins with a zero byte.
+    /// Computes the response for a given private key. `isFull` is true if none of A, S, K and M1 has a leading zero
+    /// byte.
     func answer(
         salt: [UInt8], receiverKey: [UInt8], privateKey a: SecretBytes
     ) throws(WireError) -> (answer: Answer, isFull: Bool) {
@@ -67,7 +70,7 @@ package struct SRPClient: Sendable {
     }
 }
 
-/// The hashes both sides of SRP share.
+/// The hash functions that both sides of SRP use.
 enum SRP {
     /// k = H(N | PAD(g))
     static let multiplier = SRPGroup.padded(Sodium.sha512(SRPGroup.modulus, SRPGroup.generator))

@@ -1,10 +1,10 @@
 internal import CBigNumber
 
-/// The group that HomeKit pairing calculates in: RFC 5054 appendix A, 3072 bits, generator 5.
+/// The arithmetic of HomeKit pairing: RFC 5054 appendix A, 3072 bits, generator 5.
 ///
-/// Numbers are big-endian byte strings of 384 bytes here; `minimal` gives the form without leading zeros that the
-/// hashes of this dialect want.
+/// Numbers are big-endian strings of 384 bytes. `minimal` removes leading zeros, as the hashes of HomeKit require.
 enum SRPGroup {
+    /// Size of a number in bytes.
     static let size = 384
 
     static let modulus: [UInt8] = {
@@ -34,15 +34,17 @@ enum SRPGroup {
         08E24FA074E5AB3143DB5BFCE0FD108E4B82D120A93AD2CAFFFFFFFFFFFFFFFF
         """
 
+    /// Returns a number with leading zeros, 384 bytes.
     static func padded(_ number: [UInt8]) -> [UInt8] {
         [UInt8](repeating: 0, count: max(0, size - number.count)) + number
     }
 
+    /// Returns a number without leading zeros.
     static func minimal(_ number: some Collection<UInt8>) -> [UInt8] { Array(number.drop { $0 == 0 }) }
 
     static func isZero(_ number: [UInt8]) -> Bool { number.allSatisfy { $0 == 0 } }
 
-    /// base ^ exponent, in time that depends on the exponent's length only.
+    /// Returns base ^ exponent mod N. The running time depends on the exponent's length only.
     static func power(_ base: [UInt8], _ exponent: SecretBytes) -> SecretBytes {
         SecretBytes(count: size) { result in
             exponent.withBytes { exponent in
@@ -51,12 +53,14 @@ enum SRPGroup {
         }
     }
 
+    /// Returns a × b mod N.
     static func multiply(_ a: [UInt8], _ b: SecretBytes) -> SecretBytes {
         SecretBytes(count: size) { result in
             b.withBytes { b in check(cbn_multiply(result.baseAddress!, a, b.baseAddress!, modulus, size)) }
         }
     }
 
+    /// Returns a + b mod N.
     static func add(_ a: SecretBytes, _ b: SecretBytes) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: size)
         a.withBytes { a in
@@ -65,18 +69,19 @@ enum SRPGroup {
         return result
     }
 
+    /// Returns a - b mod N.
     static func subtract(_ a: [UInt8], _ b: SecretBytes) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: size)
         b.withBytes { b in check(cbn_subtract(&result, a, b.baseAddress!, modulus, size)) }
         return result
     }
 
-    /// number mod N.
+    /// Returns number mod N.
     static func reduced(_ number: [UInt8]) -> [UInt8] {
         subtract(number, SecretBytes([UInt8](repeating: 0, count: size)))
     }
 
-    /// factor × other + addend, without a modulus: the exponent a + u·x.
+    /// Returns factor × other + addend without a modulus, for the exponent a + u·x.
     static func multiplyAdd(_ factor: [UInt8], _ other: SecretBytes, _ addend: SecretBytes) -> SecretBytes {
         SecretBytes(count: max(factor.count + other.count, addend.count) + 1) { result in
             other.withBytes { other in
@@ -90,6 +95,6 @@ enum SRPGroup {
         }
     }
 
-    /// Lengths and the modulus are ours, so a failure is our own broken promise or exhausted memory.
+    /// Traps on failure: lengths and modulus are constants, so it is a programming error or exhausted memory.
     private static func check(_ code: Int32) { precondition(code == 0, "big-number arithmetic refused its operands") }
 }

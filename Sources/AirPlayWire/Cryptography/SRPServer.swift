@@ -1,18 +1,18 @@
-/// The receiver's half of SRP-6a, for speakers in software.
+/// The server (receiver) of SRP-6a, for software receivers.
 package struct SRPServer: Sendable {
-    /// Sent to the sender in M2.
+    /// Salt, sent to the client in M2.
     package let salt: [UInt8]
-    /// B, sent to the sender in M2.
+    /// Public key B, sent to the client in M2.
     package let publicKey: [UInt8]
     private let username: String
     private let verifier: SecretBytes
     private let privateKey: SecretBytes
 
-    /// - Parameter saltSize: 15 is what is left of 16 bytes whose leading zero was stripped.
+    /// - Parameter saltSize: 15 simulates a receiver that strips the leading zero of 16 bytes.
     package init(username: String = "Pair-Setup", password: String, saltSize: Int = 16) {
         let salt = SecretBytes.random(count: saltSize).withBytes { Array($0) }
         var made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
-        // Senders disagree about a public key with a leading zero byte; draw until there is none.
+        // Senders differ on public keys with a leading zero byte; redraw until there is none.
         while made.publicKey.count < SRPGroup.size {
             made = SRPServer(username: username, password: password, salt: salt, privateKey: .random(count: 32))
         }
@@ -31,8 +31,10 @@ package struct SRPServer: Sendable {
         publicKey = SRPGroup.minimal(shared)
     }
 
-    /// Checks the sender's public key and proof; the proof to answer with and the session key, or nil when the
-    /// password was wrong.
+    /// Verifies the client's public key and proof. Returns the server's proof and the session key; nil for a wrong
+    /// password.
+    ///
+    /// - Throws: `malformed` if the public key is too long or zero modulo N.
     package func accept(senderKey: [UInt8], proof: [UInt8]) throws(WireError) -> (proof: [UInt8], key: SecretBytes)? {
         guard senderKey.count <= SRPGroup.size else { throw .malformed("The sender's pairing key is too long.") }
         let sender = SRPGroup.padded(senderKey)

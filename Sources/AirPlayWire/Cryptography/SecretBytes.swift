@@ -1,13 +1,13 @@
 internal import CSodium
 
-/// Bytes that are wiped from memory when nobody holds them any longer: keys, exponents, passwords.
+/// Secret bytes (keys, exponents, passwords) that are zeroed on deallocation.
 ///
 /// `@unchecked Sendable`: the bytes are written once, before `init` returns, and only read afterwards.
 package final class SecretBytes: @unchecked Sendable {
     package let count: Int
     private let storage: UnsafeMutablePointer<UInt8>
 
-    /// Fills the bytes in place, so that no copy of the secret is left elsewhere.
+    /// Creates a secret that `fill` writes in place, so that no other copy exists.
     package init<Failure: Error>(
         count: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -17,12 +17,12 @@ package final class SecretBytes: @unchecked Sendable {
         try fill(UnsafeMutableBufferPointer(start: storage, count: count))
     }
 
-    /// Copies bytes; whoever gave them keeps their own copy to look after.
+    /// Copies bytes; zeroing the original is the caller's responsibility.
     package convenience init(_ bytes: some Collection<UInt8>) {
         self.init(count: bytes.count) { target in _ = target.initialize(from: bytes) }
     }
 
-    /// Random bytes from the system's generator.
+    /// Returns random bytes from the system's generator.
     package static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { Sodium.fill($0) }
     }
@@ -32,14 +32,14 @@ package final class SecretBytes: @unchecked Sendable {
         storage.deallocate()
     }
 
-    /// Reads the bytes in place; do not let the pointer escape.
+    /// Calls `body` with the bytes in place; the pointer must not escape.
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(UnsafeBufferPointer(start: storage, count: count))
     }
 
-    /// A new secret holding the first bytes of this one.
+    /// Returns a new secret with the first bytes of this one.
     package func prefix(_ length: Int) -> SecretBytes {
         withBytes { source in SecretBytes(source.prefix(length)) }
     }
@@ -52,9 +52,9 @@ extension SecretBytes: Equatable {
     }
 }
 
-/// What must hold before libsodium is used, and the few calls that several files share.
+/// The libsodium functions that several files use, after its initialization.
 enum Sodium {
-    /// libsodium asks to be initialised once, from any thread (sodium_init).
+    /// Initializes libsodium once, from any thread (sodium_init). False on failure.
     static let ready: Bool = sodium_init() >= 0
 
     static func fill(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
@@ -72,7 +72,7 @@ enum Sodium {
         return digest
     }
 
-    /// Equal in time that depends on the lengths only.
+    /// Returns true if both are equal, in time that depends on the lengths only.
     static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && sodium_memcmp(left, right, left.count) == 0
     }

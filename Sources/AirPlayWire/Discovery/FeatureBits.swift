@@ -1,4 +1,4 @@
-/// What a receiver says it can do: 64 bits that mDNS writes as one or two hexadecimal numbers.
+/// The capabilities of a receiver: 64 bits, in mDNS one or two hexadecimal numbers.
 package struct FeatureBits: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -12,19 +12,19 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
     package static let mfiAuthentication = FeatureBits(bit: 26)
     package static let legacyPairing = FeatureBits(bit: 27)
     package static let unifiedMediaControl = FeatureBits(bit: 38)
-    /// Streams of type 103 are possible.
+    /// Supports streams of type 103.
     package static let bufferedAudio = FeatureBits(bit: 40)
-    /// PTP timing is possible.
+    /// Supports PTP timing.
     package static let ptp = FeatureBits(bit: 41)
     package static let systemPairing = FeatureBits(bit: 43)
     package static let ntp = FeatureBits(bit: 45)
     package static let homeKitPairing = FeatureBits(bit: 46)
     package static let transientPairing = FeatureBits(bit: 48)
     package static let nowPlayingPropertyList = FeatureBits(bit: 50)
-    /// SETPEERSX is accepted.
+    /// Accepts SETPEERSX.
     package static let extendedPeers = FeatureBits(bit: 52)
 
-    /// Reads `0xLOW` or `0xLOW,0xHIGH`; nil for anything else.
+    /// Parses `0xLOW` or `0xLOW,0xHIGH`; nil for anything else.
     package init?(text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { part in
             UInt32(part.drop { $0 == " " }.drop0x, radix: 16)
@@ -38,11 +38,11 @@ package struct FeatureBits: OptionSet, Hashable, Sendable {
         rawValue = value
     }
 
-    /// The numbers of the bits that are set.
+    /// The indices of the set bits.
     package var bits: [Int] { (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 } }
 }
 
-/// What a receiver says about its state.
+/// The state that a receiver announces.
 package struct StatusFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -50,18 +50,18 @@ package struct StatusFlags: OptionSet, Hashable, Sendable {
     package static let problem = StatusFlags(rawValue: 0x1)
     package static let notConfigured = StatusFlags(rawValue: 0x2)
     package static let cableAttached = StatusFlags(rawValue: 0x4)
-    /// A PIN is asked for on every new connection.
+    /// A PIN is required for every new connection.
     package static let pinRequired = StatusFlags(rawValue: 0x8)
     package static let passwordRequired = StatusFlags(rawValue: 0x80)
-    /// One pairing by PIN is needed.
+    /// A one-time pairing by PIN is required.
     package static let pairingRequired = StatusFlags(rawValue: 0x200)
     package static let homeKitAccessControl = StatusFlags(rawValue: 0x400)
-    /// A session plays; shairport-sync sets this and not `busy` (seen).
+    /// A session is playing; shairport-sync sets this bit instead of `busy` (observed).
     package static let playing = StatusFlags(rawValue: 0x800)
-    /// Somebody else is playing.
+    /// Another sender is playing.
     package static let busy = StatusFlags(rawValue: 0x2_0000)
 
-    /// Reads a hexadecimal number with or without `0x`; nil for anything else.
+    /// Parses a hexadecimal number with or without `0x`; nil for anything else.
     package init?(text: String) {
         guard let value = UInt64(text[...].drop0x, radix: 16) else { return nil }
         rawValue = value
@@ -69,6 +69,6 @@ package struct StatusFlags: OptionSet, Hashable, Sendable {
 }
 
 extension Substring {
-    /// Without a leading `0x`.
+    /// The text without a leading `0x`.
     fileprivate var drop0x: Substring { hasPrefix("0x") || hasPrefix("0X") ? dropFirst(2) : self }
 }

@@ -1,14 +1,15 @@
-/// The key and value pairs a service announces (RFC 6763, section 6): strings of at most 255 bytes each.
+/// The key/value pairs in a service's DNS TXT record (RFC 6763, section 6): strings of at most 255 bytes each.
 package struct TXTRecord: Hashable, Sendable {
-    /// The most that a record may hold (a DNS record cannot hold more).
+    /// Maximum size of a record in bytes; a DNS record cannot be larger.
     package static let limit = 64 << 10
 
+    /// Values by lower-case key.
     private var entries: [String: [UInt8]] = [:]
 
     package init() {}
 
-    /// Reads untrusted bytes: each string is preceded by its length. A string cut by the end is dropped, as are
-    /// strings without a key; of several with one key the first counts (RFC 6763, section 6.4).
+    /// Parses untrusted bytes: strings, each preceded by its length. A string truncated by the end is dropped, as are
+    /// strings without a key. The first of several equal keys counts (RFC 6763, section 6.4).
     package init(wire bytes: [UInt8]) throws(WireError) {
         guard bytes.count <= Self.limit else {
             throw .tooMuch("A service announced a description of more than \(Self.limit) bytes.")
@@ -21,7 +22,7 @@ package struct TXTRecord: Hashable, Sendable {
         }
     }
 
-    /// From strings that were already separated, as avahi gives them.
+    /// Creates a record from separate strings, as returned by avahi.
     package init(strings: [[UInt8]]) throws(WireError) {
         guard strings.reduce(0, { $0 + $1.count + 1 }) <= Self.limit else {
             throw .tooMuch("A service announced a description of more than \(Self.limit) bytes.")
@@ -36,10 +37,10 @@ package struct TXTRecord: Hashable, Sendable {
         if entries[name] == nil { entries[name] = Array(string.dropFirst(key.count + 1)) }
     }
 
-    /// The value's bytes; keys compare without case. nil: the key is absent, which means "no news", not "false".
+    /// Returns the value's bytes; keys are case-insensitive. Nil if the key is absent, which means unknown, not false.
     package func bytes(_ key: String) -> [UInt8]? { entries[key.lowercased()] }
 
-    /// The value as text.
+    /// Returns the value as text, invalid UTF-8 replaced.
     package subscript(key: String) -> String? { bytes(key).map { String(decoding: $0, as: UTF8.self) } }
 
     package var features: FeatureBits? { (self["features"] ?? self["ft"]).flatMap { FeatureBits(text: $0) } }

@@ -1,22 +1,22 @@
 package import MediaCore
 
-/// Makes the packets of a buffered stream (type 103), in the shape Apple's senders give them.
+/// Serializes the packets of a buffered stream (type 103) in the layout of Apple's senders.
 ///
-/// A packet is its whole length (two bytes), `0x80`, a marker bit with a sequence number of 23 bits, the RTP
-/// timestamp, the number that names the format, the ciphertext, its tag and eight nonce bytes. Timestamp and source
-/// are authenticated.
+/// Layout: packet length (two bytes), `0x80`, marker bit and 23-bit sequence number, RTP timestamp, SSRC, ciphertext,
+/// tag, eight nonce bytes. Timestamp and SSRC are authenticated.
 package struct BufferedPacketizer: Sendable {
-    /// Bytes around the sound.
+    /// Bytes per packet in addition to the payload.
     package static let overhead = 14 + 16 + 8
-    /// The largest piece of sound a packet can hold.
+    /// Maximum payload of a packet in bytes.
     package static let payloadLimit = Int(UInt16.max) - overhead
-    /// Sequence numbers go round here.
+    /// The number of sequence numbers, after which they wrap.
     package static let sequenceModulus = SequenceCircle.buffered.count
 
     private let key: SecretBytes
     private let source: UInt32
+    /// The next nonce.
     private var counter: UInt64
-    /// The number the next packet will carry.
+    /// Sequence number of the next packet.
     package private(set) var nextSequence: UInt32
 
     /// - Parameters:
@@ -29,14 +29,14 @@ package struct BufferedPacketizer: Sendable {
         nextSequence = SequenceCircle.buffered.number(UInt64(firstSequence))
     }
 
-    /// Appends one packet. Allocates only when `out` must grow.
+    /// Appends one packet. Allocates only if `out` must grow.
     ///
-    /// - Returns: false, and appends nothing, when the sound is larger than `payloadLimit`.
+    /// - Returns: false if the payload is larger than `payloadLimit`; nothing is appended then.
     package mutating func append(_ sound: [UInt8], timestamp: RTPTimestamp, to out: inout [UInt8]) -> Bool {
         sound.withUnsafeBufferPointer { append($0, timestamp: timestamp, to: &out) }
     }
 
-    /// The same for sound that lies somewhere else.
+    /// Appends one packet with a payload in unowned memory.
     package mutating func append(
         _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, to out: inout [UInt8]
     ) -> Bool {
@@ -56,6 +56,7 @@ package struct BufferedPacketizer: Sendable {
         return true
     }
 
+    /// Returns timestamp and SSRC in network byte order, the authenticated data.
     private static func header(timestamp: RTPTimestamp, source: UInt32) -> [8 of UInt8] {
         let time = timestamp.rawValue
         return [
@@ -67,8 +68,9 @@ package struct BufferedPacketizer: Sendable {
     }
 }
 
-/// Takes the packets of a buffered stream apart again, for speakers in software; bytes may arrive cut anywhere.
+/// Parses a buffered stream, for software receivers; chunk boundaries are arbitrary.
 package struct BufferedUnpacker: Sendable {
+    /// A decrypted packet.
     package struct Packet: Hashable, Sendable {
         /// 23 bits.
         package let sequence: UInt32
@@ -82,7 +84,7 @@ package struct BufferedUnpacker: Sendable {
 
     package init(key: SecretBytes) { self.key = key }
 
-    /// Every packet that is now complete; at most one incomplete packet (64 KiB) is kept.
+    /// Returns every packet that is now complete. Buffers at most one incomplete packet (64 KiB).
     package mutating func open(_ bytes: some Collection<UInt8>) throws(WireError) -> [Packet] {
         partial.append(contentsOf: bytes)
         var packets: [Packet] = []

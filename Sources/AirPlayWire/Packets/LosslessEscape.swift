@@ -1,29 +1,30 @@
-/// ALAC without compression: legal frames that carry 16-bit samples as they are ("escape" frames of the format).
+/// Encodes ALAC "escape" frames, which are valid but contain uncompressed 16-bit samples.
 ///
-/// For silence, rehearsal and tests. Sound for speakers should be compressed: some have stayed silent on these.
+/// For silence, rehearsal and tests. Audio for real receivers should be compressed: some play silence for escape
+/// frames.
 package enum LosslessEscape {
-    /// One frame of interleaved stereo samples; the count of frames is the packet's, it is not written.
+    /// Returns one frame of interleaved stereo samples. The number of samples is not written; it is the packet's.
     package static func frame(_ samples: [Int16]) -> [UInt8] {
         var writer = BitWriter(capacity: samples.count * 2 + 8)
         writer.write(1, bits: 3)  // element: channel pair
         writer.write(0, bits: 4)  // instance
         writer.write(0, bits: 12)
-        writer.write(0, bits: 1)  // packet has the usual number of frames
+        writer.write(0, bits: 1)  // no explicit frame count
         writer.write(0, bits: 2)  // no bytes shifted
         writer.write(1, bits: 1)  // escape: not compressed
         for sample in samples { writer.write(UInt32(UInt16(bitPattern: sample)), bits: 16) }
-        writer.write(7, bits: 3)  // end of the elements
+        writer.write(7, bits: 3)  // end tag
         return writer.aligned()
     }
 
-    /// The decoder's configuration for SDP and for file headers (24 bytes, "ALACSpecificConfig").
+    /// Returns the decoder configuration for SDP and file headers ("ALACSpecificConfig", 24 bytes).
     package static func configuration(
         framesPerPacket: UInt32 = 352, bitsPerSample: UInt8 = 16, sampleRate: UInt32 = 44100
     ) -> [UInt8] {
         func bytes(_ value: UInt32) -> [UInt8] {
             [UInt8(value >> 24), UInt8(value >> 16 & 0xFF), UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)]
         }
-        // Rice history 40, initial 10, limit 14; two channels; longest run 255; frame size and bit rate unstated.
+        // Rice history 40, initial 10, limit 14; two channels; maximum run 255; frame size and bit rate unspecified.
         return bytes(framesPerPacket) + [0, bitsPerSample, 40, 10, 14, 2, 0, 255] + bytes(0) + bytes(0)
             + bytes(sampleRate)
     }

@@ -1,15 +1,16 @@
 package import MediaCore
 
-/// Makes the packets of a realtime stream (type 96): an RTP header, one ALAC frame encrypted, tag and nonce.
+/// Serializes the packets of a realtime stream (type 96): RTP header, one encrypted ALAC frame, tag, nonce.
 ///
-/// The nonce counts in 64 bits, so it never repeats under one key; receivers take it from the packet.
+/// The nonce is a 64-bit counter, so it never repeats under one key. Receivers read it from the packet.
 package struct RealtimePacketizer: Sendable {
     private let key: SecretBytes
     private let source: UInt32
+    /// The next nonce.
     private var counter: UInt64
     package private(set) var nextSequence: UInt16
 
-    /// - Parameter source: 0 when timing is PTP, `streamConnectionID` when it is NTP; constant for the stream.
+    /// - Parameter source: the SSRC, constant for the stream: 0 for PTP timing, `streamConnectionID` for NTP timing.
     package init(key: SecretBytes, source: UInt32, firstSequence: UInt16, firstNonce: UInt64 = 0) {
         self.key = key
         self.source = source
@@ -17,9 +18,9 @@ package struct RealtimePacketizer: Sendable {
         nextSequence = firstSequence
     }
 
-    /// One packet, ready to be sent and to be kept for a resend.
+    /// Returns one packet, to be sent and stored for retransmission.
     ///
-    /// - Parameter marked: true for the first packet after a start or a flush.
+    /// - Parameter marked: sets RTP's marker bit; true for the first packet after a start or a flush.
     package mutating func packet(_ sound: [UInt8], timestamp: RTPTimestamp, marked: Bool) -> [UInt8] {
         var out: [UInt8] = []
         out.reserveCapacity(12 + sound.count + 24)
@@ -27,7 +28,7 @@ package struct RealtimePacketizer: Sendable {
         return out
     }
 
-    /// The same at the end of memory that is kept.
+    /// Appends one packet to a reused buffer.
     package mutating func append(
         _ sound: UnsafeBufferPointer<UInt8>, timestamp: RTPTimestamp, marked: Bool, to out: inout [UInt8]
     ) {
@@ -49,20 +50,21 @@ package struct RealtimePacketizer: Sendable {
     }
 }
 
-/// The last packets sent on a realtime stream, for receivers that missed some.
+/// The most recent packets of a realtime stream, for retransmission.
 package struct RetransmitBuffer: Sendable {
-    /// Empty ones hold nothing; their memory is kept.
+    /// Slot = sequence number modulo capacity. Unused slots are empty; their memory is reused.
     private var packets: [[UInt8]]
     private var newest: UInt16?
 
-    /// - Parameter capacity: packets kept at least; 512 are 4.1 s at 44.1 kHz. A power of two, so that places go on evenly
-    ///   where the numbers go round.
+    /// - Parameter capacity: the minimum number of packets; 512 are 4.1 s at 44.1 kHz. Rounded up to a power of two, so
+    ///   that slots stay consecutive when sequence numbers wrap.
     package init(capacity: Int = 512) {
         var places = 1
         while places < min(capacity, 1 << 15) { places *= 2 }
         packets = Array(repeating: [], count: places)
     }
 
+    /// Stores a packet in place of the oldest one.
     package mutating func keep(_ packet: [UInt8], sequence: UInt16) {
         let slot = Int(sequence) % packets.count
         packets[slot].removeAll(keepingCapacity: true)
@@ -70,7 +72,7 @@ package struct RetransmitBuffer: Sendable {
         newest = sequence
     }
 
-    /// The packet as it was sent, or nil when it is no longer kept.
+    /// Returns the packet as it was sent; nil if it is no longer stored.
     package func packet(_ sequence: UInt16) -> [UInt8]? {
         guard let newest, Int(newest &- sequence) < packets.count else { return nil }
         let packet = packets[Int(sequence) % packets.count]
@@ -78,14 +80,14 @@ package struct RetransmitBuffer: Sendable {
     }
 }
 
-/// What a receiver says when packets are missing, and how they are sent again.
+/// A receiver's request for missing packets of a realtime stream.
 package struct ResendRequest: Hashable, Sendable {
-    /// The request's own number, echoed in each answer.
+    /// Sequence number of the request, echoed in each response.
     package let sequence: UInt16
     package let firstMissing: UInt16
     package let count: UInt16
 
-    /// Reads `80 D5`, a number, the first missing packet and how many; nil for anything else.
+    /// Parses `80 D5`, sequence number, first missing packet and count; nil for anything else.
     package init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.integer(UInt16.self) == 0x80D5, let sequence = reader.integer(UInt16.self),
@@ -94,7 +96,7 @@ package struct ResendRequest: Hashable, Sendable {
         (self.sequence, firstMissing, self.count) = (sequence, first, count)
     }
 
-    /// The answer for one packet.
+    /// Returns the response that contains one packet.
     package func answer(_ packet: [UInt8]) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD6]
         out.append(bigEndian: sequence)

@@ -1,11 +1,12 @@
 package import MediaCore
 
-/// Takes the packets of a realtime stream apart again, for speakers in software.
+/// Parses the packets of a realtime stream, for software receivers.
 package struct RealtimeUnpacker: Sendable {
+    /// A decrypted packet.
     package struct Packet: Hashable, Sendable {
         package let sequence: UInt16
         package let timestamp: RTPTimestamp
-        /// The first after a start or a flush.
+        /// RTP's marker bit: the first packet after a start or a flush.
         package let isMarked: Bool
         package let sound: [UInt8]
     }
@@ -14,10 +15,10 @@ package struct RealtimeUnpacker: Sendable {
 
     package init(key: SecretBytes) { self.key = key }
 
-    /// The packet of a datagram; nil for anything that is not one or fails its check.
+    /// Returns the packet in a datagram; nil if it is malformed or not authentic.
     package func open(_ datagram: ArraySlice<UInt8>) -> Packet? {
         var reader = ByteReader(datagram)
-        // Header 12, tag 16, nonce 8, and at least one byte of sound.
+        // Header 12, tag 16, nonce 8, at least one byte of payload.
         guard datagram.count > 36, reader.integer(UInt8.self) == 0x80, let type = reader.integer(UInt8.self),
             type & 0x7F == 96, let sequence = reader.integer(UInt16.self), let time = reader.integer(UInt32.self),
             reader.skip(4), let sealed = reader.take(datagram.count - 20),
@@ -36,18 +37,18 @@ package struct RealtimeUnpacker: Sendable {
     }
 }
 
-/// What arrives on the control port of a realtime receiver.
+/// A packet on the control port of a realtime receiver.
 package enum RealtimeControl: Hashable, Sendable {
-    /// The frame `position` is heard at `instant`, as far as the protocol alone says: with PTP timing the
-    /// instant is the grandmaster's, with NTP timing the sender's clock in nanoseconds since its origin.
+    /// Frame `position` is audible at `instant`, according to the protocol alone. The instant is on the grandmaster's
+    /// timeline (PTP timing), or on the sender's NTP clock, in nanoseconds since its origin.
     case sync(position: RTPTimestamp, instant: PTPInstant, clock: UInt64?, isFirst: Bool)
-    /// A packet that was asked for, with its RTP header.
+    /// A retransmitted packet with its RTP header.
     case resent([UInt8])
 
-    /// Frames between F4 of an NTP sync packet and the frame heard at its time: 0.25 s of 44.1 kHz.
+    /// Frames from the position in an NTP sync packet back to the frame audible at its time: 0.25 s at 44.1 kHz.
     package static let networkTimePrecedence: Int64 = 11025
 
-    /// Reads a datagram; nil for anything else.
+    /// Parses a datagram; nil for anything else.
     package init?(_ datagram: ArraySlice<UInt8>) {
         var reader = ByteReader(datagram)
         guard let first = reader.integer(UInt8.self), first & 0xEF == 0x80, let type = reader.integer(UInt8.self),
@@ -75,24 +76,24 @@ package enum RealtimeControl: Hashable, Sendable {
 }
 
 extension PTPInstant {
-    /// A moment from an NTP 32.32 fixed-point time, to the nanosecond below.
+    /// Creates an instant from an NTP 32.32 fixed-point time, rounded down to nanoseconds.
     package init(networkTime time: UInt64) {
         let seconds = Int64(time >> 32)
         let fraction = Int64(((time & 0xFFFF_FFFF) * 1_000_000_000) >> 32)
         self.init(nanoseconds: seconds * 1_000_000_000 + fraction)
     }
 
-    /// The moment as an NTP 32.32 fixed-point time; seconds wrap after 136 years.
+    /// The instant as an NTP 32.32 fixed-point time; seconds wrap after 136 years.
     package var networkTime: UInt64 {
         let whole = UInt64(bitPattern: max(0, nanoseconds))
         let (seconds, rest) = whole.quotientAndRemainder(dividingBy: 1_000_000_000)
-        // Rounded up, so that reading it back gives the same nanosecond.
+        // Rounded up, so that the conversion back yields the same nanosecond.
         return seconds << 32 | ((rest << 32) + 999_999_999) / 1_000_000_000
     }
 }
 
 extension ResendRequest {
-    /// The request itself, 8 bytes.
+    /// Returns a serialized request, 8 bytes.
     package static func bytes(sequence: UInt16, firstMissing: UInt16, count: UInt16) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD5]
         out.append(bigEndian: sequence)
@@ -102,9 +103,9 @@ extension ResendRequest {
     }
 }
 
-/// The receiver's half of NTP timing (32 bytes each way).
+/// The receiver's side of NTP timing (32 bytes in each direction).
 package enum TimingExchange {
-    /// The question, carrying when it was sent on the receiver's own clock.
+    /// Returns a request with its departure on the receiver's clock.
     package static func request(sent: UInt64) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD2, 0x00, 0x07]
         out.append(bigEndian: UInt32(0))
@@ -114,7 +115,8 @@ package enum TimingExchange {
         return out
     }
 
-    /// Reads an answer: when its question was sent (our clock), when it came and when the answer left (theirs).
+    /// Parses a response: departure of the request (receiver's clock), its arrival and the departure of the response
+    /// (sender's clock).
     package static func answer(_ bytes: ArraySlice<UInt8>) -> (origin: UInt64, received: UInt64, sent: UInt64)? {
         var reader = ByteReader(bytes)
         guard bytes.count >= 32, reader.integer(UInt16.self) == 0x80D3, reader.skip(6),

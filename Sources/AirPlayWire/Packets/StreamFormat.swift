@@ -1,28 +1,28 @@
-/// A form of sound that a stream can carry, under the number AirPlay has for it (bit of `audioFormat`).
+/// An audio format that a stream can carry, and its number in AirPlay (bit of `audioFormat`).
 package struct StreamFormat: Hashable, Sendable {
     package enum Coding: Hashable, Sendable { case appleLossless, aacLC }
 
-    /// The bit of the `audioFormat` mask.
+    /// The index in the `audioFormat` mask.
     package let bit: Int
     package let coding: Coding
     /// Frames per second; also the rate of the stream's RTP clock.
     package let sampleRate: Int
     package let channels: Int
-    /// Bits per sample of lossless sound, 0 otherwise.
+    /// Bits per sample for lossless formats, otherwise 0.
     package let bitsPerSample: Int
-    /// Frames in each packet but perhaps the last.
+    /// Frames per packet; the last packet may have fewer.
     package let framesPerPacket: Int
-    /// What names the format in each buffered packet. Receivers choose their decoder by it; a number they do not
-    /// know has ended one.
+    /// SSRC of buffered packets, which identifies the format. Receivers select the decoder by it; one terminated on an
+    /// unknown value.
     package let synchronizationSource: UInt32
 
-    /// `audioFormat` of the stream's SETUP.
+    /// `audioFormat` in the stream's SETUP.
     package var mask: Int64 { 1 << Int64(bit) }
 
-    /// `ct` of the stream's SETUP: 2 lossless, 4 AAC-LC.
+    /// `ct` in the stream's SETUP: 2 lossless, 4 AAC-LC.
     package var compressionType: Int64 { coding == .appleLossless ? 2 : 4 }
 
-    /// ALAC 44.1 kHz 16 bit. The source number is the one shairport-sync has for it; Apple's is not known.
+    /// ALAC 44.1 kHz 16 bit. The SSRC is that of shairport-sync; Apple's is unknown.
     package static let lossless44100 = StreamFormat(
         bit: 18, coding: .appleLossless, sampleRate: 44100, channels: 2, bitsPerSample: 16, framesPerPacket: 352,
         synchronizationSource: 0x0000_FACE)

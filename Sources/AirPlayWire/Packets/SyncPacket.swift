@@ -1,14 +1,16 @@
 package import MediaCore
 
-/// Tells a realtime receiver which sound belongs to which moment; sent at the start and once a second.
+/// Serializes the sync packets of a realtime stream, which map RTP timestamps to time. Sent at the start and once per
+/// second.
 package enum SyncPacket {
-    /// Frames between the position a PTP sync packet names and the one that is heard at its time (measured on
-    /// shairport-sync; 0.25 s of 44.1 kHz plus ten frames).
+    /// Frames from the position in a PTP sync packet back to the frame audible at its time (measured on shairport-sync:
+    /// 0.25 s at 44.1 kHz plus ten frames).
     package static let precedence: Int64 = 11035
-    /// Distance of the second position in a PTP sync packet, as iOS sends it.
+    /// Frames from the first to the second position in a PTP sync packet, as sent by iOS.
     static let lead: Int64 = 77175
 
-    /// For PTP timing, 28 bytes: the frame `position` is heard at `instant` on the grandmaster's timeline.
+    /// Returns a packet for PTP timing, 28 bytes: frame `position` is audible at `instant` on the grandmaster's
+    /// timeline.
     package static func ptp(
         position: RTPTimestamp, instant: PTPInstant, clock: UInt64, isFirst: Bool
     ) -> [UInt8] {
@@ -21,7 +23,8 @@ package enum SyncPacket {
         return out
     }
 
-    /// For NTP timing, 20 bytes: `next` is the packet to be sent at `time`, heard `latency` + 11025 frames later.
+    /// Returns a packet for NTP timing, 20 bytes: packet `next` is sent at `time` and audible `latency` + 11025 frames
+    /// later.
     package static func ntp(next: RTPTimestamp, latency: Int64, time: UInt64, isFirst: Bool) -> [UInt8] {
         var out: [UInt8] = [isFirst ? 0x90 : 0x80, 0xD4, 0x00, 0x07]
         out.append(bigEndian: next.advanced(byFrames: -latency).rawValue)
@@ -31,21 +34,23 @@ package enum SyncPacket {
     }
 }
 
-/// The question a receiver asks when timing is NTP, and the answer (32 bytes each).
+/// A receiver's request for NTP timing, and the response (32 bytes each).
 package struct TimingRequest: Hashable, Sendable {
     private let marks: ArraySlice<UInt8>
     private let origin: ArraySlice<UInt8>
 
-    /// Reads `80 D2`; nil for anything else.
+    /// Parses `80 D2`; nil for anything else.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= 32, bytes[0] == 0x80, bytes[1] == 0xD2 else { return nil }
         marks = bytes[2..<4]
         origin = bytes[24..<32]
     }
 
+    /// Returns the response.
+    ///
     /// - Parameters:
-    ///   - received: when the question came, as an NTP 32.32 fixed-point time.
-    ///   - sent: when the answer leaves.
+    ///   - received: arrival of the request, as an NTP 32.32 fixed-point time.
+    ///   - sent: departure of the response.
     package func answer(received: UInt64, sent: UInt64) -> [UInt8] {
         var out: [UInt8] = [0x80, 0xD3]
         out.append(contentsOf: marks)

@@ -1,17 +1,18 @@
-/// The sender's side of pair-setup, from the first message to the shared secret or the stored pairing.
+/// The sender's side of pair-setup, from M1 to the shared secret or the stored pairing.
 ///
-/// Transient pairing ends after M4 with a secret for this connection; pairing by PIN goes on to M6 and leaves keys
-/// to keep. One object serves one attempt: after an error a new connection and a new object are needed, because a
-/// refused attempt leaves most receivers unusable.
+/// Transient pairing ends after M4 with a secret for this connection. Pairing by PIN continues to M6 and yields keys to
+/// store. One value serves one attempt: most receivers are unusable after a rejected attempt, so a retry needs a new
+/// connection and a new value.
 package struct PairSetup: Sendable {
+    /// The kind of pairing, selected by the header `X-Apple-HKP`.
     package enum Kind: Sendable {
-        /// Nothing is stored; header `X-Apple-HKP: 4`.
+        /// Stores nothing; header `X-Apple-HKP: 4`.
         case transient
-        /// The keys are stored; header `X-Apple-HKP: 3`.
+        /// Stores the keys; header `X-Apple-HKP: 3`.
         case persistent
     }
 
-    /// The password of every transient pairing.
+    /// The well-known password of transient pairing.
     package static let transientPassword = "3939"
 
     private let kind: Kind
@@ -19,14 +20,14 @@ package struct PairSetup: Sendable {
 
     package init(_ kind: Kind) { self.kind = kind }
 
-    /// M1.
+    /// Returns M1.
     package func start() -> [UInt8] {
         var items: [TLV8.Item] = [.init(.state, [1]), .init(.method, [0])]
         if kind == .transient { items.append(.init(.flags, [0x10])) }
         return TLV8(items).encoded()
     }
 
-    /// Reads M2 and makes M3. Takes about 30 ms of calculation.
+    /// Parses M2 and returns M3. Computes for about 30 ms.
     package mutating func respond(to body: [UInt8], password: String) throws(WireError) -> [UInt8] {
         let (salt, key) = try Self.challenge(in: body)
         let answer = try SRPClient(password: password).answer(salt: salt, receiverKey: key)
@@ -34,7 +35,7 @@ package struct PairSetup: Sendable {
         return Self.m3(answer)
     }
 
-    /// Salt and public key of M2.
+    /// Returns salt and public key of M2.
     package static func challenge(in body: [UInt8]) throws(WireError) -> (salt: [UInt8], key: [UInt8]) {
         let message = try PairingMessage.read(body, state: 2)
         return (
@@ -47,7 +48,9 @@ package struct PairSetup: Sendable {
         TLV8([.init(.state, [3]), .init(.publicKey, answer.publicKey), .init(.proof, answer.proof)]).encoded()
     }
 
-    /// Reads M4; the secret that every key of a transient connection derives from, 64 bytes.
+    /// Parses M4 and returns the shared secret, 64 bytes, from which all keys of a transient connection derive.
+    ///
+    /// - Throws: `notAuthentic` if the receiver does not have the password.
     package func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
         let message = try PairingMessage.read(body, state: 4)
         let proof = try PairingMessage.number(.proof, of: message, size: 64)
@@ -57,7 +60,7 @@ package struct PairSetup: Sendable {
         return answer.sessionKey
     }
 
-    /// M5 of a persistent pairing: who this sender is.
+    /// Returns M5 of a persistent pairing: the signed identity of this sender.
     package static func exchange(identity: PairingIdentity, secret: SecretBytes) -> [UInt8] {
         let controller = KeyDerivation.key(
             from: secret, salt: "Pair-Setup-Controller-Sign-Salt", info: "Pair-Setup-Controller-Sign-Info")
@@ -71,7 +74,9 @@ package struct PairSetup: Sendable {
         return TLV8([.init(.state, [5]), .init(.encryptedData, sealed)]).encoded()
     }
 
-    /// Reads M6: who the speaker is. A signature that does not match ends the attempt.
+    /// Parses M6 and returns the receiver's identity.
+    ///
+    /// - Throws: `notAuthentic` if the tag or the signature does not match; the attempt has failed.
     package static func accessory(in body: [UInt8], secret: SecretBytes) throws(WireError) -> PairedAccessory {
         let message = try PairingMessage.read(body, state: 6)
         let sealed = try PairingMessage.value(.encryptedData, of: message, size: 16...TLV8.itemLimit)

@@ -1,17 +1,17 @@
 internal import MediaCore
 
-/// The speaker's side of pair-setup, for speakers in software: one object for one connection.
+/// The receiver's side of pair-setup, for software receivers: one value per connection.
 ///
-/// Messages come from strangers. A message out of turn, a wrong proof or bytes that are no message are answered with
-/// a refusal and leave the attempt where it began.
+/// Input is untrusted. A message out of order, a wrong proof or malformed bytes are answered with an error and reset
+/// the attempt.
 package struct PairSetupResponder: Sendable {
-    /// How a speaker lets senders in.
+    /// The access policy of a receiver.
     package enum Admission: Hashable, Sendable {
-        /// Everybody, by transient pairing with the password everybody knows.
+        /// Every sender, by transient pairing with the well-known password.
         case open
-        /// Whoever knows this password, by transient pairing.
+        /// Senders with this password, by transient pairing.
         case password(String)
-        /// Whoever reads this PIN from the speaker; the pairing is kept. Transient pairing is turned away.
+        /// Senders with the PIN that the receiver displays; the pairing is stored. Transient pairing is rejected.
         case pin(String)
 
         var secret: String {
@@ -22,18 +22,18 @@ package struct PairSetupResponder: Sendable {
         }
     }
 
-    /// What a sender is about to do with a secret that can be guessed.
+    /// A pairing step of a sender that has to guess the secret.
     package enum Step: Hashable, Sendable {
-        /// It asks for a challenge.
+        /// The sender requests a challenge (M1).
         case challenge
-        /// It proves that it knows the secret. Counts as a try from here on.
+        /// The sender proves knowledge of the secret (M3). Counts as an attempt.
         case proof
     }
 
-    /// Why a step is not taken.
+    /// The error of a step that `judge` rejects.
     package struct Refusal: Hashable, Sendable {
         package let error: PairingError
-        /// Whole seconds, at least one.
+        /// Seconds until a retry, rounded up, at least one.
         package let retryDelay: UInt32
 
         package init(_ error: PairingError, after wait: Duration) {
@@ -42,16 +42,16 @@ package struct PairSetupResponder: Sendable {
         }
     }
 
-    /// What to answer and what came of it.
+    /// The response to a message, and its effects.
     package struct Reply: Sendable {
         package let body: [UInt8]
-        /// The sender has just proved that it knows the secret.
+        /// The sender has proved knowledge of the secret in this message.
         package var isProven = false
         /// The sender must pair by PIN: HTTP status 470 instead of 200.
         package var needsPIN = false
-        /// The secret of this connection: everything after this answer is encrypted.
+        /// The secret of this connection: everything after this response is encrypted.
         package var transientSecret: SecretBytes?
-        /// A sender that may verify itself from now on.
+        /// The sender that can use pair-verify from now on.
         package var paired: PairedAccessory?
     }
 
@@ -63,7 +63,7 @@ package struct PairSetupResponder: Sendable {
 
     private let admission: Admission
     private let identity: PairingIdentity
-    /// Salt, key and proof are numbers to it, sent without their leading zeros; the salt has one.
+    /// Simulates a receiver that sends salt, key and proof as numbers without leading zeros; the salt has one.
     private let stripsZeros: Bool
     private var stage = Stage.idle
 
@@ -73,10 +73,10 @@ package struct PairSetupResponder: Sendable {
         self.stripsZeros = stripsZeros
     }
 
-    /// Answers one message of a sender. M1 and M3 take about 10 ms of calculation.
+    /// Returns the response to one message. M1 and M3 compute for about 10 ms.
     ///
-    /// - Parameter judge: says why a step must wait; asked before the step is calculated, and only where the secret is
-    ///   one that can be guessed.
+    /// - Parameter judge: returns an error to reject a step, for rate limiting. Called before the computation, and only
+    ///   if the secret can be guessed.
     package mutating func respond(to body: [UInt8], judge: (Step) -> Refusal? = { _ in nil }) -> Reply {
         guard let message = try? TLV8(decoding: body), let state = message[.state]?.first else {
             stage = .idle

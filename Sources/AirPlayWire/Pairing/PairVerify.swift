@@ -1,6 +1,6 @@
 internal import CSodium
 
-/// The sender's side of pair-verify: proves on each connection that both sides are the ones that were paired.
+/// The sender's side of pair-verify: mutual authentication of a stored pairing on each connection.
 package struct PairVerify: Sendable {
     private let identity: PairingIdentity
     private let accessory: PairedAccessory
@@ -21,12 +21,14 @@ package struct PairVerify: Sendable {
         self.publicKey = publicKey
     }
 
-    /// M1.
+    /// Returns M1.
     package func start() -> [UInt8] {
         TLV8([.init(.state, [1]), .init(.publicKey, publicKey)]).encoded()
     }
 
-    /// Reads M2, checks the speaker's signature and makes M3.
+    /// Parses M2, verifies the receiver's signature and returns M3.
+    ///
+    /// - Throws: `notAuthentic` if the tag, the identifier or the signature does not match.
     package mutating func respond(to body: [UInt8]) throws(WireError) -> [UInt8] {
         let message = try PairingMessage.read(body, state: 2)
         let theirs = try PairingMessage.value(.publicKey, of: message, size: 32...32)
@@ -61,7 +63,7 @@ package struct PairVerify: Sendable {
         return TLV8([.init(.state, [3]), .init(.encryptedData, sealedAnswer)]).encoded()
     }
 
-    /// Reads M4; the secret that every key of this connection derives from, 32 bytes.
+    /// Parses M4 and returns the shared secret, 32 bytes, from which all keys of this connection derive.
     package func finish(_ body: [UInt8]) throws(WireError) -> SecretBytes {
         _ = try PairingMessage.read(body, state: 4)
         guard let shared else { throw .malformed("The speaker ended pair-verify before it began.") }

@@ -1,11 +1,11 @@
 internal import CSodium
 
-/// The speaker's side of pair-verify, for speakers in software: one object for one connection.
+/// The receiver's side of pair-verify, for software receivers: one value per connection.
 package struct PairVerifyResponder: Sendable {
-    /// What to answer and, at the end, the secret of this connection.
+    /// The response to a message, and at the end the secret of this connection.
     package struct Reply: Sendable {
         package let body: [UInt8]
-        /// Everything after this answer is encrypted with keys from this.
+        /// The secret: everything after this response is encrypted with keys derived from it.
         package var secret: SecretBytes?
     }
 
@@ -21,9 +21,9 @@ package struct PairVerifyResponder: Sendable {
 
     package init(identity: PairingIdentity) { self.identity = identity }
 
-    /// Answers one message of a sender.
+    /// Returns the response to one message.
     ///
-    /// - Parameter paired: the public key of a sender that was paired under this name.
+    /// - Parameter paired: returns the public key of a paired sender by its identifier.
     package mutating func respond(to body: [UInt8], paired: ([UInt8]) -> [UInt8]?) -> Reply {
         let current = exchange
         exchange = nil

@@ -1,16 +1,16 @@
 internal import CSodium
 
-/// Who this installation is to the speakers it has been paired with: one Ed25519 key and one name, kept for good.
+/// The identity of this installation towards paired receivers: one permanent Ed25519 key and one identifier.
 package struct PairingIdentity: Sendable {
-    /// The same bytes in every pairing, so that pairing again replaces the speaker's entry.
+    /// Constant, so that pairing again replaces the receiver's entry.
     package let identifier: String
     package let publicKey: [UInt8]
     let seed: SecretBytes
     private let secretKey: SecretBytes
 
     /// - Parameters:
-    ///   - identifier: 16 upper-case hexadecimal digits, as `DACP-ID`.
-    ///   - seed: 32 bytes; the secret to keep.
+    ///   - identifier: 16 upper-case hexadecimal digits, same as `DACP-ID`.
+    ///   - seed: 32 secret bytes, to be stored.
     package init(identifier: String, seed: SecretBytes) {
         precondition(seed.count == 32, "an Ed25519 seed has 32 bytes")
         self.identifier = identifier
@@ -24,14 +24,15 @@ package struct PairingIdentity: Sendable {
         self.publicKey = publicKey
     }
 
-    /// A new identity; `seed` must be stored for pairings to last.
+    /// Returns a new identity; pairings are lost unless `seed` is stored.
     package static func generate(identifier: String) -> PairingIdentity {
         PairingIdentity(identifier: identifier, seed: .random(count: 32))
     }
 
-    /// Reads the seed in order to store it; do not let the pointer escape.
+    /// Calls `body` with the seed, to store it; the pointer must not escape.
     package func withSeed<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result { seed.withBytes(body) }
 
+    /// Returns the Ed25519 signature of a message, 64 bytes.
     func sign(_ message: [UInt8]) -> [UInt8] {
         var signature = [UInt8](repeating: 0, count: 64)
         secretKey.withBytes {
@@ -40,15 +41,16 @@ package struct PairingIdentity: Sendable {
         return signature
     }
 
+    /// Returns true if the signature is valid; false also for wrong sizes.
     static func verify(_ signature: [UInt8], of message: [UInt8], by publicKey: [UInt8]) -> Bool {
         guard signature.count == 64, publicKey.count == 32 else { return false }
         return crypto_sign_verify_detached(signature, message, UInt64(message.count), publicKey) == 0
     }
 }
 
-/// A speaker that knows this installation.
+/// A receiver that has stored a pairing with this installation.
 package struct PairedAccessory: Hashable, Sendable {
-    /// The speaker's own name for itself, any bytes.
+    /// The receiver's identifier, arbitrary bytes.
     package let identifier: [UInt8]
     /// Ed25519, 32 bytes.
     package let publicKey: [UInt8]

@@ -1,11 +1,13 @@
-/// What every pairing step checks before it looks at the contents.
+/// Common checks of pairing messages.
 enum PairingMessage {
-    /// Reads a reply that must belong to a step and must not carry a refusal.
+    /// Parses a response.
+    ///
+    /// - Throws: `pairingRefused` if it contains an error, `malformed` if it belongs to another step.
     static func read(_ body: [UInt8], state: UInt8) throws(WireError) -> TLV8 {
         let message = try TLV8(decoding: body)
         if let code = message[.error]?.first {
             let error = PairingError(rawValue: code)
-            // The delay is a little-endian number of seconds; shown only, so its size does not matter.
+            // The delay is a little-endian number of seconds. It is only displayed, so its range is not checked.
             let delay = message[.retryDelay]?.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
             throw WireError(.pairingRefused, sentence(error, delay: delay), pairingError: error)
         }
@@ -15,6 +17,7 @@ enum PairingMessage {
         return message
     }
 
+    /// Returns the value of an item; throws `malformed` if it is missing or has another size.
     static func value(_ tag: TLV8.Tag, of message: TLV8, size: ClosedRange<Int>) throws(WireError) -> [UInt8] {
         guard let value = message[tag], size.contains(value.count) else {
             throw .malformed("The speaker left out a part of a pairing answer.")
@@ -22,7 +25,7 @@ enum PairingMessage {
         return value
     }
 
-    /// A value that some receivers calculate with as a number: they send it without its leading zeros, which are put back.
+    /// Returns a value that some receivers send as a number without leading zeros; the zeros are restored.
     static func number(_ tag: TLV8.Tag, of message: TLV8, size: Int) throws(WireError) -> [UInt8] {
         let value = try value(tag, of: message, size: 1...size)
         return [UInt8](repeating: 0, count: size - value.count) + value

@@ -1,8 +1,8 @@
-/// The items of a pairing message (HomeKit Accessory Protocol, TLV8): a type, a length of one byte, a value.
+/// The items of a pairing message (HomeKit Accessory Protocol, TLV8): one-byte type, one-byte length, value.
 ///
-/// Values longer than 255 bytes travel as neighbouring items of one type and are joined here.
+/// Values longer than 255 bytes are transmitted as adjacent items of one type and joined here.
 package struct TLV8: Hashable, Sendable {
-    /// The item types that pairing uses.
+    /// The item types of pairing.
     package struct Tag: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -30,18 +30,18 @@ package struct TLV8: Hashable, Sendable {
         }
     }
 
-    /// The most that one joined item may hold.
+    /// Maximum size of a joined item in bytes.
     package static let itemLimit = 64 << 10
 
     package var items: [Item]
 
     package init(_ items: [Item] = []) { self.items = items }
 
-    /// Reads a message of untrusted bytes; unknown types are kept.
+    /// Parses untrusted bytes; unknown types are preserved.
     package init(decoding bytes: some Sequence<UInt8>) throws(WireError) {
         items = []
         var iterator = bytes.makeIterator()
-        // An item is continued only by a neighbour of its type, and only when it was full.
+        // An item is continued only by an adjacent item of its type, and only if its length is 255.
         var continues: Tag?
         while let type = iterator.next() {
             guard let length = iterator.next() else { throw .malformed("The speaker sent a cut pairing message.") }
@@ -65,9 +65,10 @@ package struct TLV8: Hashable, Sendable {
         }
     }
 
-    /// The first value of a type.
+    /// Returns the first value of a type.
     package subscript(tag: Tag) -> [UInt8]? { items.first { $0.tag == tag }?.value }
 
+    /// Returns the serialized message.
     package func encoded() -> [UInt8] {
         var out: [UInt8] = []
         for item in items {

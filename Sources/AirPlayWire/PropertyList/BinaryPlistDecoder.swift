@@ -1,22 +1,22 @@
 internal import MediaCore
 
 extension PropertyList {
-    /// How much a binary property list may ask for. Exceeding any of them ends the decoding with an error.
+    /// Limits of decoding a binary property list; exceeding any is an error.
     package struct Limits: Sendable {
-        /// Containers inside containers.
+        /// Maximum nesting of containers.
         package var depth = 32
-        /// Values visited, an object counted again each time something refers to it.
+        /// Maximum number of visited values; an object counts once per reference.
         package var nodes = 100_000
-        /// Bytes of text and data copied out; shared references count each time.
+        /// Maximum number of bytes of text and data; shared objects count once per reference.
         package var payload = 16 << 20
 
         package init() {}
     }
 
-    /// Reads a binary property list ("bplist00", as documented in Apple's open CFBinaryPList.c).
+    /// Decodes a binary property list ("bplist00", as documented in Apple's open-source CFBinaryPList.c).
     ///
-    /// The bytes are untrusted: every offset is checked, sets are refused, and work is bounded by `limits` however
-    /// the objects refer to each other.
+    /// Input is untrusted: every offset is checked, sets are rejected, and `limits` bounds the work for any reference
+    /// graph.
     package init(binary bytes: [UInt8], limits: Limits = Limits()) throws(WireError) {
         var decoder = try BinaryPlistDecoder(bytes, limits: limits)
         self = try decoder.root()
@@ -31,10 +31,11 @@ private struct BinaryPlistDecoder {
     private let objectCount: Int
     private let rootIndex: Int
     private let tableStart: Int
+    /// Values visited, and bytes copied so far.
     private var visited = 0
     private var copied = 0
 
-    /// "bplist00" and the trailer's fixed size.
+    /// The header without the minor version, and the size of the trailer in bytes.
     private static let magic = Array("bplist0".utf8)
     private static let trailerSize = 32
 
@@ -45,7 +46,7 @@ private struct BinaryPlistDecoder {
         self.bytes = bytes
         self.limits = limits
         var trailer = ByteReader(bytes[(bytes.count - Self.trailerSize)...])
-        // Five unused bytes and a sort version come first; the reads below cannot fail in 32 bytes.
+        // Five unused bytes and a sort version come first. The reads below cannot fail within 32 bytes.
         _ = trailer.skip(6)
         offsetSize = Int(trailer.integer(UInt8.self) ?? 0)
         referenceSize = Int(trailer.integer(UInt8.self) ?? 0)
@@ -75,7 +76,8 @@ private struct BinaryPlistDecoder {
         return end
     }
 
-    /// The length that follows a marker: four bits, or an integer object when they are all ones.
+    /// Returns the length after a marker and the position of the contents. The length has four bits; all ones mean an
+    /// integer object follows.
     private func length(after position: Int, low: UInt8) throws(WireError) -> (count: Int, start: Int) {
         if low != 0xF { return (Int(low), position + 1) }
         _ = try end(position, 2)
@@ -91,6 +93,7 @@ private struct BinaryPlistDecoder {
         return (count, start)
     }
 
+    /// Adds copied bytes and throws when `limits.payload` is exceeded.
     private mutating func account(_ count: Int) throws(WireError) {
         let (sum, overflow) = copied.addingReportingOverflow(count)
         copied = sum
@@ -151,7 +154,7 @@ private struct BinaryPlistDecoder {
         }
     }
 
-    /// Integers of 1, 2 and 4 bytes are unsigned, of 8 bytes signed, of 16 bytes for what 8 cannot hold.
+    /// Integers of 1, 2 and 4 bytes are unsigned, of 8 bytes signed; 16 bytes hold what does not fit into 8.
     private func integer(at position: Int, low: UInt8) throws(WireError) -> PropertyList {
         guard low <= 4 else { throw .malformed("The speaker sent a property list with an overlong number.") }
         let size = 1 << Int(low)
@@ -202,7 +205,7 @@ private struct BinaryPlistDecoder {
         return .string(String(decoding: bytes[start..<finish], as: UTF8.self))
     }
 
-    /// The values a container refers to; for a dictionary all keys, then all values.
+    /// Returns the values that a container references; for a dictionary all keys, then all values.
     private mutating func references(
         at position: Int, low: UInt8, perItem: Int, depth: Int
     ) throws(WireError) -> [PropertyList] {

@@ -1,10 +1,10 @@
 internal import MediaCore
 
 extension PropertyList {
-    /// The binary form ("bplist00"). Dictionary keys are written in order, so equal values give equal bytes.
+    /// Returns the binary form ("bplist00"). Dictionary keys are sorted, so equal values yield equal bytes.
     ///
-    /// Numbers above `Int64.max` are written as 16-byte integers; give them as `.integer` with the same bit pattern
-    /// where a receiver expects the signed form.
+    /// Numbers above `Int64.max` are written as 16-byte integers. For a receiver that expects the signed form, pass
+    /// `.integer` with the same bit pattern.
     package func binary() -> [UInt8] {
         var encoder = BinaryPlistEncoder()
         return encoder.encode(self)
@@ -40,7 +40,7 @@ private struct BinaryPlistEncoder {
         return out
     }
 
-    // Static: a method would hold a copy of the objects while one of them is changed.
+    // Static: a method would retain a copy of `objects` during the mutation and force copy-on-write.
     private static func append(_ value: UInt64, size: Int, to out: inout [UInt8]) {
         for shift in stride(from: (size - 1) * 8, through: 0, by: -8) {
             out.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))

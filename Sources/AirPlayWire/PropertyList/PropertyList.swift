@@ -1,7 +1,7 @@
-/// A property list as AirPlay sends it in bodies: a small tree of values.
+/// A property list, the format of AirPlay's message bodies.
 package enum PropertyList: Hashable, Sendable {
     case integer(Int64)
-    /// Only for numbers above `Int64.max`, so that equal numbers have one form.
+    /// Only for numbers above `Int64.max`, so that equal numbers have one representation.
     case unsigned(UInt64)
     case real(Double)
     case boolean(Bool)
@@ -11,11 +11,11 @@ package enum PropertyList: Hashable, Sendable {
     case date(Double)
     case array([PropertyList])
     case dictionary([String: PropertyList])
-    /// A keyed archiver's reference; kept so that a body that holds one can still be read.
+    /// A keyed archiver's reference, supported so that bodies with one can be decoded.
     case uid(UInt64)
     case null
 
-    /// A number in the one form it has.
+    /// Creates `integer` if the number fits, otherwise `unsigned`.
     package init(_ number: UInt64) {
         if let signed = Int64(exactly: number) { self = .integer(signed) } else { self = .unsigned(number) }
     }
@@ -34,13 +34,13 @@ extension PropertyList: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension PropertyList {
-    /// The member of a dictionary; nil for other values.
+    /// Returns a member of a dictionary; nil for other values.
     package subscript(key: String) -> PropertyList? {
         if case .dictionary(let members) = self { return members[key] }
         return nil
     }
 
-    /// An integer of any form as 64 signed bits; identifiers above `Int64.max` keep their bit pattern.
+    /// The value as a signed 64-bit integer; identifiers above `Int64.max` keep their bit pattern.
     package var int64: Int64? {
         switch self {
         case .integer(let value): value
@@ -51,10 +51,10 @@ extension PropertyList {
         }
     }
 
-    /// An integer as 64 unsigned bits; negative ones keep their bit pattern.
+    /// The value as an unsigned 64-bit integer; negative ones keep their bit pattern.
     package var uint64: UInt64? { int64.map { UInt64(bitPattern: $0) } }
 
-    /// An integer that must fit a smaller type, such as a port; nil when it does not.
+    /// Returns the value as a smaller integer type, such as a port; nil if it does not fit.
     package func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
         switch self {
         case .unsigned(let value): Integer(exactly: value)

@@ -1,4 +1,4 @@
-/// The named fields of a message head, in their order; names compare without case (RFC 9110, section 5.1).
+/// The header fields of a message, in order; names are case-insensitive (RFC 9110, section 5.1).
 package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Field: Hashable, Sendable {
         package let name: String
@@ -12,7 +12,7 @@ package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in elements { append(name, value) }
     }
 
-    /// Adds a field. Line breaks are dropped, so that a value can never begin another field.
+    /// Adds a field. Line breaks are removed, which prevents header injection.
     package mutating func append(_ name: String, _ value: String) {
         func clean(_ text: String) -> String {
             String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "\r" && $0 != "\n" }))
@@ -20,14 +20,14 @@ package struct RTSPHeaders: Hashable, Sendable, ExpressibleByDictionaryLiteral {
         fields.append(Field(name: clean(name), value: clean(value)))
     }
 
-    /// The first field of this name.
+    /// Returns the first field with this name.
     package subscript(name: String) -> String? {
         let wanted = name.lowercased()
         return fields.first { $0.name.lowercased() == wanted }?.value
     }
 }
 
-/// A request, ours to a speaker or a speaker's on the event channel.
+/// A request: this sender's, or a receiver's on the event channel.
 package struct RTSPRequest: Hashable, Sendable {
     package var method: String
     /// A path such as `/info`, or the session's URL.
@@ -47,13 +47,13 @@ package struct RTSPRequest: Hashable, Sendable {
         self.body = body
     }
 
-    /// The bytes to send; `Content-Length` is always added, 0 included.
+    /// Returns the serialized request, always with `Content-Length`.
     package func encoded() -> [UInt8] {
         encode(line: "\(method) \(target) \(version)", headers: headers, body: body, alwaysCounted: true)
     }
 }
 
-/// An answer to a request.
+/// The response to a request.
 package struct RTSPResponse: Hashable, Sendable {
     package var version: String
     package var status: Int
@@ -72,11 +72,11 @@ package struct RTSPResponse: Hashable, Sendable {
         self.body = body
     }
 
-    /// The `CSeq` that names the request this answers; nil when absent or no number.
+    /// `CSeq` of the request; nil if absent or not a number.
     package var sequence: Int? { headers["CSeq"].flatMap { Int($0) } }
 
-    /// The bytes to send; `Content-Length` is added only when there is a body. Some receivers fall silent when a
-    /// reply on the event channel carries more than its status and `CSeq`.
+    /// Returns the serialized response, with `Content-Length` only if there is a body. Some receivers stop responding
+    /// if a response on the event channel contains more than status and `CSeq`.
     package func encoded() -> [UInt8] {
         encode(line: "\(version) \(status) \(reason)", headers: headers, body: body, alwaysCounted: false)
     }
@@ -90,7 +90,7 @@ private func encode(line: String, headers: RTSPHeaders, body: [UInt8], alwaysCou
     return Array(text.utf8) + body
 }
 
-/// Either kind of message.
+/// A request or a response.
 package enum RTSPMessage: Hashable, Sendable {
     case request(RTSPRequest)
     case response(RTSPResponse)

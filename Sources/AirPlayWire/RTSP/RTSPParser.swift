@@ -1,34 +1,35 @@
-/// Reads RTSP and HTTP messages from bytes that arrive cut anywhere.
+/// An incremental parser of RTSP and HTTP messages; chunk boundaries are arbitrary.
 ///
-/// The bytes are untrusted. A head beyond `headLimit` or a body beyond its `bodyLimit` is refused as soon as it is
-/// announced, and after any error every later call throws too: the connection's framing is lost.
+/// Input is untrusted. A head larger than `headLimit` is an error, as is a `Content-Length` larger than `bodyLimit`.
+/// After an error every later call throws, because the framing is lost.
 package struct RTSPParser: Sendable {
-    /// Bytes of start line and headers.
+    /// Maximum size of start line and headers in bytes.
     package static let headLimit = 64 << 10
-    /// Bytes of one body.
+    /// Default maximum size of a body in bytes.
     package static let bodyLimit = 8 << 20
 
     private var buffer: [UInt8] = []
-    /// Where the next message begins.
+    /// Index in `buffer` where the next message begins.
     private var start = 0
-    /// Up to here no end of a head was found; the search goes on from here.
+    /// No end of a head before this index; the search continues here.
     private var searched = 0
+    /// A parsed head whose body of `length` bytes is incomplete.
     private var pending: (message: RTSPMessage, length: Int)?
     private var failure: WireError?
 
-    /// What is refused from the next head on; lower where strangers talk.
+    /// Maximum size of a body, applied from the next head on; lower for unauthenticated peers.
     package var bodyLimit: Int
 
-    /// - Parameter bodyLimit: bytes of one body.
+    /// - Parameter bodyLimit: maximum size of a body in bytes.
     package init(bodyLimit: Int = Self.bodyLimit) { self.bodyLimit = bodyLimit }
 
-    /// Bytes held that do not make a message yet.
+    /// The number of buffered bytes that form no complete message.
     package var heldBytes: Int { buffer.count - start }
 
-    /// A message has begun and is not whole.
+    /// True while an incomplete message is buffered.
     package var isPartial: Bool { pending != nil || heldBytes > 0 }
 
-    /// Takes bytes as they came; call `next` until it returns nil afterwards.
+    /// Appends received bytes; call `next` afterwards until it returns nil.
     package mutating func append(_ bytes: some Collection<UInt8>) {
         if failure != nil { return }
         if start > 0 {
@@ -39,7 +40,7 @@ package struct RTSPParser: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next whole message, or nil when more bytes are needed.
+    /// Returns the next complete message; nil if more bytes are needed.
     package mutating func next() throws(WireError) -> RTSPMessage? {
         if let failure { throw failure }
         do {
@@ -72,9 +73,9 @@ package struct RTSPParser: Sendable {
         }
     }
 
-    /// The lines of a head, without the blank line that ends it.
+    /// Returns the lines of a head without the terminating blank line; nil if it is incomplete.
     private mutating func takeHead() throws(WireError) -> [String]? {
-        // Blank lines before a message are skipped (RFC 9112, section 2.2).
+        // Blank lines before a message are ignored (RFC 9112, section 2.2).
         while start < buffer.count, buffer[start] == 0x0D || buffer[start] == 0x0A { start += 1 }
         if start < buffer.count, !Self.isLetter(buffer[start]) {
             throw .malformed("The speaker sent something that is no message.")
@@ -104,6 +105,7 @@ package struct RTSPParser: Sendable {
     /// Methods and the names of both protocols begin with a letter.
     private static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) }
 
+    /// Parses start line and headers; `length` is the size of the body.
     private static func parse(_ lines: [String], bodyLimit: Int) throws(WireError) -> (
         message: RTSPMessage, length: Int
     ) {

@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// A moment on the grandmaster's timeline as requests write it: whole seconds and a fraction in units of 2⁻⁶⁴ s.
+/// An instant on the grandmaster's timeline as in requests: whole seconds, and a fraction in units of 2⁻⁶⁴ s.
 package struct NetworkTime: Hashable, Sendable {
     package let seconds: Int64
     package let fraction: UInt64
@@ -14,11 +14,11 @@ package struct NetworkTime: Hashable, Sendable {
         let (whole, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         seconds = rest < 0 ? whole - 1 : whole
         let remainder = UInt64(rest < 0 ? rest + 1_000_000_000 : rest)
-        // 32 bits of fraction resolve 0.23 ns; receivers take no more.
+        // 32 bits of fraction resolve 0.23 ns; receivers use no more.
         fraction = ((remainder << 32) / 1_000_000_000) << 32
     }
 
-    /// The nearest nanosecond; nil for seconds that no clock reaches.
+    /// The instant, rounded to nanoseconds; nil if it overflows 64 bits.
     package var instant: PTPInstant? {
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         // (fraction × 10⁹ + half) / 2⁶⁴ never exceeds 10⁹.

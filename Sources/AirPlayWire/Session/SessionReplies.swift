@@ -1,4 +1,4 @@
-/// What a receiver says about itself at `/info`.
+/// A receiver's response to `/info`.
 package struct ReceiverInfo: Hashable, Sendable {
     package let name: String?
     package let model: String?
@@ -6,13 +6,13 @@ package struct ReceiverInfo: Hashable, Sendable {
     package let sourceVersion: String?
     package let features: FeatureBits?
     package let statusFlags: StatusFlags?
-    /// dB; −144 is mute.
+    /// In dB; −144 means muted.
     package let initialVolume: Double?
-    /// Bits of `StreamFormat.bit` that buffered streams may carry; nil when the receiver does not say.
+    /// Values of `StreamFormat.bit` supported for buffered streams; nil if not specified.
     package let bufferedFormats: Set<Int>?
-    /// The same for realtime streams.
+    /// Values of `StreamFormat.bit` supported for realtime streams; nil if not specified.
     package let realtimeFormats: Set<Int>?
-    /// This computer's address as the receiver sees it.
+    /// The address of this computer as seen by the receiver.
     package let senderAddress: String?
 
     package init(_ reply: PropertyList) {
@@ -36,37 +36,39 @@ package struct ReceiverInfo: Hashable, Sendable {
     }
 }
 
-/// The reply to the first SETUP.
+/// The response to the first SETUP.
 package struct SessionSetup: Hashable, Sendable {
-    /// TCP; connect to it before RECORD. Nil for a receiver that has no news to tell.
+    /// TCP port of the event channel, to connect to before RECORD; nil if the receiver has none.
     package let eventPort: UInt16?
-    /// Every address under which the receiver may speak PTP.
+    /// The addresses from which the receiver may send PTP.
     package let peerAddresses: [String]
 
+    /// - Throws: `malformed` if the port is invalid.
     package init(_ reply: PropertyList) throws(WireError) {
         let named = reply["eventPort"]
         guard reply.dictionary != nil, let port = named.map({ $0.integer(UInt16.self) }) ?? 0 else {
             throw .malformed("The speaker answered SETUP with a port for events that is none.")
         }
         eventPort = port == 0 ? nil : port
-        // As many as a device with several networks may have; more would be somebody's joke.
+        // 16 suffice for a device on several networks, and bound the memory.
         peerAddresses = (reply["timingPeerInfo"]?["Addresses"]?.array ?? []).prefix(16).compactMap { $0.string }
     }
 }
 
-/// The reply to the second SETUP.
+/// The response to the second SETUP.
 package struct StreamSetup: Hashable, Sendable {
-    /// UDP for realtime, TCP for buffered streams.
+    /// UDP port for realtime streams, TCP port for buffered ones.
     package let dataPort: UInt16
-    /// UDP; where sync packets go.
+    /// UDP port for sync packets.
     package let controlPort: UInt16?
-    /// Bytes a buffered receiver holds.
+    /// Buffer size of a buffered receiver in bytes.
     package let bufferSize: Int?
-    /// Names the stream in TEARDOWN.
+    /// Identifies the stream in TEARDOWN.
     package let streamID: Int64?
-    /// Shortest time from arrival to sound; a bound for the queue's depth, never part of the schedule.
+    /// Minimum time from arrival to rendering; a bound of the queue depth, not part of the schedule.
     package let arrivalToRender: Duration?
 
+    /// - Throws: `malformed` if there is no stream or no data port.
     package init(_ reply: PropertyList) throws(WireError) {
         guard let stream = reply["streams"]?.array?.first else {
             throw .malformed("The speaker answered SETUP without a stream.")

@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// One clock that takes part in timing, as SETUP describes it.
+/// A clock that takes part in timing, as described in SETUP.
 package struct TimingPeer: Hashable, Sendable {
     /// An upper-case UUID.
     package var identifier: String
@@ -14,6 +14,7 @@ package struct TimingPeer: Hashable, Sendable {
         self.addresses = addresses
     }
 
+    /// The dictionary in SETUP.
     var propertyList: PropertyList {
         [
             "ID": .string(identifier), "DeviceType": 0, "ClockID": .integer(Int64(bitPattern: clock)),
@@ -22,21 +23,21 @@ package struct TimingPeer: Hashable, Sendable {
     }
 }
 
-/// The bodies of the requests that make, steer and end a session. Each is a binary property list.
+/// Builds the bodies of the session requests; each is a binary property list.
 package enum SessionRequests {
-    /// Whose time a session runs on.
+    /// The timing protocol of a session.
     package enum Timing: Hashable, Sendable {
         case ptp(TimingPeer)
-        /// The receiver asks at this UDP port of ours.
+        /// The receiver sends timing requests to this UDP port of the sender.
         case ntp(port: UInt16)
     }
 
-    /// The first SETUP.
+    /// Returns the first SETUP.
     ///
     /// - Parameters:
-    ///   - deviceID: eight bytes as `A1:B2:…`, the identity that `clock` of the peer also has.
+    ///   - deviceID: eight bytes as `A1:B2:…`, equal to `clock` of the timing peer.
     ///   - session: an upper-case UUID, new for each connection.
-    ///   - group: an upper-case UUID, one for all speakers that play together.
+    ///   - group: an upper-case UUID, shared by all receivers that play in sync.
     package static func setUp(
         deviceID: String, macAddress: String, session: String, group: String, name: String, timing: Timing
     ) -> PropertyList {
@@ -57,15 +58,15 @@ package enum SessionRequests {
         return .dictionary(members)
     }
 
-    /// The second SETUP, for a buffered stream. `latencyMin` and `latencyMax` are left out: Sonos adds the latter to
-    /// every anchor.
+    /// Returns the second SETUP for a buffered stream. `latencyMin` and `latencyMax` are omitted: Sonos adds the latter
+    /// to every anchor.
     package static func setUpBufferedStream(
         format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
         stream(type: 103, format: format, key: key, controlPort: controlPort, connection: connection, extra: [:])
     }
 
-    /// The second SETUP, for a realtime stream whose depth the receiver may choose between 0.25 and 2 s.
+    /// Returns the second SETUP for a realtime stream; the receiver chooses a latency of 0.25 to 2 s.
     package static func setUpRealtimeStream(
         format: StreamFormat, key: SecretBytes, controlPort: UInt16, connection: UInt32
     ) -> PropertyList {
@@ -89,13 +90,13 @@ package enum SessionRequests {
         return ["streams": [.dictionary(members)]]
     }
 
-    /// SETPEERS: every address that takes part, receivers first.
+    /// SETPEERS: the addresses of all participants, receivers first.
     package static func peers(_ addresses: [String]) -> PropertyList { .array(addresses.map { .string($0) }) }
 
-    /// SETRATEANCHORTIME with rate 1: the frame `position` is heard at `instant` on the timeline of `clock`.
+    /// SETRATEANCHORTIME with rate 1: frame `position` is audible at `instant` on the timeline of `clock`.
     package static func play(position: RTPTimestamp, at instant: PTPInstant, clock: UInt64) -> PropertyList {
         let time = NetworkTime(instant)
-        // Receivers read the two 64-bit numbers as signed ones.
+        // Receivers parse the two 64-bit numbers as signed.
         return [
             "rate": 1, "rtpTime": .integer(Int64(position.rawValue)), "networkTimeSecs": .integer(time.seconds),
             "networkTimeFrac": .integer(Int64(bitPattern: time.fraction)),
@@ -103,20 +104,20 @@ package enum SessionRequests {
         ]
     }
 
-    /// SETRATEANCHORTIME with rate 1 and no anchor: playing is allowed from now on, and begins with the anchor.
+    /// SETRATEANCHORTIME with rate 1 and no anchor: playback starts when the anchor follows.
     package static func allowPlaying() -> PropertyList { ["rate": 1] }
 
-    /// SETRATEANCHORTIME with rate 0: silence at once; the receiver forgets its anchor.
+    /// SETRATEANCHORTIME with rate 0: silence immediately; the receiver discards its anchor.
     package static func pause() -> PropertyList { ["rate": 0] }
 
-    /// FLUSHBUFFERED at once: forget everything before this packet.
+    /// FLUSHBUFFERED, immediate: discards everything before this packet.
     package static func flush(untilSequence sequence: UInt32, timestamp: RTPTimestamp) -> PropertyList {
         [
             "flushUntilSeq": .integer(Int64(sequence)), "flushUntilTS": .integer(Int64(timestamp.rawValue)),
         ]
     }
 
-    /// FLUSHBUFFERED later: keep what lies before `fromSequence`, forget from there up to `untilSequence`.
+    /// FLUSHBUFFERED, deferred: keeps packets before `fromSequence`, discards from there up to `untilSequence`.
     package static func flush(
         fromSequence: UInt32, fromTimestamp: RTPTimestamp, untilSequence: UInt32, untilTimestamp: RTPTimestamp
     ) -> PropertyList {
@@ -126,7 +127,7 @@ package enum SessionRequests {
         ]
     }
 
-    /// TEARDOWN of everything. The body must be a property list: without one shairport-sync does nothing.
+    /// TEARDOWN of the session. The body must be a property list: shairport-sync ignores the request otherwise.
     package static func tearDown() -> PropertyList { [:] }
 
     /// TEARDOWN of one stream.

@@ -1,24 +1,24 @@
 internal import MediaCore
 
-/// The bodies of `SET_PARAMETER` in plain text.
+/// The plain-text bodies of `SET_PARAMETER`.
 package enum TextParameters {
-    /// The body that sets the volume, in dB.
+    /// Returns the body that sets the volume in dB, clamped to −144…0.
     package static func volume(decibels: Double) -> [UInt8] {
         Array("volume: \(fixed(max(-144, min(0, decibels))))\r\n".utf8)
     }
 
-    /// The loudness a person asks for as dB: 0 is mute (−144 dB), 1…100 lie evenly on −30…0 dB.
+    /// Converts a user-visible volume in percent to dB: 0 is mute (−144 dB), 1…100 map linearly to −30…0 dB.
     package static func decibels(percent: Double) -> Double {
         let bounded = max(0, min(100, percent))
         return bounded == 0 ? -144 : -30 + 30 * bounded / 100
     }
 
-    /// The body that tells how far the item is, in RTP timestamps.
+    /// Returns the body with start, position and end of the item, in RTP timestamps.
     package static func progress(start: UInt32, now: UInt32, end: UInt32) -> [UInt8] {
         Array("progress: \(start)/\(now)/\(end)\r\n".utf8)
     }
 
-    /// Six decimals, independent of the user's language.
+    /// Formats six decimals, independent of the locale.
     static func fixed(_ value: Double) -> String {
         let scaled = Int64(clamping: value * 1e6, in: -1 << 60...1 << 60)
         let digits = String(scaled.magnitude % 1_000_000)
@@ -27,9 +27,10 @@ package enum TextParameters {
     }
 }
 
-/// Titles for receivers with a display, and for those that stay silent before they have seen any (DAAP's tagged
-/// format: four letters, a length, a value).
+/// Track metadata in DAAP's tagged format: four letters, a length, a value. For receivers with a display, and for those
+/// that stay silent until they have received any.
 package enum TrackMetadata {
+    /// Returns the body with title, artist, album and track number.
     package static func body(title: String, artist: String, album: String, track: UInt16 = 1) -> [UInt8] {
         func item(_ tag: String, _ value: [UInt8]) -> [UInt8] {
             var out = Array(tag.utf8)
@@ -44,7 +45,7 @@ package enum TrackMetadata {
         return item("mlit", parts)
     }
 
-    /// The title in such a body, which may be anything; nil when there is none.
+    /// Returns the title in an untrusted body, at most 1,024 bytes; nil if there is none.
     package static func title(in body: [UInt8]) -> String? {
         var rest = body[...]
         func next() -> (tag: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {

@@ -1,8 +1,8 @@
 #pragma once
 #include <alsa/asoundlib.h>
 
-/* alsa-lib writes what goes wrong to standard error. Its handler takes variable arguments, which Swift cannot write;
- * ours swallows them, because every failure also comes back as a code. */
+/* alsa-lib prints errors to standard error. Its error handler is variadic, which Swift cannot implement. This one
+ * discards the messages, because every failure is also returned as a code. */
 static inline void calsa_ignore(const char *file, int line, const char *function, int err, const char *format, ...) {
   (void)file, (void)line, (void)function, (void)err, (void)format;
 }

@@ -9,5 +9,5 @@ static inline void cass_hush(int level, const char *format, va_list arguments, v
   (void)context;
 }
 
-/// libass writes to standard error by itself; a program that draws over films has nothing to say there.
+/// Disables libass's messages, which it prints to standard error by default.
 static inline void cass_be_quiet(ASS_Library *library) { ass_set_message_cb(library, cass_hush, 0); }

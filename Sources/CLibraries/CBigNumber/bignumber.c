@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whoever links the object without the package manager, as the fuzz targets do, gets the library too. */
+/* Links the library also into programs built without the package manager, such as the fuzz targets. */
 #pragma comment(lib, "gmp")
 
 #define LIMB_BYTES (GMP_NUMB_BITS / 8)
 
-/* One allocation that is wiped when given back. */
+/* One allocation for all temporaries, zeroed before it is freed. */
 typedef struct {
   mp_limb_t *limbs;
   size_t count, used;
@@ -101,7 +101,7 @@ static int add_or_subtract(uint8_t *result, const uint8_t *a, const uint8_t *b, 
   load(x, n, a, length);
   load(y, n, b, length);
   load(m, n, modulus, length);
-  /* Both below the modulus first, so that one conditional addition is enough. */
+  /* Both are reduced first, so that one conditional addition suffices. */
   mpn_sec_div_r(x, n, m, n, t);
   mpn_sec_div_r(y, n, m, n, t);
   if (subtracting) {

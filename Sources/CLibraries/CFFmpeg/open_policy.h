@@ -10,37 +10,38 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What an input, and what its demuxer opens by itself, is held to. In C because the callback must hand on to the one that it
-   replaces. */
+/* Restrictions on an input and on the resources that its demuxer opens. In C because the callback must call the one
+ * that it replaces. */
 typedef enum { cff_refused_nothing, cff_refused_count, cff_refused_downgrade } cff_refusal;
 
 typedef struct {
-  /* How many more a demuxer may open; negative for any number. A playlist that contains itself would open inputs for ever. */
+  /* Remaining number of nested opens; negative means unlimited. A playlist that contains itself would open inputs
+   * endlessly. */
   int left;
-  /* Whether servers must prove by a certificate who they are. */
+  /* Nonzero if servers must present a valid certificate. */
   int verifies;
-  /* A file of authorities in place of the system's, or NULL. */
+  /* Path of a CA file that replaces the system's, or NULL. */
   const char *authorities;
   cff_refusal refusal;
   int (*open)(AVFormatContext *, AVIOContext **, const char *, int, AVDictionary **);
   int (*close)(AVFormatContext *, AVIOContext *);
-  /* Who opens addresses of web servers in place of libavformat, for its own sake; NULL is libavformat. The third is whether the
-     input is being opened still, for which a person waits. */
+  /* Opens HTTP URLs instead of libavformat; NULL uses libavformat. `is_opening` is nonzero while the input itself is
+   * being opened, when the user waits. */
   int (*web)(void *owner, const char *url, int is_opening, AVDictionary *options, AVIOContext **input);
-  /* Whether it was one of those, and is closed. */
+  /* Closes an input if `web` opened it; returns nonzero then. */
   int (*close_web)(void *owner, AVIOContext *input);
-  /* Told of each address that a playlist's demuxer is about to open while the input is being opened; may be NULL. */
+  /* Called with each URL that a playlist's demuxer opens while the input is being opened; may be NULL. */
   void (*leads_to)(void *owner, const char *url);
-  /* Shown each playlist that names segments, or what the input's own address leads to; `location` is where it came from. May put
-     another in its place, from av_malloc, and then returns how long that is, and otherwise 0. May be NULL. */
+  /* Called with each media playlist, including one at the input's own URL. `location` is the URL after redirects. May
+   * store a replacement allocated with av_malloc in `other` and return its length; otherwise returns 0. May be NULL. */
   int (*revise)(void *owner, const char *url, const char *location, const uint8_t *text, int count, uint8_t **other);
   void *owner;
-  /* Whether a playlist led to the address that is opened first, too: it is no word of a person. */
+  /* Nonzero if the first URL also comes from a playlist, so that it is not user-provided. */
   int is_led_to;
 } cff_open_policy;
 
-/* Behind an AVIOContext that reads from a web server: demuxers ask it for the option `location`, to which what a playlist names is
-   relative after a redirect, and probing for `mime_type`. */
+/* The opaque object of an AVIOContext that reads from a web server. Demuxers read its option `location`, the base of
+ * relative URLs after a redirect; probing reads `mime_type`. */
 typedef struct {
   const AVClass *class;
   char *location;
@@ -92,8 +93,8 @@ static inline int cff_is_web(const char *url) {
   return av_stristart(url, "http:", NULL) || av_stristart(url, "https:", NULL);
 }
 
-/* Films lie in ordinary files: opening a device can do something, opening a named pipe can wait for ever, and standard input is
-   somebody else's. What is not there is told by whoever opens it. */
+/* Returns nonzero for regular files and protocols other than `file` and `pipe`. Opening a device may have side effects,
+ * a named pipe may block forever, and standard input is in use. Missing files pass; opening them reports the error. */
 static inline int cff_is_ordinary(const char *url) {
   struct stat status;
   while (av_strstart(url, "crypto+", &url) || av_strstart(url, "crypto:", &url)) {
@@ -104,7 +105,7 @@ static inline int cff_is_ordinary(const char *url) {
   return stat(url, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/* Puts bytes back before what would be read next (the fields of AVIOContext, libavformat/avio.h). */
+/* Pushes bytes back into the read buffer (the fields of AVIOContext, libavformat/avio.h). */
 static inline int cff_put_back(AVIOContext *input, const uint8_t *bytes, int count) {
   const int left = (int)(input->buf_end - input->buf_ptr);
   const int size = FFMAX(input->buffer_size, count + left);
@@ -125,8 +126,8 @@ static inline int cff_line_begins(const uint8_t *line, int length, const char *t
   return length >= size && !memcmp(line, tag, size);
 }
 
-/* Whether a playlist names segments and no further playlists (RFC 8216, section 4.1: never both), by the lines that libavformat's
-   demuxer makes of it. */
+/* Returns nonzero for a media playlist: it contains segments and no playlists (RFC 8216, section 4.1: never both).
+ * Splits lines as libavformat's demuxer does. */
 static inline int cff_names_segments(const uint8_t *text, int size) {
   int is_announced = 0, count = 0;
   for (int begin = 0, end; begin < size; begin = end + 1) {
@@ -142,9 +143,10 @@ static inline int cff_names_segments(const uint8_t *text, int size) {
   return count;
 }
 
-/* A playlist without a segment that another playlist leads to ends a program: FFmpeg 5.1 reads from a demuxer that it has not
-   opened. So does one that leads on, because what that leads to is looked at too late. Longer ones are refused as well, because they
-   must be read whole: a day of segments of a second takes 9 MB. */
+/* Rejects playlists without segments that another playlist refers to: FFmpeg 5.1 crashes on them, because it reads from
+ * a demuxer that is not open. Nested master playlists have the same effect, because their contents are checked too
+ * late. Larger playlists are rejected as well, because they are read completely; a day of one-second segments takes
+ * 9 MB. */
 enum { cff_longest_playlist = 32 << 20 };
 
 static inline int cff_refuse_hollow(AVIOContext *input, const cff_open_policy *policy, const char *url, int is_led_to) {
@@ -196,7 +198,7 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
   cff_open_policy *policy = (cff_open_policy *)context->opaque;
   AVDictionary *own = NULL;
   AVDictionary **all = options ? options : &own;
-  /* Not what a person named, which is opened first; a playlist may name itself. */
+  /* The first open is the user-provided URL; a playlist may contain its own URL. */
   const int is_first = !context->pb && context->url && !strcmp(url, context->url);
   const int is_led_to = !is_first || policy->is_led_to;
   if (is_led_to && !cff_is_ordinary(url)) return AVERROR_INVALIDDATA;
@@ -209,7 +211,7 @@ static inline int cff_guarded_open(AVFormatContext *context, AVIOContext **input
   if (policy->web && cff_is_web(url)) {
     int status = policy->web(policy->owner, url, policy->left >= 0, *all, input);
     av_dict_free(&own);
-    /* Otherwise libavformat would close it as one of its own. */
+    /* Otherwise libavformat would close it as its own. */
     if (status >= 0 && is_first) context->flags |= AVFMT_FLAG_CUSTOM_IO;
     return status < 0 ? status : cff_refuse_where_hollow(context, input, url, is_led_to);
   }

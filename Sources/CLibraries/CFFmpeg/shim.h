@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include "open_policy.h"
 
-/* Function-like macros and compound macros that Swift cannot import. */
+/* Function-like and compound macros, which Swift does not import. */
 static const int64_t cff_nopts_value = AV_NOPTS_VALUE;
 static const int cff_error_eof = AVERROR_EOF;
 static const int cff_error_again = AVERROR(EAGAIN);
@@ -47,13 +47,13 @@ static const int cff_error_protocol_not_found = AVERROR_PROTOCOL_NOT_FOUND;
 static const int cff_error_demuxer_not_found = AVERROR_DEMUXER_NOT_FOUND;
 static inline int cff_error_from_errno(int e) { return AVERROR(e); }
 
-/* av_log is variadic; quietening it is the only thing we want of it. */
+/* av_log is variadic; only its level is needed. */
 static inline void cff_log_silence(void) { av_log_set_level(AV_LOG_QUIET); }
 
 /* A compound literal macro. */
 static inline AVRational cff_microseconds(void) { return AV_TIME_BASE_Q; }
 
-/* What a container says beside a stream's parameters; FFmpeg 6.1 moved it, 8 took the old way. */
+/* Returns stream-level side data of a type. FFmpeg 6.1 moved it; FFmpeg 8 removed the old function. */
 static inline const uint8_t *cff_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t *size) {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 100)
   const AVPacketSideData *found =
@@ -65,7 +65,7 @@ static inline const uint8_t *cff_stream_side_data(const AVStream *stream, enum A
 #endif
 }
 
-/* What a picture says of itself; FFmpeg 6 and 6.1 moved it, 8 took the old places. */
+/* Properties of a decoded frame. FFmpeg 6 and 6.1 moved them; FFmpeg 8 removed the old fields. */
 static inline int64_t cff_frame_duration(const AVFrame *frame) {
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 30, 100)
   return frame->duration;
@@ -90,17 +90,17 @@ static inline int cff_frame_is_interlaced(const AVFrame *frame) {
 #endif
 }
 
-/* Opaque until FFmpeg 7, a structure since; constants of another type. */
+/* An opaque type before FFmpeg 7, a structure since; the constants changed their type. */
 typedef __typeof__(sws_alloc_context()) cff_scaler;
 static const int cff_scale_nearest = SWS_POINT;
 static const int cff_scale_bilinear = SWS_BILINEAR;
 static const int cff_scale_bicubic = SWS_BICUBIC;
 static const int cff_scale_lanczos = SWS_LANCZOS;
 
-/* memfd_create(2), which glibc declares for _GNU_SOURCE only; 1 is MFD_CLOEXEC. */
+/* memfd_create(2), which glibc declares only with _GNU_SOURCE. 1 is MFD_CLOEXEC. */
 static inline int cff_memory_file(void) { return (int)syscall(SYS_memfd_create, "authorities", 1); }
 
-/* libavfilter is loaded when it is wanted (FilterLibrary.swift): its functions as types, so that the headers keep them true. */
+/* libavfilter is loaded on demand (FilterLibrary.swift). The types take its function signatures from the headers. */
 typedef __typeof__(&avfilter_graph_free) cff_avfilter_graph_free;
 typedef __typeof__(&avfilter_get_by_name) cff_avfilter_get_by_name;
 typedef __typeof__(&avfilter_graph_create_filter) cff_avfilter_graph_create_filter;

@@ -46,10 +46,10 @@ struct chttp_server {
   void *context;
   int32_t patience_ms;
   int32_t most;
-  /* A connection has ended since the last turn. The library takes its listening socket out of epoll while all places are taken, and puts it
-     back only at the next turn, which nothing would bring about. */
+  /* Nonzero if a connection was closed since the last run. At its connection limit, libmicrohttpd removes the listening
+   * socket from epoll and adds it again only in the next run, which no event would trigger. */
   int has_room;
-  /* Connections and when they began: single bytes now and then buy no time. */
+  /* Open connections and their start. A client that sends single bytes does not extend its time. */
   struct {
     int descriptor;
     int64_t began_ms;
@@ -70,7 +70,7 @@ static int64_t chttp_now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Ends the oldest connection where there are as many as there may be: the library reads its end, and closes it. */
+/* Closes the oldest connection at the limit: after shutdown(2) the library reads the end of stream and closes it. */
 static void chttp_make_room(chttp_server *server) {
   int count = 0, oldest = -1;
   for (int i = 0; i < chttp_most_connections; i++) {
@@ -123,7 +123,7 @@ static enum MHD_Result chttp_take(void *context, struct MHD_Connection *connecti
     if (!exchange) return MHD_NO;
     exchange->connection = connection;
     *place = exchange;
-    /* Bodies of others are refused before they come. */
+    /* Other methods are rejected before their body arrives. */
     if (is_read) return MHD_YES;
   }
   if (*upload_size) {
@@ -161,7 +161,7 @@ chttp_server *chttp_open(int32_t descriptor, int32_t most, int32_t patience_ms, 
   server->context = context;
   server->patience_ms = patience_ms;
   for (int i = 0; i < chttp_most_connections; i++) server->connections[i].descriptor = -1;
-  /* Places beyond those are for connections that come before the oldest has ended. */
+  /* Spare slots are for connections that arrive before the oldest has been closed. */
   server->most = most > chttp_most_connections / 2 ? chttp_most_connections / 2 : most;
   server->daemon = library.MHD_start_daemon(
       MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, chttp_take, server, MHD_OPTION_LISTEN_SOCKET,
@@ -200,7 +200,7 @@ void chttp_serve(chttp_server *server) {
   for (int i = 0; i < chttp_most_connections; i++) {
     if (server->connections[i].descriptor < 0) continue;
     if (now - server->connections[i].began_ms < 3 * (int64_t)server->patience_ms) continue;
-    /* The library reads its end, and closes it. */
+    /* The library reads the end of the stream and closes the connection. */
     shutdown(server->connections[i].descriptor, SHUT_RDWR);
     server->connections[i].began_ms = now;
   }
@@ -223,7 +223,7 @@ void chttp_answer(chttp_exchange *exchange, int32_t status, const char *type, co
   if (exchange->response) {
     library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    /* One request a connection: few connections serve everybody. */
+    /* One request per connection, so that few slots serve many clients. */
     library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (allow) library.MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_ALLOW, allow);
   }

@@ -1,5 +1,5 @@
 #pragma once
-/* Types and constants only: nothing here is linked. The library is opened at run time (MosquittoLibrary.swift), so that a player that
- * belongs to no fleet does not carry it, and OpenSSL with it. */
+/* Types and constants only; the library is not linked but loaded at run time (MosquittoLibrary.swift). Players outside
+ * a fleet then do not load it and OpenSSL. */
 #include <mosquitto.h>
 #include <mqtt_protocol.h>

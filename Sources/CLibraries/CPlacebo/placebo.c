@@ -4,7 +4,7 @@
 #include <libplacebo/config.h>
 #endif
 
-/* The structures differ between versions; this is written for that of Debian 12. */
+/* The structures differ between versions; this code is for the version in Debian 12. */
 #if defined(PL_API_VER) && PL_API_VER == 208
 
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static struct {
   CPL_FUNCTIONS(CPL_MEMBER)
   const struct pl_render_params *defaults;
   const struct pl_color_map_params *color_map;
-  /* All of them, up to NULL; the function that finds one by name is in the header and not in Debian's library. */
+  /* NULL-terminated. The lookup function is declared in the header, but not exported by Debian's library. */
   const struct pl_tone_map_function *const *curves;
   const struct pl_tone_map_function *bt2390;
 } library;
@@ -57,7 +57,7 @@ struct cpl_texture {
 
 const char *cpl_library_name(void) { return CPL_LIBRARY; }
 
-/* Stays loaded: a graphics driver that has been loaded along with it cannot be relied upon to go. */
+/* Never unloaded: graphics drivers that were loaded with it may not support that. */
 static int cpl_load(void) {
   static int state;
   if (state) return state > 0;
@@ -83,7 +83,7 @@ cpl_outcome cpl_open(cpl_output **result, cpl_wishes wishes, void (*swap)(void *
   if (!cpl_load()) return cpl_no_library;
   cpl_output *output = calloc(1, sizeof *output);
   if (!output) return cpl_no_context;
-  /* Whether a processor that draws in software is wanted was decided by the caller. */
+  /* The caller has already decided about software rendering. */
   output->gl = library.pl_opengl_create(NULL, pl_opengl_params(.allow_software = true));
   if (output->gl) {
     output->swapchain = library.pl_opengl_create_swapchain(
@@ -106,7 +106,7 @@ cpl_outcome cpl_open(cpl_output **result, cpl_wishes wishes, void (*swap)(void *
   output->settings.color_map_params = &output->color_map;
   const struct pl_filter_preset *scaler = wishes.scaler ? library.pl_find_filter_preset(wishes.scaler) : NULL;
   if (scaler) output->settings.upscaler = scaler->filter;
-  /* The same film looks the same each time. */
+  /* Disabled for reproducible output: detection depends on the frames before. */
   output->settings.peak_detect_params = NULL;
   *result = output;
   return cpl_ready;
@@ -163,7 +163,7 @@ static enum pl_color_primaries cpl_primaries(const cpl_picture *picture) {
   case 12: return PL_COLOR_PRIM_DISPLAY_P3;
   case 22: return PL_COLOR_PRIM_EBU_3213;
   }
-  /* An HDR film that says nothing is BT.2020, as BT.2100 has it. */
+  /* HDR without primaries is BT.2020 (BT.2100). */
   if (picture->transfer == 16 || picture->transfer == 18) return PL_COLOR_PRIM_BT_2020;
   return library.pl_color_primaries_guess(picture->width, picture->height);
 }
@@ -209,7 +209,7 @@ static int cpl_fill(cpl_output *output, const cpl_picture *picture, struct pl_fr
   };
   if (!cpl_upload(output, picture, frame)) return 0;
   enum pl_chroma_location location = (enum pl_chroma_location)(picture->chroma_location + 1);
-  /* Nobody says: as MPEG-2 and all later codecs have it, and as JPEG has it where the range is JPEG's. */
+  /* Unspecified: left as in MPEG-2 and all later codecs; centre as in JPEG if the range is full. */
   if (location <= PL_CHROMA_UNKNOWN || location >= PL_CHROMA_COUNT) {
     location = picture->is_full_range ? PL_CHROMA_CENTER : PL_CHROMA_LEFT;
   }
@@ -230,7 +230,7 @@ static void cpl_lay_over(cpl_output *output, struct pl_frame *target, const cpl_
       .mode = PL_OVERLAY_NORMAL,
       .coords = PL_OVERLAY_COORDS_DST_FRAME,
       .repr = {.sys = PL_COLOR_SYSTEM_RGB, .levels = PL_COLOR_LEVELS_FULL, .alpha = PL_ALPHA_INDEPENDENT},
-      /* Numbers as they are, as every other way to the glass shows them. */
+      /* Overlay values are not converted, as in the other rendering paths. */
       .color = target->color,
       .parts = &output->parts[i],
       .num_parts = 1,
@@ -267,7 +267,7 @@ int cpl_draw(cpl_output *output, int32_t width, int32_t height, const cpl_pictur
     library.pl_frame_clear_rgba(output->gl->gpu, &target, black);
     library.pl_render_image(output->renderer, NULL, &target, &output->settings);
   }
-  /* Sends the upload and the drawing off now; only the flip is left. */
+  /* Submits upload and rendering now; only the flip remains. */
   library.pl_swapchain_submit_frame(output->swapchain);
   library.pl_gpu_flush(output->gl->gpu);
   return is_shown;

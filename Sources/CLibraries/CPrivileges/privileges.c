@@ -7,17 +7,17 @@
 #include <unistd.h>
 
 /*
- * Libraries of pictures and sound load what the environment and files in the home folder name (SDL_DYNAMIC_API,
- * ALSA_PLUGIN_DIR, ALSA_CONFIG_PATH, ~/.asoundrc), also in a program that has capabilities. So there must be none by then.
+ * Media libraries load code that the environment and files in the home folder name (SDL_DYNAMIC_API, ALSA_PLUGIN_DIR,
+ * ALSA_CONFIG_PATH, ~/.asoundrc), also in a program with capabilities. Capabilities must therefore be dropped before.
  *
- * This runs ahead of main and of every library's own constructors (.preinit_array; System V gABI, "Initialization and
- * Termination Functions"), while there is one thread and nothing else is set up: system calls only, and no
- * instrumentation of a sanitizer, whose runtime has not begun.
+ * This runs before main and before the constructors of all libraries (.preinit_array; System V gABI, "Initialization
+ * and Termination Functions"). Nothing is initialized then and there is one thread: system calls only, and no sanitizer
+ * instrumentation.
  */
 #define BARE __attribute__((disable_sanitizer_instrumentation))
 
 static uint64_t given_up;
-/* Static, because it is empty then without a call of memset. */
+/* Static storage is zeroed without a call of memset. */
 static struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
 static struct __user_cap_data_struct held[2], none[2];
 
@@ -40,7 +40,7 @@ BARE static void give_up_capabilities(int argc, char **argv, char **environment)
   if (user == 0 || syscall(SYS_capget, &header, held) != 0) return;
   for (int half = 0; half < 2; half++)
     given_up |= (uint64_t)(held[half].permitted | held[half].effective | held[half].inheritable) << (32 * half);
-  /* What is no longer permitted is no longer ambient either. */
+  /* Ambient capabilities are a subset of the permitted ones. */
   if (given_up && syscall(SYS_capset, &header, none) != 0)
     REFUSE("talkie: the capabilities that the program was started with cannot be given up, and every library it loads "
            "would have them; `setcap -r` takes them off a file.\n");

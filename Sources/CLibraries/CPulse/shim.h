@@ -1,4 +1,4 @@
 #pragma once
-/* Types and constants only: nothing here is linked. The library is opened at run time (PulseLibrary.swift), so that a
- * machine without it still plays. */
+/* Types and constants only; the library is not linked but loaded at run time (PulseLibrary.swift), so that playback
+ * works without it. */
 #include <pulse/pulseaudio.h>

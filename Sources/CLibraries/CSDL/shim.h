@@ -2,7 +2,7 @@
 #include <SDL2/SDL.h>
 #include <SDL2/SDL_syswm.h>
 
-/* What SDL_SysWMinfo holds lies in a union of structures that differ with how SDL was built. */
+/* SDL_SysWMinfo contains a union whose members depend on SDL's build options. */
 
 /* SDL_VERSION is a function-like macro. */
 static inline int csdl_window_info(SDL_Window *window, SDL_SysWMinfo *info) {
@@ -10,7 +10,7 @@ static inline int csdl_window_info(SDL_Window *window, SDL_SysWMinfo *info) {
   return SDL_GetWindowWMInfo(window, info) == SDL_TRUE;
 }
 
-/* The X11 display of a window; NULL on other window systems. */
+/* Returns the X11 display of a window; NULL on other window systems. */
 static inline void *csdl_x11_display(SDL_Window *window) {
 #if defined(SDL_VIDEO_DRIVER_X11)
   SDL_SysWMinfo info;
@@ -19,7 +19,7 @@ static inline void *csdl_x11_display(SDL_Window *window) {
   return NULL;
 }
 
-/* The number of a window on its X11 display; 0 on other window systems. */
+/* Returns the X11 identifier of a window; 0 on other window systems. */
 static inline unsigned long csdl_x11_window(SDL_Window *window) {
 #if defined(SDL_VIDEO_DRIVER_X11)
   SDL_SysWMinfo info;
@@ -28,7 +28,7 @@ static inline unsigned long csdl_x11_window(SDL_Window *window) {
   return 0;
 }
 
-/* The Wayland display of a window; NULL on other window systems. */
+/* Returns the Wayland display of a window; NULL on other window systems. */
 static inline void *csdl_wayland_display(SDL_Window *window) {
 #if defined(SDL_VIDEO_DRIVER_WAYLAND)
   SDL_SysWMinfo info;
@@ -37,7 +37,7 @@ static inline void *csdl_wayland_display(SDL_Window *window) {
   return NULL;
 }
 
-/* Whether a Wayland window has no place among the compositor's windows; 0 on other window systems. */
+/* Returns nonzero if a Wayland window has no xdg_toplevel; 0 on other window systems. */
 static inline int csdl_wayland_is_placeless(SDL_Window *window) {
 #if defined(SDL_VIDEO_DRIVER_WAYLAND)
   SDL_SysWMinfo info;
@@ -46,7 +46,7 @@ static inline int csdl_wayland_is_placeless(SDL_Window *window) {
   return 0;
 }
 
-/* The type of an X11 event; 0 for those of other window systems. */
+/* Returns the type of an X11 event; 0 for events of other window systems. */
 static inline int csdl_x11_event_type(const SDL_SysWMmsg *message) {
 #if defined(SDL_VIDEO_DRIVER_X11)
   if (message && message->subsystem == SDL_SYSWM_X11) return message->msg.x11.event.type;

@@ -9,11 +9,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* One terminal per process. Written before the handlers are installed, then only read by them. */
+/* One terminal per process. Written before the handlers are installed, afterwards only read by them. */
 static struct termios original, keywise;
 static volatile sig_atomic_t terminal = -1, is_keywise = 0;
 
-/* What ends a program without passing exit(3). */
+/* Signals that terminate a program without exit(3). */
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGQUIT};
 enum { fatal_count = sizeof fatal / sizeof fatal[0] };
 static struct sigaction previous[fatal_count];
@@ -22,7 +22,7 @@ void cshim_terminal_restore(void) {
   int saved = errno;
   if (terminal >= 0 && is_keywise) {
     is_keywise = 0;
-    /* From the background this would stop the process (termios(3)); nothing is wrong with the terminal then. */
+    /* From the background this would stop the process (termios(3)); the terminal is in its original state then. */
     if (tcgetpgrp(terminal) == getpgrp()) tcsetattr(terminal, TCSANOW, &original);
   }
   errno = saved;
@@ -36,13 +36,13 @@ int cshim_terminal_keywise(void) {
   return 0;
 }
 
-/* Gives the terminal back, then lets the signal do what it would have done. */
+/* Restores the terminal, then the previous handler, and lets the signal take effect. */
 static void on_fatal(int number, siginfo_t *info, void *context) {
   (void)context;
   cshim_terminal_restore();
   for (int i = 0; i < fatal_count; i++)
     if (fatal[i] == number) sigaction(number, &previous[i], NULL);
-  /* A fault of the processor comes again when the instruction does; a signal that was sent does not. */
+  /* A processor fault recurs when the instruction is repeated; a sent signal does not. */
   if (info->si_code <= 0 || number == SIGQUIT || number == SIGABRT) raise(number);
 }
 

@@ -36,7 +36,7 @@ ssize_t csock_receive_stamped(int socket, void *buffer, size_t length, struct so
 
 int csock_receive_descriptors(int socket, uint8_t *code, int *descriptors, int most) {
   union {
-    /* SCM_MAX_FD of unix(7): none that comes is lost sight of. */
+    /* SCM_MAX_FD of unix(7), so that every received descriptor is stored or closed. */
     char bytes[CMSG_SPACE(253 * sizeof(int))];
     struct cmsghdr align;
   } control;

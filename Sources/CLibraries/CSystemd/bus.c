@@ -32,7 +32,7 @@ csystemd_bus *csystemd_bus_open(int32_t which, const char *address, uint64_t pat
 
 void csystemd_bus_close(csystemd_bus *bus) {
   if (!bus) return;
-  /* Nothing is waiting that would have to be sent first. */
+  /* No outgoing message needs a flush. */
   csystemd.sd_bus_close_unref(bus->bus);
   free(bus);
 }
@@ -53,7 +53,7 @@ int32_t csystemd_inhibit(csystemd_bus *bus, const char *what, const char *who, c
   int outcome = csystemd.sd_bus_call_method(bus->bus, "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
                                    "Inhibit", NULL, &reply, "ssss", what, who, why, "block");
   if (outcome >= 0) outcome = csystemd.sd_bus_message_read(reply, "h", &lock);
-  /* The message closes its own. */
+  /* The message owns its descriptor and closes it. */
   if (outcome >= 0 && (outcome = fcntl(lock, F_DUPFD_CLOEXEC, 3)) < 0) outcome = -errno;
   csystemd.sd_bus_message_unref(reply);
   return outcome;

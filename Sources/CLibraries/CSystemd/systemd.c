@@ -1,4 +1,4 @@
-/* A sentence of a kiosk comes from its configuration or its films, not from a line of the source. */
+/* Messages originate in the kiosk's configuration or media, so a source location is meaningless. */
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include "CSystemd.h"
 #include "library.h"

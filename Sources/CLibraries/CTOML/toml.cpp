@@ -1,7 +1,7 @@
 #include "include/toml.h"
 
-// toml++ asserts, or has the compiler assume, what a mistaken document does not keep (`[:x]`), before it looks and tells the mistake.
-// Neither: the checks behind are enough.
+// In invalid documents (`[:x]`) toml++ violates its own assertions, or compiler assumptions, before it reports the
+// error. Both are disabled; the checks that follow suffice.
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_assert(true)
 #define TOML_HEADER_ONLY 1
@@ -93,7 +93,7 @@ struct Walk {
         end(event);
     }
 
-    // toml++ keeps keys by the alphabet; a person reads by lines.
+    // toml++ sorts keys alphabetically; errors are reported in the order of lines.
     void table(ctoml_event event, const toml::table &table) const {
         event.kind = CTOML_TABLE;
         take(context, &event);

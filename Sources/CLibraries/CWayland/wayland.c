@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Opaque here, so that the library's headers are not needed. */
+/* Declared opaque, so that the library's headers are not needed. */
 typedef struct wl_display wl_display;
 typedef struct wl_proxy wl_proxy;
 
-/* Wayland's core protocol, version 1, "wl_display": the second request is get_registry. */
+/* Wayland core protocol, version 1, "wl_display": get_registry is the second request. */
 enum { cwayland_get_registry = 1 };
 
 static void cwayland_global(void *has_seat, wl_proxy *registry, uint32_t name, const char *interface, uint32_t version) {
@@ -22,7 +22,7 @@ static void cwayland_global_remove(void *has_seat, wl_proxy *registry, uint32_t 
   (void)has_seat, (void)registry, (void)name;
 }
 
-/* "wl_registry": its two events, in their order. */
+/* The two events of "wl_registry", in protocol order. */
 static const struct {
   void (*global)(void *, wl_proxy *, uint32_t, const char *, uint32_t);
   void (*global_remove)(void *, wl_proxy *, uint32_t);
@@ -57,7 +57,7 @@ static int cwayland_ask(void *library) {
 }
 
 int cwayland_has_seat(void) {
-  /* A connection that was handed down is there once, and is SDL's. */
+  /* An inherited connection can be used once, and SDL needs it. */
   const char *handed = getenv("WAYLAND_SOCKET");
   if (handed && handed[0]) return -1;
   void *library = dlopen("libwayland-client.so.0", RTLD_NOW | RTLD_LOCAL);

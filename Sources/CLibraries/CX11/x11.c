@@ -7,7 +7,7 @@
 #include <X11/Xlib.h>
 #include <X11/extensions/Xrandr.h>
 
-/* Left open: what was opened once is asked again. */
+/* Never closed, because each library is opened repeatedly. */
 static void *cx11_symbol(const char *library, const char *name) {
   void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   return handle ? dlsym(handle, name) : NULL;
@@ -27,7 +27,7 @@ static int cx11_has_randr(Display *display, int *event_base) {
   int errors = 0, major = 0, minor = 0;
   if (!XRRQueryExtension_ || !XRRQueryVersion_) return 0;
   if (!XRRQueryExtension_(display, event_base, &errors) || !XRRQueryVersion_(display, &major, &minor)) return 0;
-  /* Monitors came with RandR 1.5, preferred modes with 1.2. */
+  /* Monitors need RandR 1.5, preferred modes 1.2. */
   return major > 1 || (major == 1 && minor >= 5);
 }
 
@@ -62,7 +62,7 @@ int cx11_preferred_mode(void *raw, int x, int y, int *width, int *height, int *r
         const double dots = (double)mode->hTotal * mode->vTotal;
         *width = (int)mode->width;
         *height = (int)mode->height;
-        /* As SDL counts refreshes: the nearest whole number. */
+        /* Rounded to an integer, like SDL's refresh rate. */
         *rate = dots > 0 ? (int)(mode->dotClock / dots + 0.5) : 0;
         found = 1;
       }
@@ -106,8 +106,8 @@ int cx11_change_event(void *display) {
   int base = 0;
   if (!cx11_has_randr(display, &base)) return 0;
   CX11_FUNCTION(cx11_randr, void, XRRSelectInput, Display *, Window, int);
-  /* SDL asks for changes of outputs only; another mode is one of a controller. The server keeps the first choice until it is taken back
-   * (tried with X.Org 21.1). */
+  /* SDL selects output events only, but a mode change is a CRTC event. The server keeps the first selection until it is
+   * withdrawn (tested with X.Org 21.1). */
   if (XRRSelectInput_) {
     XRRSelectInput_(display, cx11_root(display), 0);
     XRRSelectInput_(display, cx11_root(display), RROutputChangeNotifyMask | RRCrtcChangeNotifyMask);
@@ -115,7 +115,7 @@ int cx11_change_event(void *display) {
   return base + RRNotify;
 }
 
-/* X11/extensions/dpms.h: the levels of the extension; its calls are declared by that header in newer versions only. */
+/* Power levels of X11/extensions/dpms.h, whose functions only newer versions declare. */
 enum { cx11_level_on = 0, cx11_level_off = 3 };
 
 static int cx11_ignore(Display *display, XErrorEvent *event) {
@@ -123,7 +123,7 @@ static int cx11_ignore(Display *display, XErrorEvent *event) {
   return 0;
 }
 
-/* Somebody else may disable DPMS between two requests; an error would end the program. */
+/* Another client may disable DPMS between two requests; the resulting X error would terminate the program. */
 static void cx11_force(Display *display, unsigned short level) {
   CX11_FUNCTION(cx11_extensions, Status, DPMSForceLevel, Display *, unsigned short);
   CX11_FUNCTION(cx11_base, XErrorHandler, XSetErrorHandler, XErrorHandler);

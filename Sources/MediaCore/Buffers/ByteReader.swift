@@ -1,4 +1,4 @@
-/// A cursor over bytes that nobody vouches for: every read says whether the bytes were there.
+/// A cursor over untrusted bytes. Every read reports whether enough bytes were left.
 package struct ByteReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
@@ -10,10 +10,10 @@ package struct ByteReader {
 
     package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    /// Bytes not yet read.
+    /// The number of unread bytes.
     package var remaining: Int { bytes.endIndex - position }
 
-    /// The next big-endian integer, or nil when the bytes end before it does.
+    /// Reads a big-endian integer. Returns nil and consumes nothing if too few bytes are left.
     package mutating func integer<Integer: FixedWidthInteger>(_ type: Integer.Type = Integer.self) -> Integer? {
         let width = Integer.bitWidth / 8
         guard remaining >= width else { return nil }
@@ -25,25 +25,25 @@ package struct ByteReader {
         return value
     }
 
-    /// The next `count` bytes, or nil when there are fewer.
+    /// Reads `count` bytes. Returns nil and consumes nothing if too few bytes are left.
     package mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, remaining >= count else { return nil }
         defer { position += count }
         return bytes[position..<(position + count)]
     }
 
-    /// Everything not yet read.
+    /// Reads all remaining bytes.
     package mutating func takeRest() -> ArraySlice<UInt8> {
         defer { position = bytes.endIndex }
         return bytes[position...]
     }
 
-    /// Steps over `count` bytes; false when there are fewer.
+    /// Skips `count` bytes. Returns false and consumes nothing if too few bytes are left.
     package mutating func skip(_ count: Int) -> Bool { take(count) != nil }
 }
 
 extension Array where Element == UInt8 {
-    /// Appends an integer, most significant byte first.
+    /// Appends an integer in big-endian byte order.
     package mutating func append<Integer: FixedWidthInteger>(bigEndian value: Integer) {
         var shift = Integer.bitWidth
         while shift > 0 {
@@ -52,7 +52,7 @@ extension Array where Element == UInt8 {
         }
     }
 
-    /// Appends an integer, least significant byte first.
+    /// Appends an integer in little-endian byte order.
     package mutating func append<Integer: FixedWidthInteger>(littleEndian value: Integer) {
         append(bigEndian: value.byteSwapped)
     }

@@ -1,13 +1,13 @@
-/// How many loudspeakers a sound card is given sound for, with the meaning of mpv's `--audio-channels`.
+/// The channel layout requested from a sound card, with the meaning of mpv's `--audio-channels`.
 public enum ChannelChoice: Sendable, Hashable {
-    /// As many as the film has, if the card, or the sound server behind it, says that it has them; else stereo.
+    /// The media's layout if the card or its sound server reports that it supports it, otherwise stereo.
     case autoSafe
-    /// As many as the film has, if the card takes that many, whether it says that it has them or not.
+    /// The media's layout if the card accepts that number of channels, whether it reports the layout or not.
     case auto
-    /// Those of a layout, whatever the film has.
+    /// A fixed layout, independent of the media.
     case layout(ChannelLayout)
 
-    /// `auto-safe`, `auto`, `stereo`, `5.1` or `7.1`.
+    /// Parses `auto-safe`, `auto`, `stereo` (or `2.0`), `5.1` or `7.1`; throws for other text.
     public init(parsing text: String) throws(ValueError) {
         switch text {
         case "auto-safe": self = .autoSafe

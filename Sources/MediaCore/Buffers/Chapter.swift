@@ -1,10 +1,11 @@
-/// A part of a film that its author named.
+/// A chapter of the media.
 public struct Chapter: Sendable, Hashable {
-    /// Film time at which it begins; it lasts until the next one.
+    /// Start in media time; the chapter ends at the start of the next one.
     public var start: MediaTime
-    /// As the film writes it; nil when it has no name.
+    /// The title in the media; nil if the chapter has none.
     public var title: String?
 
+    /// Creates a chapter.
     public init(start: MediaTime, title: String? = nil) {
         self.start = start
         self.title = title
@@ -12,6 +13,6 @@ public struct Chapter: Sendable, Hashable {
 }
 
 extension [Chapter] {
-    /// The number, from 0, of the chapter that a film time lies in; nil before the first.
+    /// Returns the index of the chapter that contains a media time; nil before the first.
     public func index(at time: MediaTime) -> Int? { lastIndex { $0.start <= time } }
 }

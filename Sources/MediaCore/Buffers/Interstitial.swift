@@ -1,37 +1,42 @@
-/// Something that plays in the middle of a film and is no part of it: an advertisement, a notice (RFC 8216bis, appendix D).
+/// An HLS interstitial, for instance an advertisement: media inserted into an item (RFC 8216bis, appendix D).
 package struct Interstitial: Sendable, Hashable {
+    /// The position of an interstitial in its item.
     package enum Place: Sendable, Hashable {
-        /// Where the film comes to this moment.
+        /// At this media time.
         case at(MediaTime)
-        /// Before the film begins, wherever that is.
+        /// Before the start of the item (pre-roll).
         case before
-        /// When the film is over.
+        /// After the end of the item (post-roll).
         case after
     }
 
+    /// The media of an interstitial, by URI.
     package enum Assets: Sendable, Hashable {
+        /// A single asset.
         case one(String)
-        /// An address that lists them.
+        /// The URI of an asset list.
         case list(String)
     }
 
     package var id: String
     package var place: Place
     package var assets: Assets
-    /// Where the film goes on, from its place; nil is as far behind that as the interstitial lasts.
+    /// Media time from `place` to the resume position; nil means the played duration of the interstitial.
     package var resumeOffset: MediaTime?
-    /// Nothing of it is played beyond this length.
+    /// Maximum playback duration; the remainder is not played.
     package var limit: MediaTime
-    /// It is not played again in the same film.
+    /// True if it is played at most once per playback of the item.
     package var isOnce = false
-    /// Nobody winds forward while it plays.
+    /// True if seeking forward within the interstitial is not allowed.
     package var forbidsSkipping = false
-    /// Whoever jumps from before it to behind it sees it first.
+    /// True if a seek across its position must play it first.
     package var forbidsJumping = false
 
-    /// Films have fewer; an hour of notices is enough for anybody.
+    /// Maximum number of interstitials per item; real playlists have fewer.
     package static let most = 64
+    /// Maximum number of assets of one interstitial.
     package static let mostAssets = 32
+    /// Maximum playback duration of one interstitial: one hour.
     package static let longest = MediaTime(value: 3600, timescale: 1)
 
     package init(id: String, place: Place, assets: Assets, resumeOffset: MediaTime? = nil, limit: MediaTime = longest) {

@@ -1,22 +1,24 @@
-/// A language in the one form in which two spellings of it compare equal.
+/// A language code in canonical form, so that two notations of a language compare equal.
 ///
-/// Films write ISO 639-2 in its bibliographic (`ger`) or terminologic (`deu`) form, or BCP 47 tags (`de-AT`); people
-/// type any of them. Regions and scripts are ignored.
+/// Media contain ISO 639-2 bibliographic (`ger`) or terminologic (`deu`) codes, or BCP 47 tags (`de-AT`); users enter
+/// any of them. Regions and scripts are ignored.
 public struct LanguageCode: Hashable, Sendable {
+    /// The terminologic ISO 639-2 code if known, otherwise the lower-case primary subtag.
     public let code: String
 
+    /// Parses a code or tag; any text is accepted.
     public init(_ text: String) {
         let primary = text.lowercased().prefix { $0 != "-" && $0 != "_" }
         code = Self.threeLetters[String(primary)] ?? String(primary)
     }
 
-    /// Whether it is one of the languages below; other words may be languages, too.
+    /// True if `threeLetters` contains the code; other codes may be languages as well.
     package var isKnown: Bool { Self.known.contains(code) }
 
-    /// The English name of the language, as ISO 639 has it; nil for codes that are not listed here.
+    /// The English name of the language in ISO 639; nil for codes that are not listed.
     public var name: String? { Self.names[code] }
 
-    /// No language: undetermined, several, without words (ISO 639-2).
+    /// True for ISO 639-2 codes without a language: undetermined, multiple, uncoded, no linguistic content.
     package var isUndetermined: Bool { ["und", "mul", "mis", "zxx"].contains(code) }
 
     private static let names: [String: String] = [
@@ -39,8 +41,8 @@ public struct LanguageCode: Hashable, Sendable {
 
     private static let known = Set(threeLetters.values)
 
-    /// ISO 639-1 and the bibliographic codes of ISO 639-2 that differ, to the terminologic codes of ISO 639-2, for
-    /// the languages that films are most often in; others compare as written.
+    /// Maps ISO 639-1 codes and differing bibliographic ISO 639-2 codes to terminologic ISO 639-2 codes. Contains the
+    /// languages that are most frequent in media; others compare as written.
     private static let threeLetters: [String: String] = [
         "ar": "ara", "be": "bel", "bg": "bul", "bn": "ben", "bs": "bos", "ca": "cat", "cs": "ces", "cze": "ces",
         "cy": "cym", "wel": "cym", "da": "dan", "de": "deu", "ger": "deu", "el": "ell", "gre": "ell", "en": "eng",

@@ -1,17 +1,18 @@
-/// How the samples of plain, uncompressed sound lie in memory.
+/// The memory layout of uncompressed (linear PCM) samples.
 public struct LinearPCM: Hashable, Sendable {
+    /// The type of one sample.
     public enum Sample: String, Sendable, CaseIterable {
-        /// Unsigned with 128 for silence, as WAV has 8 bits.
+        /// Unsigned; 128 is silence, as in WAV files with 8 bits.
         case uint8 = "u8"
         case int8 = "s8"
         case int16 = "s16"
-        /// Three bytes each.
+        /// Packed in three bytes.
         case int24 = "s24"
         case int32 = "s32"
         case float32 = "f32"
         case float64 = "f64"
 
-        /// Bytes of one sample.
+        /// Bytes per sample.
         public var bytes: Int {
             switch self {
             case .uint8, .int8: 1
@@ -23,18 +24,21 @@ public struct LinearPCM: Hashable, Sendable {
         }
     }
 
+    /// The type of each sample.
     public var sample: Sample
+    /// The byte order; irrelevant for one-byte samples.
     public var isBigEndian: Bool
-    /// One channel after the other in each packet, instead of one frame after the other.
+    /// True if each packet contains one channel after the other, false for interleaved frames.
     public var isPlanar: Bool
 
+    /// Creates a layout, by default interleaved and little-endian.
     public init(_ sample: Sample, isBigEndian: Bool = false, isPlanar: Bool = false) {
         self.sample = sample
         self.isBigEndian = isBigEndian
         self.isPlanar = isPlanar
     }
 
-    /// The codec's name as libavcodec spells it, where it knows the codec, and as it would where it does not.
+    /// The codec name in libavcodec's scheme; libavcodec does not implement every combination.
     public var codec: String {
         let order = sample.bytes == 1 ? "" : isBigEndian ? "be" : "le"
         return "pcm_\(sample.rawValue)\(order)\(isPlanar ? "_planar" : "")"
@@ -42,7 +46,7 @@ public struct LinearPCM: Hashable, Sendable {
 }
 
 extension AudioFormat {
-    /// The format of plain sound. A packet of it holds any whole number of frames.
+    /// Creates the format of linear PCM; a packet contains any whole number of frames.
     ///
     /// - Parameter sampleRate: frames per second.
     public convenience init(_ linear: LinearPCM, sampleRate: Int, layout: ChannelLayout) {

@@ -1,32 +1,32 @@
-/// Why a film or a part of it cannot be read or decoded.
+/// The reason why an item or a part of it cannot be read or decoded.
 public typealias MediaError = CodedError<MediaErrors>
 
-/// The codes of `MediaError`.
+/// The domain of the codes of `MediaError`.
 public enum MediaErrors {}
 
 extension CodedError<MediaErrors>.Code {
-    /// There is no such file, or it cannot be opened.
+    /// The file does not exist or cannot be opened.
     public static var cannotOpen: Self { Self(rawValue: "cannotOpen") }
-    /// We may not read it.
+    /// The process may not read the file.
     public static var notPermitted: Self { Self(rawValue: "notPermitted") }
-    /// A server does not prove who it is, or leads to what it must not.
+    /// A server failed authentication, or redirected to a target that is not allowed.
     public static var untrusted: Self { Self(rawValue: "untrusted") }
-    /// It is not a film or a recording that can be recognised.
+    /// The data is in no recognized media format.
     public static var notMedia: Self { Self(rawValue: "notMedia") }
-    /// Nothing here can decode this.
+    /// No decoder or demuxer for this format is available.
     public static var unsupported: Self { Self(rawValue: "unsupported") }
-    /// This packet is bad; the next may be good.
+    /// This packet is damaged; reading can continue with the next one.
     public static var damagedPacket: Self { Self(rawValue: "damagedPacket") }
-    /// Reading failed and will fail again.
+    /// Reading failed permanently.
     public static var readFailed: Self { Self(rawValue: "readFailed") }
-    /// The data end before the length that the container's header states. What is there has been read.
+    /// The data ends before the length in the container's header. Everything before was read.
     public static var incomplete: Self { Self(rawValue: "incomplete") }
-    /// It took too long.
+    /// The operation exceeded its timeout.
     public static var timedOut: Self { Self(rawValue: "timedOut") }
-    /// The one who asked has given up.
+    /// The caller cancelled the operation.
     public static var cancelled: Self { Self(rawValue: "cancelled") }
-    /// Numbers in the file exceed what is sensible.
+    /// A number in the file exceeds a limit.
     public static var limitExceeded: Self { Self(rawValue: "limitExceeded") }
-    /// The system gives no more descriptors, threads or memory; later it may.
+    /// The system is out of descriptors, threads or memory; a retry may succeed.
     public static var exhausted: Self { Self(rawValue: "exhausted") }
 }

@@ -1,19 +1,21 @@
 extension MediaSummary {
-    /// The subtitles that a viewer expects, as mpv chooses them:
+    /// Returns the default subtitle track, by mpv's rules:
     ///
-    /// 1. the track with the number asked for, and no other;
-    /// 2. else the first language wanted that exists: ordinary ones before forced ones, those before such for the hearing
-    ///    impaired, and commentary last; of equals the one marked as default, then the first;
-    /// 3. else a file beside the film that is marked as default, which says that it has exactly the film's name or was named;
-    /// 4. else a track of the film that its author marked as default, unless it is for a special purpose;
-    /// 5. else a forced one in the language of the sound;
-    /// 6. else none.
+    /// 1. the track with the requested number, and no other;
+    /// 2. otherwise the first requested language that exists: normal before forced tracks, then those for the hearing
+    ///    impaired, commentary last; among equals the default track, then the first;
+    /// 3. otherwise an external file that is marked as default, because it has exactly the item's name or was
+    ///    user-provided;
+    /// 4. otherwise a track of the item that is marked as default, unless it is for a special purpose;
+    /// 5. otherwise a forced track in the language of the audio;
+    /// 6. otherwise none.
     ///
     /// - Parameters:
-    ///   - number: position among the tracks of subtitles, from 1.
-    ///   - languages: wanted languages, most wanted first, as ISO 639 codes of two or three letters, regions ignored.
-    ///   - audioLanguage: language of the sound that is played, when known.
-    /// - Returns: nil for no subtitles; a number that does not exist gives nil, too.
+    ///   - number: position among the subtitle tracks, from 1.
+    ///   - languages: requested languages in order of preference, ISO 639 codes of two or three letters, regions
+    ///     ignored.
+    ///   - audioLanguage: language of the selected audio track, if known.
+    /// - Returns: nil for no subtitles, also if the requested number does not exist.
     public func subtitleTrack(number: Int? = nil, languages: [String] = [], audioLanguage: String? = nil) -> Track? {
         let all = tracks.filter { $0.kind == .subtitle }
         if let number { return all.first { $0.number == number } }
@@ -28,7 +30,7 @@ extension MediaSummary {
         return all.first { $0.isForced && $0.language.map(LanguageCode.init) == heard }
     }
 
-    /// Smaller is more likely to be meant. The first of equals is the smallest, because `min` takes it.
+    /// Returns the rank of a track for `min`, which returns the first of equal ones.
     private static func rank(_ track: Track) -> Int {
         let purpose = track.isSpecialPurpose ? 3 : track.isForHearingImpaired ? 2 : track.isForced ? 1 : 0
         return purpose * 2 + (track.isDefault ? 0 : 1)

@@ -1,7 +1,8 @@
-/// Small pictures that lie over one picture of the film, known by its identity: what is the same object looks the same.
+/// Bitmaps composited over one video frame. Compared by identity: the same object has the same contents.
 public final class Overlay: Sendable {
-    /// In the order in which they lie over each other.
+    /// The bitmaps in drawing order, bottom to top.
     public let images: [OverlayImage]
 
+    /// Creates an overlay.
     public init(_ images: [OverlayImage]) { self.images = images }
 }

@@ -1,11 +1,13 @@
-/// A small picture to lay over the film: immutable, shared by whoever draws and shows it.
+/// A bitmap to composite over the video. Immutable; shared by drawing and display threads.
 public final class OverlayImage: Sendable {
-    /// Where it lies, in pixels of what it lies over.
+    /// Position and size, in pixels of the target.
     public let rect: PixelRect
-    /// B, G, R, A per pixel, rows without gaps, straight alpha.
+    /// B, G, R, A per pixel, rows without padding, straight alpha.
     public let pixels: [UInt8]
 
-    /// - Precondition: four bytes for each pixel of `rect`.
+    /// Creates a bitmap.
+    ///
+    /// - Precondition: `pixels` contains four bytes per pixel of `rect`.
     public init(rect: PixelRect, pixels: [UInt8]) {
         precondition(pixels.count == rect.width * rect.height * 4)
         (self.rect, self.pixels) = (rect, pixels)

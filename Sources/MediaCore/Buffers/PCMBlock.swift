@@ -1,23 +1,26 @@
-/// A stretch of decoded sound: interleaved floats with the film time of the first frame.
+/// A block of decoded audio: interleaved floats, and the media time of the first frame.
 ///
-/// Filled by one thread, then published and only read, like `PacketBatch`.
+/// One thread fills it; after publication it is read-only, like `PacketBatch`.
 ///
-/// `@unchecked Sendable`: mutation is for the sole owner before publication.
+/// `@unchecked Sendable`: only the sole owner mutates it, before publication.
 public final class PCMBlock: @unchecked Sendable {
+    /// Sample rate and channels of the samples.
     public let format: PCMFormat
-    /// Frames that fit.
+    /// Maximum number of frames.
     public let capacity: Int
-    /// Interleaved samples, `capacity × channels` of them; the first `frames × channels` are meaningful.
+    /// Interleaved samples, `capacity × channels`; the first `frames × channels` are valid.
     public let samples: UnsafeMutablePointer<Float>
-    /// Frames filled.
+    /// The number of valid frames.
     public var frames = 0
-    /// Film time of the first frame.
+    /// Media time of the first frame.
     public var start: MediaTime = .zero
-    /// Film seconds that pass per second of these samples: the speed they were stretched for. 1 is natural.
+    /// Playback speed for which the samples were time-stretched: seconds of media time per second of samples. 1 is
+    /// normal.
     public var speed: Double = 1
-    /// The block whose memory this is; nil when it is its own.
+    /// The block that owns the memory; nil if this block does.
     private let lender: PCMBlock?
 
+    /// Allocates a block of silence without valid frames; a `capacity` below 1 becomes 1.
     public init(format: PCMFormat, capacity: Int) {
         self.format = format
         self.capacity = max(1, capacity)
@@ -26,9 +29,9 @@ public final class PCMBlock: @unchecked Sendable {
         lender = nil
     }
 
-    /// Some frames of a published block, due at another film time: nothing is copied. To be read only.
+    /// Creates a read-only block that shares frames of a published block, at another media time.
     ///
-    /// - Parameter range: frames of the other block; what it does not have is left out.
+    /// - Parameter range: frames of the other block, clamped to its valid ones.
     public init(sharing other: PCMBlock, frames range: Range<Int>, start: MediaTime) {
         let range = range.clamped(to: 0..<other.frames)
         format = other.format
@@ -42,7 +45,9 @@ public final class PCMBlock: @unchecked Sendable {
 
     deinit { if lender == nil { samples.deallocate() } }
 
-    /// Takes frames away from the front; for the sole owner before publication.
+    /// Removes frames from the front, at most all. Only for the owner, before publication.
+    ///
+    /// - Precondition: the block does not share memory.
     public func dropFirst(_ count: Int) {
         let count = min(max(0, count), frames)
         guard count > 0 else { return }
@@ -56,7 +61,7 @@ public final class PCMBlock: @unchecked Sendable {
             : whole - MediaTime(seconds: Double(frames) / Double(format.sampleRate) * speed)
     }
 
-    /// Film time just after the last frame.
+    /// Media time of the end of the last frame.
     public var end: MediaTime {
         speed == 1
             ? start + MediaTime(value: Int64(frames), timescale: Int32(clamping: format.sampleRate))

@@ -1,27 +1,31 @@
-/// Encoded samples of one track: the bytes of one or more packets, one after the other, and where each lies.
+/// Encoded samples of one track: the bytes of one or more packets, and a table of their ranges.
 ///
-/// Audio packets are small, so several travel together; a picture is one packet. A batch is filled by one thread,
-/// published inside a `SampleBuffer`, and from then on only read. Its storage is kept for the next filling
-/// (`RecyclingPool`), so that the steady state allocates nothing.
+/// Audio packets are small, so a batch contains several; a video frame is one packet. One thread fills a batch,
+/// publishes it in a `SampleBuffer`, and after that it is read-only. `RecyclingPool` reuses its storage, so that the
+/// steady state does not allocate.
 ///
-/// `@unchecked Sendable`: mutation (`removeAll`, `append`) is for the sole owner before publication, which
-/// `RecyclingPool` guarantees by handing out only uniquely referenced batches.
+/// `@unchecked Sendable`: only the sole owner mutates it (`removeAll`, `append`), before publication. `RecyclingPool`
+/// guarantees this, because it returns uniquely referenced batches only.
 public final class PacketBatch: @unchecked Sendable {
-    /// One packet inside a batch.
+    /// The description of one packet in a batch.
     public struct Packet: Sendable, BitwiseCopyable {
-        /// Byte offset and length inside the batch.
+        /// Byte offset in the batch.
         public var offset: Int
+        /// Length in bytes.
         public var count: Int
-        /// When its first decoded sample is due, before trimming. Nil when the source did not say: then it follows
-        /// on from the packet before.
+        /// Presentation time of its first decoded sample, before trimming. Nil if unspecified: it follows the previous
+        /// packet.
         public var presentationTime: MediaTime?
-        /// When a decoder that reorders pictures wants it; nil when the source did not say.
+        /// Decode time for decoders that reorder frames; nil if unspecified.
         public var decodeTime: MediaTime?
+        /// Duration in media time.
         public var duration: MediaTime
-        /// Decoded frames to discard from its start and its end: encoder delay, padding, edit lists.
+        /// Decoded frames to discard from its start: encoder delay, edit lists.
         public var trimStart: Int
+        /// Decoded frames to discard from its end: padding, edit lists.
         public var trimEnd: Int
 
+        /// Creates a description; negative trims become 0.
         public init(
             offset: Int = 0, count: Int = 0, presentationTime: MediaTime?, decodeTime: MediaTime? = nil,
             duration: MediaTime, trimStart: Int = 0, trimEnd: Int = 0
@@ -36,22 +40,25 @@ public final class PacketBatch: @unchecked Sendable {
         }
     }
 
+    /// The packets in decode order.
     public private(set) var packets: [Packet] = []
+    /// The total number of bytes.
     public private(set) var byteCount = 0
     private var storage: UnsafeMutableRawPointer
     private var capacity: Int
-    /// The batch whose bytes these are; nil when they are its own.
+    /// The batch that owns the bytes; nil if this batch does.
     private var lender: PacketBatch?
 
+    /// Creates an empty batch with reserved memory, in bytes and packets.
     public init(reservingBytes bytes: Int = 16 * 1024, packets count: Int = 64) {
         capacity = max(256, bytes)
         storage = .allocate(byteCount: capacity, alignment: 64)
         packets.reserveCapacity(count)
     }
 
-    /// The bytes of a published batch with other descriptions: nothing is copied.
+    /// Creates a batch that shares the bytes of a published batch, without copying.
     ///
-    /// - Parameter packets: some of the other batch's packets, their times or trims changed.
+    /// - Parameter packets: packets of the other batch, possibly with changed timestamps or trims.
     public init(sharing other: PacketBatch, packets: [Packet]) {
         self.packets = packets
         (byteCount, storage, capacity) = (other.byteCount, other.storage, other.capacity)
@@ -60,13 +67,13 @@ public final class PacketBatch: @unchecked Sendable {
 
     deinit { if lender == nil { storage.deallocate() } }
 
-    /// Empties the batch and keeps its storage.
+    /// Removes all packets; keeps the storage.
     public func removeAll() {
         packets.removeAll(keepingCapacity: true)
         byteCount = 0
     }
 
-    /// Copies one packet to the end; `offset` and `count` of `packet` are filled in.
+    /// Appends a copy of one packet; sets its `offset` and `count`, which `packet` need not contain.
     public func append(_ bytes: UnsafeRawBufferPointer, as packet: Packet) {
         let needed = byteCount + bytes.count
         if needed > capacity || lender != nil {
@@ -84,7 +91,7 @@ public final class PacketBatch: @unchecked Sendable {
         byteCount = needed
     }
 
-    /// Lends the bytes of one packet for the length of the call.
+    /// Calls `body` with the bytes of one packet; the pointer is valid during the call only.
     public func withBytes<Result>(of packet: Packet, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(UnsafeRawBufferPointer(start: storage + packet.offset, count: packet.count))
     }

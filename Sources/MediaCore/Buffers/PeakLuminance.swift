@@ -1,14 +1,15 @@
-/// What is believed of how bright an HDR film is, in cd/m²: one rule for all that map its tones.
+/// The peak luminance assumed for HDR video, in cd/m². All tone mapping uses these values.
 public enum PeakLuminance {
-    /// What stands for the white of an SDR film: HDR reference white, ITU-R BT.2408-7, table 1. A newspaper, a shirt and a subtitle
-    /// are as bright in an HDR film as in another.
+    /// Luminance of SDR white: HDR reference white, ITU-R BT.2408-7, table 1. Paper, shirts and subtitles then are
+    /// equally bright in HDR and SDR video.
     public static let referenceWhite = 203.0
-    /// The brightest white where a PQ film does not say: what such films are mastered on most.
+    /// The assumed peak of a PQ video without metadata, the most frequent mastering luminance.
     public static let usual = 1000.0
-    /// SMPTE ST 2084 codes no more.
+    /// The maximum that SMPTE ST 2084 can encode.
     public static let most = 10_000.0
 
-    /// Files say anything. Rounded, because some say another number with every scene, and a curve is computed for each.
+    /// Returns a plausible peak luminance for untrusted metadata: `usual` outside of 100…10,000. Rounded to 50 cd/m²,
+    /// because some files change the value in every scene, and each value needs a new tone curve.
     public static func believable(_ stated: Double?) -> Double {
         guard let stated, stated.isFinite, stated >= 100, stated <= most else { return usual }
         let step = 50.0

@@ -1,4 +1,4 @@
-/// How the samples of a decoded picture lie in memory.
+/// The memory layout of decoded pixels.
 public enum PixelFormat: UInt8, Sendable, BitwiseCopyable {
     /// Planar 4:2:0, 8 bit: Y, Cb, Cr.
     case yuv420p
@@ -6,17 +6,18 @@ public enum PixelFormat: UInt8, Sendable, BitwiseCopyable {
     case nv12
     /// 32-bit words 0xAARRGGBB in memory order B, G, R, A.
     case bgra
-    /// Anything else: only the converter that belongs to the decoder can read it.
+    /// Any other layout; only the decoder's converter can read it.
     case other
 }
 
-/// The planes of a picture, valid only inside the closure that received them.
+/// The planes of a video frame; valid only inside the closure that receives them.
 public struct PicturePlanes {
-    /// First byte of each plane; nil where the format has fewer.
+    /// First byte of each plane; nil for planes that the format does not have.
     public var bases: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
-    /// Bytes from one row to the next, per plane.
+    /// Bytes between rows (linesize), per plane.
     public var strides: (Int, Int, Int, Int)
 
+    /// Creates a set of planes.
     public init(
         bases: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?),
         strides: (Int, Int, Int, Int)
@@ -25,7 +26,7 @@ public struct PicturePlanes {
         self.strides = strides
     }
 
-    /// The first byte of a plane, 0 to 3, and the bytes from one of its rows to the next.
+    /// First byte and linesize of a plane, 0 to 3.
     public subscript(plane: Int) -> (base: UnsafePointer<UInt8>?, stride: Int) {
         switch plane {
         case 0: (bases.0, strides.0)
@@ -36,29 +37,35 @@ public struct PicturePlanes {
     }
 }
 
-/// One decoded picture: immutable once it has been handed on, shared by whoever shows, saves or counts it.
+/// A decoded video frame. Immutable after publication; shared by threads that display, save or count it.
 public protocol Picture: AnyObject, Sendable {
-    /// Visible size in pixels, before pixel shape and rotation.
+    /// Visible size in pixels, before pixel aspect ratio and rotation.
     var size: PixelSize { get }
+    /// The memory layout of the pixels.
     var pixelFormat: PixelFormat { get }
+    /// Pixel width divided by pixel height.
     var pixelAspect: Ratio { get }
-    /// Clockwise turn to apply before showing: 0, 90, 180 or 270 degrees.
+    /// Clockwise rotation to apply for display: 0, 90, 180 or 270 degrees.
     var rotation: Int { get }
+    /// Primaries, transfer function, matrix and range.
     var color: ColorDescription { get }
-    /// Bits of one luma sample.
+    /// Bits per luma sample.
     var bitDepth: Int { get }
-    /// How its numbers lie in memory; nil where only the decoder's converter can read them.
+    /// The layout of samples in the planes; nil if only the decoder's converter can read them.
     var planeLayout: PlaneLayout? { get }
-    /// Where colour differences lie among the luma samples: ITU-T H.273, figure 1 (0 left, 1 centre); nil where nobody says.
+    /// Chroma sample location, ITU-T H.273, figure 1 (0 left, 1 centre); nil if unspecified.
     var chromaLocation: UInt8? { get }
-    /// cd/m² of the brightest white of an HDR film, as the picture or its container states it; nil where neither does.
+    /// Peak luminance of an HDR frame in cd/m², from frame or container metadata; nil if unspecified.
     var peakLuminance: Double? { get }
-    /// Lends the planes for the length of the call. Any thread; does not allocate.
+    /// Calls `body` with the planes, which are valid during the call only. Any thread; does not allocate.
     func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result
 }
 
 extension Picture {
+    /// The layout of `pixelFormat`; nil for `other`.
     public var planeLayout: PlaneLayout? { PlaneLayout(pixelFormat) }
+    /// Unspecified.
     public var chromaLocation: UInt8? { nil }
+    /// Unspecified.
     public var peakLuminance: Double? { nil }
 }

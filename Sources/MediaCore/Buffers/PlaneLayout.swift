@@ -1,14 +1,17 @@
-/// How the numbers of a picture lie in its planes, for those who read them without the decoder's converter.
+/// The layout of samples in the planes of a video frame, for readers without the decoder's converter.
 public struct PlaneLayout: Hashable, Sendable {
-    /// One plane: rows of pixels, each of which has so many numbers.
+    /// The layout of one plane: rows of pixels with `count` samples each.
     public struct Plane: Hashable, Sendable, BitwiseCopyable {
-        /// Numbers of a pixel, 1 to 4.
+        /// Samples per pixel, 1 to 4.
         public var count: Int
-        /// What each is, in the order of memory: 0 is Y or R, 1 Cb or G, 2 Cr or B, 3 alpha, and -1 means nothing.
+        /// The component of each sample in memory order: 0 is Y or R, 1 Cb or G, 2 Cr or B, 3 alpha, -1 unused.
         public var meanings: SIMD4<Int8>
-        /// How often its width and height are half the picture's.
+        /// Base 2 logarithms of the horizontal and vertical subsampling.
         public var halvedX, halvedY: Int
 
+        /// Creates a plane.
+        ///
+        /// - Precondition: one to four `meanings`.
         public init(_ meanings: [Int8], halvedX: Int = 0, halvedY: Int = 0) {
             precondition((1...4).contains(meanings.count))
             count = meanings.count
@@ -17,7 +20,7 @@ public struct PlaneLayout: Hashable, Sendable {
             (self.halvedX, self.halvedY) = (halvedX, halvedY)
         }
 
-        /// Its part of a picture of that size; what is left over at an edge has numbers of its own.
+        /// Returns the size of this plane for a frame size; rounded up at the right and bottom edge.
         public func size(of picture: PixelSize) -> PixelSize {
             PixelSize(
                 width: (picture.width + (1 << halvedX) - 1) >> halvedX,
@@ -25,16 +28,18 @@ public struct PlaneLayout: Hashable, Sendable {
         }
     }
 
+    /// The planes in memory order.
     public var planes: [Plane]
-    /// Bits of a number in memory, 8 or 16; of 16, the lower byte comes first.
+    /// Bits per sample in memory, 8 or 16; 16-bit samples are little-endian.
     public var sampleBits: Int
-    /// Those of them that count.
+    /// Significant bits per sample.
     public var depth: Int
-    /// Bits below them, which are empty.
+    /// Unused low bits below the significant ones.
     public var shift: Int
-    /// Red, green and blue, not luma and colour differences.
+    /// True for RGB, false for luma and chroma.
     public var isRGB: Bool
 
+    /// Creates a layout; by default 8-bit samples, and YCbCr.
     public init(planes: [Plane], sampleBits: Int = 8, depth: Int = 8, shift: Int = 0, isRGB: Bool = false) {
         self.planes = planes
         self.sampleBits = sampleBits
@@ -43,7 +48,7 @@ public struct PlaneLayout: Hashable, Sendable {
         self.isRGB = isRGB
     }
 
-    /// Nil for `other`, which says nothing.
+    /// Creates the layout of a pixel format; nil for `other`.
     public init?(_ format: PixelFormat) {
         switch format {
         case .yuv420p: self = .yuv420p
@@ -57,6 +62,6 @@ public struct PlaneLayout: Hashable, Sendable {
         Plane([0]), Plane([1], halvedX: 1, halvedY: 1), Plane([2], halvedX: 1, halvedY: 1),
     ])
     private static let nv12 = PlaneLayout(planes: [Plane([0]), Plane([1, 2], halvedX: 1, halvedY: 1)])
-    /// Films have no use for its alpha.
+    /// The alpha byte is unused in video.
     private static let bgra = PlaneLayout(planes: [Plane([2, 1, 0, -1])], isRGB: true)
 }

@@ -1,25 +1,26 @@
 internal import Synchronization
 
-/// Hands out reusable objects and takes them back by itself once nobody else holds them.
+/// A pool of objects that become reusable when the pool holds the only reference.
 ///
-/// One thread acquires; any thread may drop the last reference. The pool grows to what is in flight at once and
-/// allocates nothing afterwards.
+/// One thread acquires; any thread may release the last reference. The pool grows to the maximum number in use, then
+/// allocates nothing. Not thread-safe itself.
 public struct RecyclingPool<Element: AnyObject> {
     private var slots: [Element] = []
     private var cursor = 0
     private let make: () -> Element
 
+    /// - Parameter make: creates an object when none is free.
     public init(make: @escaping () -> Element) { self.make = make }
 
-    /// Objects in the pool, free or not.
+    /// The number of objects, free or in use.
     public var count: Int { slots.count }
 
-    /// An object that only the caller and the pool hold. Its contents are those of its last use.
+    /// Returns an object that only the caller and the pool reference. It has the contents of its last use.
     public mutating func acquire() -> Element {
         for _ in 0..<slots.count {
             if cursor >= slots.count { cursor = 0 }
             if isKnownUniquelyReferenced(&slots[cursor]) {
-                // Pairs with the release in the reference count's decrement on the thread that dropped it.
+                // Pairs with the release in the reference count's decrement on the thread that released the object.
                 atomicMemoryFence(ordering: .acquiring)
                 defer { cursor += 1 }
                 return slots[cursor]
@@ -32,7 +33,7 @@ public struct RecyclingPool<Element: AnyObject> {
         return fresh
     }
 
-    /// Forgets the free objects, for instance after minutes of buffering ended.
+    /// Releases the free objects, for instance after a long buffering phase.
     public mutating func trim() {
         var kept: [Element] = []
         kept.reserveCapacity(slots.count)

@@ -1,21 +1,25 @@
-/// How loud its maker found a recording, as its tags say: ReplayGain 2.0, and RFC 7845 for Opus.
+/// Loudness metadata of a recording: ReplayGain 2.0, and RFC 7845 for Opus.
 public struct ReplayGain: Hashable, Sendable {
-    /// What is said of a piece, or of the whole that it belongs to.
+    /// The values for one track or one album.
     public struct Level: Hashable, Sendable {
-        /// Decibels by which to make it louder, −60…60, so that it is as loud as −18 LUFS.
+        /// Gain in dB, −60…60, to reach −18 LUFS.
         public var gain: Double
-        /// The highest sample, 1 is full scale; nil when nobody says.
+        /// Peak sample value, 1 is full scale; nil if unspecified.
         public var peak: Double?
 
+        /// Creates values.
         public init(gain: Double, peak: Double? = nil) {
             self.gain = gain
             self.peak = peak
         }
     }
 
+    /// The values of the track; nil if unspecified.
     public var track: Level?
+    /// The values of the album; nil if unspecified.
     public var album: Level?
 
+    /// Creates metadata.
     public init(track: Level? = nil, album: Level? = nil) {
         self.track = track
         self.album = album

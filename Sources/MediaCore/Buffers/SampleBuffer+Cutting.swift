@@ -1,5 +1,5 @@
 extension SampleBuffer {
-    /// Frames of sound inside, as they are heard; nil for pictures.
+    /// The number of audio frames after trimming; nil for video and subtitles.
     public var frameCount: Int? {
         switch payload {
         case .pcm(let block): block.frames
@@ -8,13 +8,13 @@ extension SampleBuffer {
         }
     }
 
-    /// A part of the sound, counted in frames from the first that is heard; the rest keeps its time. The bytes are shared and
-    /// not copied.
+    /// Returns a part of the audio as a range of frames, counted after trimming. Frames keep their presentation time;
+    /// the bytes are shared, not copied.
     ///
-    /// Of compressed sound the packets that reach across an edge stay whole and are trimmed when they are decoded. A speaker
-    /// that takes packets untouched plays them whole (`AudioRenderer.allowsPassThrough`).
+    /// Packets of compressed audio that contain an edge stay complete and are trimmed after decoding. An output that
+    /// receives packets unmodified plays them completely (`AudioRenderer.allowsPassThrough`).
     ///
-    /// - Returns: nil for pictures, and where nothing of the range is inside.
+    /// - Returns: nil for video and subtitles, and if the range contains no frame.
     public func frames(_ range: Range<Int>) -> SampleBuffer? {
         guard let count = frameCount else { return nil }
         let range = range.clamped(to: 0..<count)
@@ -45,7 +45,7 @@ extension SampleBuffer {
 }
 
 extension PacketBatch {
-    /// Frames that come out of a packet, trims taken off.
+    /// Returns the decoded frames of a packet minus its trims.
     fileprivate func heardFrames(of packet: Packet, _ format: AudioFormat) -> Int {
         max(0, decodedFrames(of: packet, format) - packet.trimStart - packet.trimEnd)
     }

@@ -1,7 +1,7 @@
 extension SampleBuffer {
-    /// The same samples, perceived at another time. The bytes are shared and not copied.
+    /// Returns the same samples at another presentation time. The bytes are shared, not copied.
     ///
-    /// - Parameter time: of the first sample that is perceived; everything inside moves by the same amount.
+    /// - Parameter time: the new presentation time of the first sample; all other timestamps shift equally.
     public func moved(to time: MediaTime) -> SampleBuffer {
         var moved = self
         moved.presentationTime = time
@@ -20,7 +20,7 @@ extension SampleBuffer {
         return moved
     }
 
-    /// What the samples say themselves.
+    /// The timestamp in the payload; nil for video frames and subtitle cues.
     private var ownTime: MediaTime? {
         switch payload {
         case .pcm(let block): block.start

@@ -1,42 +1,49 @@
-/// Immutable samples with their exact place on the film: encoded packets, decoded sound, one picture, or one subtitle.
+/// Immutable samples with exact timestamps: encoded packets, decoded audio, one video frame, or one subtitle cue.
 public struct SampleBuffer: Sendable {
+    /// The samples by kind.
     public enum Payload: Sendable {
         case encodedAudio(AudioFormat, PacketBatch)
         case encodedVideo(VideoFormat, PacketBatch)
         case pcm(PCMBlock)
         case picture(any Picture)
-        /// A batch without packets says that nothing is to be read until the buffer's time.
+        /// An empty batch is a progress marker: no further subtitle starts before `presentationTime`.
         case encodedSubtitle(SubtitleFormat, PacketBatch)
         case subtitle(SubtitleCue)
     }
 
+    /// Properties of a buffer.
     public struct Flags: OptionSet, Sendable, BitwiseCopyable {
+        /// The bits.
         public let rawValue: UInt8
+        /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// Decoding may begin here.
+        /// Decoding can start here (key frame).
         public static let sync = Flags(rawValue: 1)
-        /// What comes does not follow on from what went before: decoders forget, smoothing starts anew.
+        /// The buffer does not continue the previous one: decoders and filters must reset.
         public static let discontinuity = Flags(rawValue: 2)
-        /// Needed by the decoder only; never shown or heard.
+        /// Input for the decoder only; its output is discarded.
         public static let decodeOnly = Flags(rawValue: 4)
-        /// A piece of its own begins here, which joins the one before: a decoder first gives out what it still holds, and
-        /// a hole or an overlap is put right at this place.
+        /// Gapless boundary: a new item starts here and continues the previous one. The decoder is drained first; a gap
+        /// or an overlap is corrected here.
         public static let joint = Flags(rawValue: 8)
     }
 
+    /// The samples. They may have timestamps of their own.
     public var payload: Payload
-    /// When the first sample is perceived, on the film's own timeline. Nil when the source did not say. To have it perceived
-    /// at another time, take `moved(to:)`: the samples inside have times of their own.
+    /// Presentation time of the first sample in media time; nil if unspecified. To change it, use `moved(to:)`, because
+    /// the payload has its own timestamps.
     public package(set) var presentationTime: MediaTime?
-    /// How long the samples last; zero when unknown.
+    /// Duration in media time; zero if unknown.
     public var duration: MediaTime
+    /// Key frame, discontinuity and boundary flags.
     public var flags: Flags
-    /// Film time from which the samples inside are no longer to be heard; nil plays them all. Set by a flush that cuts a
-    /// buffer which waits in a queue.
+    /// Media time from which the samples are discarded after decoding; nil plays all. Set by a flush that truncates a
+    /// queued buffer.
     package var heardUntil: MediaTime?
-    /// What the samples are multiplied with when they have been decoded: how loud their maker found them. 1 leaves them.
+    /// Factor for the decoded samples, from ReplayGain metadata; 1 leaves them unchanged.
     package var gain: Float = 1
 
+    /// Creates a buffer.
     public init(payload: Payload, presentationTime: MediaTime?, duration: MediaTime = .zero, flags: Flags = []) {
         self.payload = payload
         self.presentationTime = presentationTime
@@ -44,6 +51,6 @@ public struct SampleBuffer: Sendable {
         self.flags = flags
     }
 
-    /// Film time just after the last sample, as far as known.
+    /// Media time of the end of the last sample; nil without a presentation time.
     public var end: MediaTime? { presentationTime.map { $0 + duration } }
 }

@@ -1,92 +1,99 @@
-/// Where reading goes on after a jump.
+/// The position at which reading resumes after a seek.
 public enum SeekMode: Sendable {
-    /// At the latest place from which the target can be decoded exactly: the sync sample before it, and for sound
-    /// early enough for the decoder to settle. What lies before the target is marked `decodeOnly`.
+    /// The latest position from which the target can be decoded exactly: the preceding key frame; for audio early
+    /// enough for the decoder to converge. Samples before the target have the flag `decodeOnly`.
     case exact
-    /// At the sync sample nearest before the target; everything from there on is meant to be seen.
+    /// The last key frame at or before the target; all samples from there are presented.
     case syncBefore
-    /// At the first sync sample after the target; everything from there on is meant to be seen.
+    /// The first key frame after the target; all samples from there are presented.
     case syncAfter
 }
 
-/// The samples of one track, in the order a decoder wants them.
+/// The samples of one track in decode order.
 ///
-/// A film read from disk is one kind of source; an application brings its own to read from elsewhere, to decrypt, or
-/// to change samples on their way. One thread at a time reads and seeks; `cancel` may come from any thread.
+/// Media files are one implementation; an application may provide others to read from elsewhere, to decrypt, or to
+/// modify samples. One thread at a time reads and seeks; `cancel` may be called from any thread.
 ///
-/// All sources of one film speak of one timeline: film time 0 is the same moment for each.
+/// All sources of an item share one timeline: media time 0 is the same instant in each.
 public protocol SampleSource: AnyObject, Sendable {
-    /// The track as known when the source was made. Buffers carry their own format, which may change on the way.
+    /// The track as known at creation. Buffers carry their own format, which may change during playback.
     var track: Track { get }
 
-    /// The next samples, or nil at the end of the track. May block while a disk or a network answers.
+    /// Returns the next samples; nil at the end of the track. May block on disk or network.
     ///
-    /// - Throws: `damagedPacket` when reading can go on, anything else when it cannot: `incomplete` where the data end before the
-    ///   length that the header states, `readFailed` where the disk or the network fails. A failure is never an end.
+    /// - Throws: `damagedPacket` if reading can continue; any other code is final. `incomplete`: the data ends before
+    ///   the length in the header. `readFailed`: an error of disk or network. An error is never reported as the end.
     func read() throws(MediaError) -> SampleBuffer?
 
-    /// Goes elsewhere on the film. Returns the film time from which samples will come, as far as known: at or before
-    /// the target, except for `syncAfter`. The first buffer read afterwards bears the `discontinuity` flag.
+    /// Changes the reading position. Returns the media time of the next samples, if known: at or before the target,
+    /// except for `syncAfter`. The next buffer has the `discontinuity` flag.
     ///
-    /// After a failure the position is undefined, and the source can be asked to seek again.
+    /// After an error the position is undefined; another seek is allowed.
     @discardableResult
     func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime?
 
-    /// The film time of the last sync sample at or before a moment, give or take the few pictures by which decoding leads showing,
-    /// where an index tells without reading; nil where none does, and behind what it knows.
+    /// Returns the media time of the last key frame at or before a time, from an index and without reading. Inaccurate
+    /// by the few frames of reordering. Nil if there is no index, or the time is beyond it.
     func syncTime(before time: MediaTime) -> MediaTime?
 
-    /// Makes a blocked call, and every later one, fail with `cancelled`. Any thread; returns at once.
+    /// Makes a blocked call and every later one fail with `cancelled`. Any thread; does not block.
     func cancel()
 }
 
 extension SampleSource {
+    /// Nil: no index.
     public func syncTime(before time: MediaTime) -> MediaTime? { nil }
 }
 
-/// A film: its tracks, and a source for each.
+/// An item of media: its tracks, and a source for each.
 public protocol MediaSource: AnyObject, Sendable {
-    /// What is known about the film.
+    /// The properties of the item.
     var summary: MediaSummary { get }
 
-    /// Begins reading a track from the start of the film.
+    /// Returns a source for a track, positioned at the start of the item.
     ///
-    /// Sources of different tracks are independent of each other unless `summary.sharesReader` says otherwise.
+    /// Sources of different tracks are independent unless `summary.sharesReader` is true.
     func source(for track: Track) throws(MediaError) -> any SampleSource
 
-    /// The host name of the server whose connection broke off and is being reopened; nil otherwise. Any thread.
+    /// The host name of a server to which the connection is being re-established; nil otherwise. Any thread.
     var lostServer: String? { get }
 }
 
 extension MediaSource {
+    /// Nil: no connection.
     public var lostServer: String? { nil }
 }
 
-/// What is known about a film before its samples are read.
+/// The properties of an item that are known before its samples are read.
 public struct MediaSummary: Sendable {
     /// The container's short name: `mp4`, `matroska`, `mpegts`, …
     public var container: String
+    /// The tracks of all kinds.
     public var tracks: [Track]
-    /// How long the film lasts from film time 0; nil for live streams and where it can't be known.
+    /// Duration from media time 0; nil for live streams and if unknown.
     public var duration: MediaTime?
-    /// `duration` comes from the container's header and not from the data or the bitrate: data that end earlier are incomplete.
+    /// True if `duration` comes from the container's header, not from data or bit rate. Data that ends earlier is then
+    /// incomplete.
     package var isDurationStated = false
+    /// The title in the metadata; nil if there is none.
     public var title: String?
-    /// Who plays or sings, and the record that it is from, where a recording says so.
+    /// The artist in the metadata; nil if there is none.
     public package(set) var artist: String?
+    /// The album in the metadata; nil if there is none.
     public package(set) var album: String?
-    /// Whether `seek` can work.
+    /// True if `seek` is supported by the sources.
     public var isSeekable: Bool
-    /// True when all tracks come from one reader, because the input cannot be opened twice (a pipe, a live stream):
-    /// then no track can be read further ahead of the others than a window of bytes.
+    /// True if all tracks share one demuxer, because the input cannot be opened twice (a pipe, a live stream). Tracks
+    /// can then be read only within a limited window of each other.
     public var sharesReader: Bool
-    /// Arrives in real time and has no end in sight.
+    /// True for a real-time stream without a known end.
     public var isLive: Bool
-    /// In order of their starts; empty where the film names none.
+    /// The chapters in order of their start; may be empty.
     public var chapters: [Chapter]
-    /// What is to play in the middle of it, in order.
+    /// The interstitials to insert, in order.
     package var interstitials: [Interstitial] = []
 
+    /// Creates a summary.
     public init(
         container: String, tracks: [Track], duration: MediaTime? = nil, title: String? = nil, isSeekable: Bool = true,
         sharesReader: Bool = false, isLive: Bool = false, chapters: [Chapter] = []
@@ -101,14 +108,15 @@ public struct MediaSummary: Sendable {
         self.chapters = chapters
     }
 
-    /// The track a listener or viewer expects: the one with the number asked for, else the first in the first
-    /// language found, else the one its author marked, else the first; never cover art, and tracks for special
-    /// purposes only when asked for.
+    /// Returns the default track of a kind. Order: the requested number, the first requested language that exists, the
+    /// track marked as default, the first one. Cover art is returned only by number; special-purpose tracks only if
+    /// requested or if there is no other.
     ///
     /// - Parameters:
     ///   - number: position among the tracks of its kind, from 1.
-    ///   - languages: wanted languages, most wanted first, as ISO 639 codes of two or three letters, regions ignored.
-    /// - Returns: nil when the film has no such track; a number that does not exist gives nil, too.
+    ///   - languages: requested languages in order of preference, ISO 639 codes of two or three letters, regions
+    ///     ignored.
+    /// - Returns: nil if there is no such track, also if the requested number does not exist.
     public func track(_ kind: Track.Kind, number: Int? = nil, languages: [String] = []) -> Track? {
         let all = tracks.filter { $0.kind == kind }
         if let number { return all.first { $0.number == number } }

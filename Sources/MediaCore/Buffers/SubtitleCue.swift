@@ -1,24 +1,27 @@
-/// What is to be read on the picture for a while. When is said by the sample buffer that holds it; a buffer without a duration
-/// lasts until the next one of its track, and a cue without images takes away what was there.
+/// A subtitle event. Its time is that of the sample buffer that contains it; without a duration it lasts until the next
+/// buffer of the track. A cue without images clears the previous one.
 public struct SubtitleCue: Sendable {
+    /// The contents by kind.
     public enum Content: Sendable {
-        /// One event of Advanced SubStation Alpha as Matroska stores it
-        /// (`ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text`), and the styles that it names.
+        /// An event of Advanced SubStation Alpha in Matroska's format
+        /// (`ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text`), and the styles it refers to.
         case script([UInt8], SubtitleStyleSheet)
-        /// Bitmaps on a plane of that size, which covers the picture.
+        /// Bitmaps on a canvas of the given size, which is scaled to the video.
         case images([OverlayImage], canvas: PixelSize)
     }
 
+    /// Text or bitmaps.
     public var content: Content
-    /// Something of it moves, fades or changes colour while it is shown: it is drawn for each picture.
+    /// True if it moves, fades or changes colour; it is then rendered for each video frame.
     public var isAnimated: Bool
 
+    /// Creates a cue.
     public init(_ content: Content, isAnimated: Bool = false) {
         self.content = content
         self.isAnimated = isAnimated
     }
 
-    /// Nothing is to be seen of it.
+    /// True if the cue displays nothing.
     public var isEmpty: Bool {
         switch content {
         case .script(let event, _): event.isEmpty
@@ -27,14 +30,16 @@ public struct SubtitleCue: Sendable {
     }
 }
 
-/// The styles that a track's events name, and the fonts that came with them. One for a track; known by its identity.
+/// The styles and fonts of a subtitle track, one instance per track; compared by identity.
 public final class SubtitleStyleSheet: Sendable {
-    /// Everything of an ASS document before its events.
+    /// The part of an ASS document before its events.
     public let header: [UInt8]
-    /// The author chose places, sizes and fonts. Otherwise the words stand where and how the viewer reads best.
+    /// True if the author specified positions, sizes and fonts; otherwise the viewer's settings apply.
     public let isAuthored: Bool
+    /// Fonts embedded in the media.
     public let fonts: [EmbeddedFont]
 
+    /// Creates a style sheet.
     public init(header: [UInt8], isAuthored: Bool, fonts: [EmbeddedFont] = []) {
         (self.header, self.isAuthored, self.fonts) = (header, isAuthored, fonts)
     }

@@ -1,13 +1,15 @@
-/// The format of encoded subtitles. Immutable and shared by every buffer of a track.
+/// The format of encoded subtitles. Immutable; all buffers of a track share one instance.
 public final class SubtitleFormat: Sendable, Equatable {
+    /// The decoder configuration.
     public let parameters: CodecParameters
-    /// Pixels of the plane that bitmaps are placed on; nil where the container does not say, and for words.
+    /// Size of the bitmap canvas in pixels; nil if unspecified, and for text.
     public let canvas: PixelSize?
-    /// The encoding of words that are not UTF-8, as iconv names it (`WINDOWS-1251`); nil is UTF-8.
+    /// The encoding of text that is not UTF-8, by its iconv name (`WINDOWS-1251`); nil means UTF-8.
     public let charset: String?
-    /// Fonts that came along with the film, for scripts that name them.
+    /// Fonts embedded in the media, for scripts that refer to them.
     public let fonts: [EmbeddedFont]
 
+    /// Creates a format.
     public init(
         parameters: CodecParameters, canvas: PixelSize? = nil, charset: String? = nil, fonts: [EmbeddedFont] = []
     ) {
@@ -17,6 +19,7 @@ public final class SubtitleFormat: Sendable, Equatable {
         self.fonts = fonts
     }
 
+    /// Compares all members.
     public static func == (left: SubtitleFormat, right: SubtitleFormat) -> Bool {
         left === right
             || (left.parameters == right.parameters && left.canvas == right.canvas && left.charset == right.charset
@@ -24,12 +27,14 @@ public final class SubtitleFormat: Sendable, Equatable {
     }
 }
 
-/// A font file inside a film.
+/// A font file embedded in the media.
 public struct EmbeddedFont: Sendable, Hashable {
-    /// The attachment's file name.
+    /// File name of the attachment.
     public var name: String
+    /// The contents of the file.
     public var bytes: [UInt8]
 
+    /// Creates a font.
     public init(name: String, bytes: [UInt8]) {
         self.name = name
         self.bytes = bytes

@@ -1,42 +1,47 @@
-/// One track of a film: what it holds and where it lies on the film's timeline.
+/// A track of an item: its format and its position on the timeline.
 public struct Track: Sendable, Hashable {
+    /// The format by kind.
     public enum Format: Sendable, Equatable {
         case audio(AudioFormat)
         case video(VideoFormat)
         case subtitle(SubtitleFormat)
     }
 
+    /// The kinds of tracks.
     public enum Kind: String, Sendable { case audio, video, subtitle }
 
-    /// Names the track within its film; stable as long as the film is open.
+    /// Unique within the item; stable while it is open.
     public var id: Int
-    /// Position among the tracks of its kind, from 1, as `--aid`, `--vid` and `--sid` count.
+    /// Position among the tracks of its kind, from 1, as in `--aid`, `--vid` and `--sid`.
     public var number: Int
+    /// The format of the samples.
     public var format: Format
-    /// Language as the film writes it, usually ISO 639-2 (`eng`); nil when not said.
+    /// Language as written in the media, usually ISO 639-2 (`eng`); nil if unspecified.
     public var language: String?
+    /// The title in the metadata; nil if there is none.
     public var title: String?
-    /// The film's author marked it as the one to play.
+    /// True if the author marked it as default.
     public var isDefault: Bool
-    /// Made for a purpose that a listener does not expect unasked: commentary, description for the blind, karaoke.
+    /// True for tracks that are not played by default: commentary, audio description, karaoke.
     public var isSpecialPurpose: Bool
-    /// A still picture that came along with a recording: something to show, but not a film.
+    /// True for a still image attached to a recording; it does not count as video.
     public var isCoverArt: Bool
-    /// One picture that is a film of its own, shown for as long as `duration` says.
+    /// True for a still image that is an item itself, displayed for `duration`.
     public package(set) var isPicture = false
-    /// Subtitles for what the film's own language leaves foreign: shown also to who understands the rest.
+    /// True for forced subtitles, which translate only passages in a foreign language.
     public var isForced: Bool
-    /// Subtitles that also tell what is heard.
+    /// True for subtitles that also describe sounds.
     public var isForHearingImpaired: Bool
-    /// It lies in a file of its own beside the film.
+    /// True for a track in a separate file.
     public var isExternal: Bool
-    /// How loud its maker found it; nil when not said.
+    /// Loudness metadata; nil if unspecified.
     public var replayGain: ReplayGain?
-    /// Film time of its first sample; nil when not known before reading.
+    /// Media time of its first sample; nil if unknown before reading.
     public var start: MediaTime?
-    /// How long it lasts; nil when the film does not say.
+    /// Duration in media time; nil if unspecified.
     public var duration: MediaTime?
 
+    /// Creates a track.
     public init(
         id: Int, number: Int, format: Format, language: String? = nil, title: String? = nil, isDefault: Bool = false,
         isSpecialPurpose: Bool = false, isCoverArt: Bool = false, isForced: Bool = false,
@@ -58,6 +63,7 @@ public struct Track: Sendable, Hashable {
         self.duration = duration
     }
 
+    /// The kind, derived from `format`.
     public var kind: Kind {
         switch format {
         case .audio: return .audio
@@ -66,21 +72,26 @@ public struct Track: Sendable, Hashable {
         }
     }
 
+    /// The audio format; nil for other kinds.
     public var audioFormat: AudioFormat? {
         if case .audio(let format) = format { return format }
         return nil
     }
 
+    /// The video format; nil for other kinds.
     public var videoFormat: VideoFormat? {
         if case .video(let format) = format { return format }
         return nil
     }
 
+    /// The subtitle format; nil for other kinds.
     public var subtitleFormat: SubtitleFormat? {
         if case .subtitle(let format) = format { return format }
         return nil
     }
 
+    /// Compares `id` and `format` only.
     public static func == (left: Track, right: Track) -> Bool { left.id == right.id && left.format == right.format }
+    /// Hashes `id`.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }

@@ -1,21 +1,25 @@
 internal import CShim
 internal import Glibc
 
-/// Runs a program without a shell and takes what it writes, bounded in bytes and time.
+/// Runs a program without a shell and captures its output, with limits on bytes and time.
 package enum BoundedProgram {
+    /// The result of a program that has exited.
     package struct Outcome: Sendable {
         package var output: [UInt8]
-        /// What it wrote to standard error, the end of it.
+        /// The end of its standard error, at most 64 KiB.
         package var complaint: String
-        /// Nil when a signal ended it.
+        /// Exit status; nil if a signal terminated it.
         package var status: Int32?
     }
 
+    /// The reason why there is no outcome. The program is no longer running.
     package enum Failure: Error, Sendable {
         case cancelled
+        /// The timeout expired.
         case tooSlow
+        /// The output exceeds its limit.
         case tooLong
-        /// It cannot be started, by the system's word for why.
+        /// It could not be started; the text of errno.
         case notStarted(String)
 
         /// The predicate of a sentence about the program.
@@ -30,10 +34,10 @@ package enum BoundedProgram {
     }
 
     private static let longestComplaint = 64 << 10
-    /// Milliseconds between two looks at whoever may have lost patience.
+    /// Interval of the checks for cancellation and timeout, in milliseconds.
     private static let glance: Int32 = 50
 
-    /// The file of a program by name, in the folders of `PATH`; relative ones do not count.
+    /// Returns the path of an executable in the absolute folders of `PATH`; nil if there is none.
     package static func find(_ name: String, in path: String? = getenv("PATH").map { String(cString: $0) }) -> String? {
         for folder in (path ?? "").split(separator: ":") where folder.hasPrefix("/") {
             let file = "\(folder)/\(name)"
@@ -43,10 +47,14 @@ package enum BoundedProgram {
         return nil
     }
 
+    /// Runs a program and waits until it exits. Blocks the calling thread. On an error its process group is killed and
+    /// reaped.
+    ///
     /// - Parameters:
-    ///   - input: what it reads from standard input; empty is `/dev/null`.
-    ///   - most: bytes of its output.
-    ///   - isCancelled: asked twenty times a second.
+    ///   - input: contents of its standard input; empty means `/dev/null`.
+    ///   - most: maximum number of bytes of its standard output.
+    ///   - patience: timeout for the whole run.
+    ///   - isCancelled: polled 20 times per second, on the calling thread.
     package static func run(
         _ path: String, _ words: [String], input: [UInt8] = [], most: Int, patience: Duration, isCancelled: () -> Bool
     ) throws(Failure) -> Outcome {
@@ -72,7 +80,7 @@ package enum BoundedProgram {
         var hasEnded = false
         defer {
             if !hasEnded {
-                // With whatever it has started itself.
+                // The process group, which includes processes that it started.
                 kill(-child, SIGKILL)
                 var status: Int32 = 0
                 while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -117,8 +125,8 @@ package enum BoundedProgram {
             status: status & 0x7F == 0 ? (status >> 8) & 0xFF : nil)
     }
 
-    /// Returns a descriptor of an unnamed file in memory that holds `bytes`; nil without bytes. A pipe would block on a program
-    /// that does not read.
+    /// Returns a descriptor of an unnamed file in memory that contains `bytes`; nil without bytes. A pipe would block
+    /// on a program that does not read.
     private static func inputFile(_ bytes: [UInt8]) throws(Failure) -> Int32? {
         guard !bytes.isEmpty else { return nil }
         let descriptor = cshim_memory_file("input")

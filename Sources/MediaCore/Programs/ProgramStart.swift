@@ -1,42 +1,47 @@
 internal import CShim
 internal import Glibc
 
-/// How a program is started: without a shell, with three descriptors and no other, and so that every signal reaches it, whatever our
-/// threads block or ignore.
+/// The parameters of a child process. It is started without a shell and inherits three descriptors only. Its signal
+/// mask is empty and all signals have default actions, independent of this process.
 package struct ProgramStart: Sendable {
-    /// Where one of its standard descriptors leads.
+    /// The target of a standard descriptor.
     package enum Stream: Sendable {
+        /// /dev/null.
         case nothing
         case descriptor(Int32)
     }
 
+    /// The error of posix_spawn(3).
     package struct Refusal: Error, Sendable {
-        /// As in `errno`.
+        /// An `errno` value.
         package let code: Int32
         package var cause: String { SystemCause.text(code) }
     }
 
     private let path: String
     private let words: [String]
+    /// Standard input, output and error.
     package var input = Stream.nothing
     package var output = Stream.nothing
     package var complaints = Stream.nothing
-    /// It has our environment, or none at all.
+    /// True if it inherits the environment of this process, false for an empty one.
     package var hasEnvironment = true
-    /// What is other in its environment than in ours; nil takes a variable away.
+    /// Changes to the environment; nil removes a variable.
     package var variables: [String: String?] = [:]
-    /// It leads a group of its own, so that a signal to the group also reaches what it starts.
+    /// True if it becomes the leader of a process group, so that a signal to the group reaches its children.
     package var leadsGroup = false
 
     /// - Parameters:
-    ///   - path: a file; no search path takes part.
-    ///   - words: what follows the program's name.
+    ///   - path: an executable file; `PATH` is not searched.
+    ///   - words: the arguments after the program's name.
     package init(_ path: String, _ words: [String]) {
         self.path = path
         self.words = words
     }
 
-    /// - Returns: the process, which the caller waits for.
+    /// Starts the process.
+    ///
+    /// - Returns: the process identifier; the caller must call waitpid(2).
     package func start() throws(Refusal) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -71,7 +76,7 @@ package struct ProgramStart: Sendable {
         return child
     }
 
-    /// As `environ` has it.
+    /// The environment in the format of `environ`.
     private var environment: [String] {
         var lines: [String] = []
         var entry = hasEnvironment ? environ : nil

@@ -7,8 +7,8 @@ package enum TimedWrite {
 
     /// Writes bytes until all are written, the other end is closed, or no further chunk fits within the timeout.
     ///
-    /// The descriptor stays blocking, because other programs share it. Blocks for at most `timeout` per chunk, unless another
-    /// program fills the pipe between poll(2) and write(2).
+    /// The descriptor stays blocking, because other programs share it. Blocks for at most `timeout` per chunk, unless
+    /// another program fills the pipe between poll(2) and write(2).
     ///
     /// - Returns: the number of bytes that were written.
     package static func write(_ bytes: [UInt8], to descriptor: Int32, timeout: Duration) -> Int {

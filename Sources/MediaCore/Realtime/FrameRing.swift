@@ -1,20 +1,26 @@
 internal import Synchronization
 
-/// A ring of interleaved float samples between one producing and one consuming thread. Wait-free on both ends.
+/// A single-producer, single-consumer ring buffer of interleaved float samples. All operations are wait-free.
 ///
-/// Positions count frames since creation and never wrap in practice (2⁶³).
+/// Positions are frames since creation; they do not wrap in practice (2⁶³).
 ///
-/// `@unchecked Sendable`: the producer writes only free frames and publishes them with a release of `written`; the
-/// consumer reads only published frames and gives them back with a release of `consumed`.
+/// `@unchecked Sendable`: the producer writes only free frames and publishes them by a release store to `written`. The
+/// consumer reads only published frames and frees them by a release store to `consumed`.
 public final class FrameRing: @unchecked Sendable {
+    /// Samples per frame.
     public let channels: Int
-    /// Frames it can hold; a power of two.
+    /// Capacity in frames; a power of two.
     public let capacity: Int
+    /// Written by the producer, read by the consumer.
     private let storage: UnsafeMutablePointer<Float>
+    /// Frames written; stored by the producer thread only.
     private let written = Atomic<Int64>(0)
+    /// Frames consumed; stored by the consumer thread only.
     private let consumed = Atomic<Int64>(0)
 
-    /// - Parameter minimumFrames: frames it must hold at least.
+    /// Allocates a ring of silence.
+    ///
+    /// - Parameter minimumFrames: minimum capacity, rounded up to a power of two.
     public init(channels: Int, minimumFrames: Int) {
         self.channels = max(1, channels)
         var size = 64
@@ -30,12 +36,12 @@ public final class FrameRing: @unchecked Sendable {
     public var writePosition: Int64 { written.load(ordering: .acquiring) }
     /// Frames consumed since creation.
     public var readPosition: Int64 { consumed.load(ordering: .acquiring) }
-    /// Frames ready for the consumer.
+    /// Readable frames.
     public var available: Int { Int(writePosition - readPosition) }
-    /// Frames free for the producer.
+    /// Writable frames.
     public var free: Int { capacity - available }
 
-    /// Producer: copies as many frames as fit and returns how many did.
+    /// Producer: copies as many frames as fit and returns their number.
     public func write(_ samples: UnsafePointer<Float>, frames: Int) -> Int {
         let start = written.load(ordering: .relaxed)
         let space = capacity - Int(start - consumed.load(ordering: .acquiring))
@@ -49,20 +55,18 @@ public final class FrameRing: @unchecked Sendable {
         return count
     }
 
-    /// Producer: takes back what was written from an absolute position on. The consumer must have agreed to read nothing
-    /// from there on.
+    /// Producer: withdraws the frames from a position on. The caller must ensure that the consumer does not read them.
     package func rollBack(to position: Int64) {
         let end = written.load(ordering: .relaxed)
         written.store(min(end, max(position, consumed.load(ordering: .acquiring))), ordering: .releasing)
     }
 
-    /// Consumer: the published sample of one channel at an absolute position, which must lie in
-    /// `readPosition ..< writePosition`.
+    /// Consumer: returns the sample of one channel at a position in `readPosition ..< writePosition`.
     public func sample(at position: Int64, channel: Int) -> Float {
         storage[(Int(position) & (capacity - 1)) * channels + channel]
     }
 
-    /// Consumer: copies published frames from an absolute position without consuming them.
+    /// Consumer: copies published frames from a position without consuming them.
     public func copy(from position: Int64, frames: Int, to target: UnsafeMutablePointer<Float>) {
         let index = Int(position) & (capacity - 1)
         let first = min(frames, capacity - index)
@@ -70,7 +74,7 @@ public final class FrameRing: @unchecked Sendable {
         (target + first * channels).update(from: storage, count: (frames - first) * channels)
     }
 
-    /// Consumer: gives back everything before an absolute position.
+    /// Consumer: frees all frames before a position.
     public func consume(upTo position: Int64) {
         if position > consumed.load(ordering: .relaxed) { consumed.store(position, ordering: .releasing) }
     }

@@ -1,5 +1,6 @@
-/// Tells whoever waits for something slow that the person has had enough. Any thread.
+/// A cancellation flag for blocking operations, raised when the user interrupts the program. Thread-safe.
 public final class Interruption: Sendable {
+    /// Guarded by `state`.
     private struct State {
         var status: Int32?
         var handlers: [@Sendable () -> Void] = []
@@ -8,12 +9,13 @@ public final class Interruption: Sendable {
     private let state = Lock(State())
     private let raised = Signal()
 
+    /// Creates a flag that is not raised.
     public init() {}
 
-    /// The exit status asked for; nil while nobody has asked.
+    /// The requested exit status; nil until raised.
     public var status: Int32? { state.withLock { $0.status } }
 
-    /// Only the first time counts.
+    /// Raises the flag and calls the handlers on the calling thread. Only the first status counts.
     public func raise(status: Int32) {
         let handlers = state.withLock { state in
             guard state.status == nil else { return [@Sendable () -> Void]() }
@@ -24,7 +26,7 @@ public final class Interruption: Sendable {
         raised.raise()
     }
 
-    /// What makes a wait end; done at once when it has been raised already.
+    /// Adds a handler that ends a blocking operation; called immediately if the flag is already raised.
     public func onRaise(_ handler: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             state.handlers.append(handler)
@@ -33,7 +35,7 @@ public final class Interruption: Sendable {
         if isLate { handler() }
     }
 
-    /// Waits for a moment; false when it was raised first. One thread at a time.
+    /// Waits until an instant; returns false if the flag is or becomes raised. One thread at a time.
     public func pause(until moment: HostInstant) -> Bool {
         if status != nil { return false }
         return !raised.wait(until: moment)

@@ -1,15 +1,17 @@
 internal import Glibc
 
-/// A value guarded by a mutex, for sections of nanoseconds: never held across a call that may block.
+/// A value protected by a mutex, for critical sections of nanoseconds. Must not be held across a call that may block.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`, because ThreadSanitizer understands it; with priority
-/// inheritance, because real-time threads share some of these.
+/// Uses a pthread mutex instead of `Synchronization.Mutex`, because ThreadSanitizer supports it. Priority inheritance
+/// is on, because real-time threads share some locks.
 ///
-/// `@unchecked Sendable`: the value is reachable only inside `withLock`, which holds the mutex.
+/// `@unchecked Sendable`: the value is accessible only in `withLock`, which holds the mutex.
 public final class Lock<Value>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// Guarded by `mutex`.
     private var value: Value
 
+    /// Creates an unlocked value.
     public init(_ value: Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -25,7 +27,7 @@ public final class Lock<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the value, alone. Not recursive: calling it again from inside deadlocks.
+    /// Calls `body` with exclusive access to the value. May block. Not recursive: a nested call deadlocks.
     @discardableResult
     public func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -35,7 +37,7 @@ public final class Lock<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Like `withLock` when the lock is free, otherwise nil at once. Wait-free: for real-time threads.
+    /// Calls `body` if the lock is free; otherwise returns nil immediately. Wait-free, for real-time threads.
     public func withLockIfAvailable<Result>(_ body: (inout Value) -> Result) -> Result? {
         guard pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { pthread_mutex_unlock(mutex) }
@@ -43,8 +45,8 @@ public final class Lock<Value>: @unchecked Sendable {
     }
 }
 
-/// What a lock holds that keeps threads out of a section rather than away from a value. Not `Void`: that has no storage, and
-/// ThreadSanitizer takes an access to it for one to the mutex beside it.
+/// The value of a lock that protects a critical section instead of data. Not `Void`: it has no storage, and
+/// ThreadSanitizer attributes accesses to the adjacent mutex.
 package struct Turn: Sendable {
     private var storage: UInt8 = 0
 

@@ -1,4 +1,4 @@
-/// Events on their way to one thread. Posting never blocks for long. Any thread posts, one takes.
+/// A queue of events to one consumer thread. Any thread posts; posting does not block.
 package final class Mailbox<Event: Sendable>: Sendable {
     private let waiting = Lock<[Event]>([])
     private let signal = Signal()
@@ -6,13 +6,14 @@ package final class Mailbox<Event: Sendable>: Sendable {
     private let mayDrop: @Sendable (Event) -> Bool
 
     /// - Parameters:
-    ///   - capacity: how many wait before those that may be dropped are.
-    ///   - mayDrop: what a key that is held down sends.
+    ///   - capacity: queue length from which events are dropped that may be.
+    ///   - mayDrop: returns true for events that may be dropped, such as key repeats.
     package init(capacity: Int = 1024, mayDrop: @escaping @Sendable (Event) -> Bool = { _ in false }) {
         self.capacity = capacity
         self.mayDrop = mayDrop
     }
 
+    /// Appends an event and wakes the consumer. Any thread.
     package func post(_ event: Event) {
         waiting.withLock { waiting in
             if waiting.count >= capacity, mayDrop(event) { return }
@@ -21,7 +22,7 @@ package final class Mailbox<Event: Sendable>: Sendable {
         signal.raise()
     }
 
-    /// Everything that came, waiting for it until the deadline if need be.
+    /// Returns all queued events in order; if there are none, waits for one until the deadline. Consumer thread only.
     package func take(until deadline: HostInstant) -> [Event] {
         let events = takeAll()
         if !events.isEmpty { return events }

@@ -1,26 +1,30 @@
 internal import CShim
 internal import Glibc
 
-/// A signal for one thread that also waits for a file descriptor, such as the one that owns a window.
+/// A signal for a thread that also polls file descriptors, such as the one that owns a window.
 ///
-/// Several raises before the wait count as one. Raising is wait-free, on any thread.
+/// Multiple raises before a wait count as one. Raising is wait-free and allowed on any thread.
 public final class PollableSignal: Sendable {
-    /// What ended a wait.
+    /// The reasons why a wait ended.
     public struct Wake: OptionSet, Sendable {
+        /// The bits.
         public let rawValue: Int32
+        /// Creates a set from its bits.
         public init(rawValue: Int32) { self.rawValue = rawValue }
-        /// The signal was raised; the raises are taken back.
+        /// The signal was raised; the wait has cleared it.
         public static let raised = Wake(rawValue: 1)
-        /// The descriptor can be read, or its other end is gone.
+        /// The descriptor is readable or its peer has closed.
         public static let readable = Wake(rawValue: 2)
-        /// The same of the second descriptor.
+        /// The second descriptor is readable or its peer has closed.
         public static let secondReadable = Wake(rawValue: 4)
     }
 
-    /// The event descriptor behind it (eventfd(2)); readable while raised.
+    /// The eventfd(2); readable while raised.
     package let descriptor: Int32
 
-    /// - Throws: when the system gives no further descriptor.
+    /// Creates a signal that is not raised.
+    ///
+    /// - Throws: if no descriptor is available.
     public init() throws(ExhaustionError) {
         descriptor = cshim_event_descriptor()
         guard descriptor >= 0 else { throw .descriptor(errno) }
@@ -28,18 +32,18 @@ public final class PollableSignal: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Wakes the waiter, or lets its next wait return at once.
+    /// Wakes the waiting thread, or makes its next wait return immediately.
     public func raise() { cshim_event_raise(descriptor) }
 
-    /// Takes the raises back. Until then whoever polls `descriptor` finds it readable: any number of threads.
+    /// Resets the signal. Until then `descriptor` is readable for any number of polling threads.
     package func clear() { cshim_event_clear(descriptor) }
 
-    /// Waits until raised, until one of the descriptors can be read, or until the moment passes.
+    /// Waits until the signal is raised, a descriptor is readable, or the deadline has passed. One thread at a time.
     ///
     /// - Parameters:
-    ///   - deadline: nil waits for ever.
-    ///   - other: a descriptor to wait for too, or nil; and a second one.
-    /// - Returns: what happened; empty when the moment passed.
+    ///   - deadline: nil waits without a timeout.
+    ///   - other: a descriptor to poll as well, or nil; `second` likewise.
+    /// - Returns: the reasons; empty after the deadline.
     public func wait(until deadline: HostInstant?, orReadable other: Int32? = nil, or second: Int32? = nil) -> Wake {
         while true {
             let wake = Wake(
@@ -50,7 +54,7 @@ public final class PollableSignal: Sendable {
         }
     }
 
-    /// Asks the kernel to wake the calling thread as near to its deadlines as it can, instead of 50 µs later to save
-    /// power (PR_SET_TIMERSLACK, prctl(2)).
+    /// Sets the timer slack of the calling thread to the minimum (PR_SET_TIMERSLACK, prctl(2)). By default the kernel
+    /// wakes it up to 50 µs late to save power.
     public static func requestPreciseWaits() { cshim_set_timer_slack(1) }
 }

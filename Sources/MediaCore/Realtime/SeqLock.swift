@@ -1,18 +1,19 @@
 internal import Synchronization
 
-/// A small value that one writer at a time replaces and any thread reads whole without waiting for a lock.
+/// A small value with one writer at a time and any number of readers that need no lock.
 ///
-/// Readers retry while a write is under way, which lasts nanoseconds; a reader never blocks a writer. Writers are
-/// serialised by the caller.
+/// Readers retry during a write, which takes nanoseconds; they never block the writer. The caller serializes writers.
 ///
-/// `@unchecked Sendable`: the words are atomics, and the sequence number tells a torn copy from a whole one.
+/// `@unchecked Sendable`: the words are atomics, and the sequence number detects torn reads.
 public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendable {
+    /// Odd during a write. Stored by the current writer only, as are `words`.
     private let sequence = Atomic<UInt64>(0)
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let count: Int
-    /// Gives a copy its memory; never read.
+    /// Initializes the copy in `load`; not read otherwise.
     private let first: Value
 
+    /// Creates a lock that contains `value`.
     public init(_ value: Value) {
         first = value
         count = (MemoryLayout<Value>.size + 7) / 8
@@ -26,7 +27,7 @@ public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendab
         words.deallocate()
     }
 
-    /// Replaces the value. Wait-free; callers must not write concurrently.
+    /// Replaces the value. Wait-free; concurrent calls are not allowed.
     public func store(_ value: Value) {
         let start = sequence.load(ordering: .relaxed)
         sequence.store(start &+ 1, ordering: .relaxed)
@@ -35,10 +36,10 @@ public final class SeqLock<Value: BitwiseCopyable & Sendable>: @unchecked Sendab
         sequence.store(start &+ 2, ordering: .releasing)
     }
 
-    /// A copy that some single `store` wrote. Lock-free: retries only while a write is under way.
+    /// Returns a copy from a single `store`. Lock-free: retries only during a write.
     public func load() -> Value {
-        // Not through withUnsafeTemporaryAllocation: Swift 6.3.1 with optimisation takes its generic result for a
-        // thrown error and runs off the end of the function.
+        // withUnsafeTemporaryAllocation is miscompiled by Swift 6.3.1 with optimization: its generic result is taken
+        // for a thrown error, and execution runs past the end of the function.
         var copy = first
         while true {
             let before = sequence.load(ordering: .acquiring)

@@ -2,19 +2,22 @@ internal import CShim
 internal import Glibc
 internal import Synchronization
 
-/// A counting semaphore between two threads; raising it is wait-free and allowed on real-time threads.
+/// A counting semaphore between threads. Raising is wait-free and allowed on real-time threads.
 ///
-/// `@unchecked Sendable`: the state is a `sem_t`, whose operations are thread-safe (sem_overview(7)), and an atomic.
+/// `@unchecked Sendable`: the state consists of a `sem_t`, whose operations are thread-safe (sem_overview(7)), atomics,
+/// and locked arrays.
 public final class Signal: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
+    /// The eventfd of the echo, or -1.
     private let echoDescriptor = Atomic<Int32>(-1)
-    /// Every signal echoed to so far: a raise under way may still be about to write to its descriptor.
+    /// All echo targets so far: retained, because a concurrent `raise` may still write to an earlier descriptor.
     private let echoes = Lock<[PollableSignal]>([])
-    /// The signal that is raised in this one's place.
+    /// The signal to raise instead of this one.
     private let heir = Atomic<Unmanaged<Signal>?>(nil)
-    /// Every signal passed to so far: a raise under way may still be about to reach it.
+    /// All forwarding targets so far: retained, because a concurrent `raise` may still use an earlier one.
     private let heirs = Lock<[Signal]>([])
 
+    /// Creates a signal that is not raised.
     public init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
@@ -25,7 +28,7 @@ public final class Signal: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    /// Wakes one waiter, or lets the next one through.
+    /// Wakes one waiting thread, or lets the next wait return. Any thread.
     public func raise() {
         if let heir = heir.load(ordering: .acquiring) { return heir._withUnsafeGuaranteedRef { $0.raise() } }
         sem_post(semaphore)
@@ -33,23 +36,26 @@ public final class Signal: @unchecked Sendable {
         if descriptor >= 0 { cshim_event_raise(descriptor) }
     }
 
-    /// Raises another signal too from now on, for a waiter that also waits for a descriptor; nil ends that.
+    /// From now on, also raises another signal, for a thread that waits for a descriptor as well; nil ends this. Any
+    /// thread.
     public func echo(to other: PollableSignal?) {
         if let other { echoes.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         echoDescriptor.store(other?.descriptor ?? -1, ordering: .relaxed)
     }
 
-    /// From now on a raise wakes whoever waits for another signal; nil ends that. Raises from before stay here.
+    /// From now on, forwards raises to another signal; nil ends this. Earlier raises stay pending here. Any thread.
+    ///
+    /// - Precondition: `other` is not this signal.
     public func pass(to other: Signal?) {
         precondition(other !== self, "a signal cannot pass its raises to itself")
         if let other { heirs.withLock { if !$0.contains(where: { $0 === other }) { $0.append(other) } } }
         heir.store(other.map(Unmanaged.passUnretained), ordering: .releasing)
     }
 
-    /// Waits until raised.
+    /// Waits until raised, and consumes one raise.
     public func wait() { while sem_wait(semaphore) != 0 && errno == EINTR {} }
 
-    /// Waits until raised or until the moment passes; true when it was raised. Uses the machine's monotonic clock.
+    /// Waits until raised or until the deadline on `CLOCK_MONOTONIC`. Returns true if raised, and consumes one raise.
     @discardableResult
     public func wait(until deadline: HostInstant) -> Bool {
         while true {
@@ -59,6 +65,6 @@ public final class Signal: @unchecked Sendable {
         }
     }
 
-    /// Takes back every raise that nobody has waited for yet.
+    /// Discards all pending raises.
     public func clear() { while sem_trywait(semaphore) == 0 {} }
 }

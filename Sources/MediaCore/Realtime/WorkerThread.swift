@@ -2,36 +2,39 @@ internal import CShim
 internal import Glibc
 internal import Synchronization
 
-/// A named thread with one owner. The owner tells it to stop in its own way and then joins it.
+/// A named thread with one owner, who stops and then joins it.
 ///
-/// `@unchecked Sendable`: the thread handle is written once before `start` returns and read only by `join`, which
-/// an atomic lets through once.
+/// `@unchecked Sendable`: `handle` is written once before `start` returns and read only by `join`, which an atomic lets
+/// through once.
 public final class WorkerThread: @unchecked Sendable {
-    /// What the kernel's scheduler is asked for.
+    /// The scheduling priority to request.
     public enum Priority: Sendable {
-        /// After everybody else (nice 10): records and statistics.
+        /// Below normal (nice 10), for recording and statistics.
         case background
-        /// Like everybody else.
+        /// The default of the system.
         case normal
-        /// Before ordinary work (nice −10 when permitted).
+        /// Above normal (nice −10 if permitted).
         case elevated
-        /// SCHED_FIFO at the given level (1…99, sched(7)); falls back to `elevated` when not permitted.
+        /// SCHED_FIFO at the given level (1…99, sched(7)); `elevated` if not permitted.
         case realtime(Int32)
     }
 
-    /// What was granted.
+    /// The scheduling priority that was granted.
     public enum Grant: Int, Sendable { case normal, elevated, realtime }
 
+    /// Written by `start` before the worker is published.
     private var handle = pthread_t()
+    /// True after `join`, or if no thread was created.
     private let joined = Atomic<Bool>(false)
+    /// Raw value of `grant`; stored once by the new thread.
     private let granted = Atomic<Int>(Grant.normal.rawValue)
 
-    /// What the kernel granted; meaningful once the body has begun.
+    /// The granted priority; valid once the body has started.
     public var grant: Grant { Grant(rawValue: granted.load(ordering: .relaxed)) ?? .normal }
 
     private init() {}
 
-    /// A thread that nobody waited for gives its memory back by itself, whether it has ended or not.
+    /// Detaches a thread that was not joined, so that its resources are freed when it ends.
     deinit {
         if !joined.load(ordering: .acquiring) { pthread_detach(handle) }
     }
@@ -40,8 +43,8 @@ public final class WorkerThread: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `ps -L` and debuggers; the kernel keeps 15 bytes.
-    ///   - body: runs on the new thread; the thread ends when it returns. It is let go unrun when there is no thread.
-    /// - Throws: when the system gives no further thread.
+    ///   - body: runs on the new thread, which ends when it returns. Released without a call on an error.
+    /// - Throws: if the system cannot create a thread.
     public static func start(
         name: String, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
     ) throws(ExhaustionError) -> WorkerThread {
@@ -57,7 +60,7 @@ public final class WorkerThread: @unchecked Sendable {
                 return nil
             }, passed.toOpaque())
         guard code == 0 else {
-            // There is nothing to wait for.
+            // No thread to join.
             worker.joined.store(true, ordering: .relaxed)
             passed.release()
             throw .thread(code)
@@ -65,21 +68,23 @@ public final class WorkerThread: @unchecked Sendable {
         return worker
     }
 
-    /// Asks whether the system gives what a task needs that is begun now: where it gives no thread libdispatch keeps the caller
-    /// waiting, and where it gives no descriptors it ends the program.
+    /// Checks that the resources for a new task are available. Without threads libdispatch blocks the caller; without
+    /// descriptors it aborts the program.
+    ///
+    /// - Throws: if a thread or three descriptors are unavailable.
     package static func checkForTask() throws(ExhaustionError) {
         let descriptors = [try PollableSignal(), try PollableSignal(), try PollableSignal()]
         defer { withExtendedLifetime(descriptors) {} }
         try start(name: "check") {}.join()
     }
 
-    /// Waits until the body has returned. Calling it again does nothing; never call it on the thread itself.
+    /// Waits until the body has returned. Further calls return immediately. Must not be called on the thread itself.
     public func join() {
         if joined.exchange(true, ordering: .acquiringAndReleasing) { return }
         pthread_join(handle, nil)
     }
 
-    /// What travels to the new thread. A method of it, because a C function pointer may not capture anything.
+    /// The argument of the thread's entry point, because a C function pointer cannot capture.
     private final class Start: Sendable {
         package func run() {
             worker.granted.store(requestPriority(priority).rawValue, ordering: .relaxed)
@@ -112,7 +117,8 @@ private func requestPriority(_ priority: WorkerThread.Priority) -> WorkerThread.
 }
 
 extension HostInstant {
-    /// Sleeps the calling thread until this moment (clock_nanosleep(2), absolute); returns at once when it has passed.
+    /// Sleeps the calling thread until this instant (clock_nanosleep(2), absolute). Returns immediately if it has
+    /// passed.
     public func sleep() {
         var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
         while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}

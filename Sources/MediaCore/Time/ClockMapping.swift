@@ -1,21 +1,22 @@
-/// One clock in terms of another: a straight line with its uncertainty and its age.
+/// A linear mapping between two clocks, with uncertainty and age.
 ///
-/// `target = targetAnchor + (source - sourceAnchor) × (1 + rateOffset)`. The line is an estimate; whoever uses it
-/// far from its anchor multiplies the error of the rate, which is why the age is part of the value.
+/// `target = targetAnchor + (source - sourceAnchor) × (1 + rateOffset)`. The mapping is an estimate: the error of the
+/// rate grows with the distance from the anchor.
 public struct ClockMapping<Source, Target>: Sendable
 where
     Source: InstantProtocol & Sendable & BitwiseCopyable, Target: InstantProtocol & Sendable & BitwiseCopyable,
     Source.Duration == Duration, Target.Duration == Duration
 {
-    /// A moment on the source clock …
+    /// The anchor on the source clock.
     public var sourceAnchor: Source
-    /// … and the moment on the target clock that is the same instant.
+    /// The same instant on the target clock.
     public var targetAnchor: Target
-    /// How much faster the target runs, as a ratio: +20e-6 is 20 ppm fast. Positive: the target gains.
+    /// Rate of the target clock relative to the source, minus 1: +20e-6 means the target is 20 ppm faster.
     public var rateOffset: Double
     /// Standard uncertainty of `targetAnchor` at `sourceAnchor`.
     public var uncertainty: Duration
 
+    /// Creates a mapping; by default with equal rates and no uncertainty.
     public init(sourceAnchor: Source, targetAnchor: Target, rateOffset: Double = 0, uncertainty: Duration = .zero) {
         self.sourceAnchor = sourceAnchor
         self.targetAnchor = targetAnchor
@@ -23,20 +24,20 @@ where
         self.uncertainty = uncertainty
     }
 
-    /// The instant on the target clock that is the same as `source`.
+    /// Returns the instant on the target clock that corresponds to `source`.
     public func target(at source: Source) -> Target {
         let elapsed = sourceAnchor.duration(to: source).wholeNanoseconds
         let gained = Int64((Double(elapsed) * rateOffset).rounded())
         return targetAnchor.advanced(by: .nanoseconds(elapsed.addingClamped(gained)))
     }
 
-    /// The instant on the source clock that is the same as `target`.
+    /// Returns the instant on the source clock that corresponds to `target`.
     public func source(at target: Target) -> Source {
         let elapsed = targetAnchor.duration(to: target).wholeNanoseconds
         let lost = Int64((Double(elapsed) * (rateOffset / (1 + rateOffset))).rounded())
         return sourceAnchor.advanced(by: .nanoseconds(elapsed.subtractingClamped(lost)))
     }
 
-    /// How old the line is at a moment of the source clock; zero when the moment precedes the anchor.
+    /// Returns the time since the anchor on the source clock; zero before it.
     public func age(at source: Source) -> Duration { max(.zero, sourceAnchor.duration(to: source)) }
 }

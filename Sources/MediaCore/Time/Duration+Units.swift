@@ -1,5 +1,5 @@
 extension Duration {
-    /// Whole nanoseconds of this duration, rounded toward zero; saturates at ±292 years.
+    /// The duration in nanoseconds, rounded toward zero; saturates at ±292 years.
     @inlinable public var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -8,7 +8,7 @@ extension Duration {
         return overflowed ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// The duration in seconds, for display and for filters that compute in floating point.
+    /// The duration in seconds, for display and floating-point filters.
     @inlinable public var inSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
@@ -19,13 +19,13 @@ extension Duration {
 }
 
 extension Int64 {
-    /// The sum, or the end of the range that it lies beyond.
+    /// Returns the sum, saturated.
     @inlinable package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The difference, or the end of the range that it lies beyond.
+    /// Returns the difference, saturated.
     @inlinable package func subtractingClamped(_ other: Int64) -> Int64 {
         let (difference, overflow) = subtractingReportingOverflow(other)
         return overflow ? (other < 0 ? .max : .min) : difference

@@ -1,33 +1,38 @@
 public import Glibc
 
-/// A moment on this computer's monotonic clock, in nanoseconds (`CLOCK_MONOTONIC`, clock_gettime(2)).
+/// An instant on the host's monotonic clock in nanoseconds (`CLOCK_MONOTONIC`, clock_gettime(2)).
 ///
-/// It never steps and does not run while the machine is suspended. Moments of other clocks have types of their
-/// own, so that adding two clocks does not compile; `ClockMapping` translates between them. Arithmetic stops at the ends
-/// of the 63 bits, 292 years away: what is added may be a stranger's.
+/// The clock never steps and stops during a suspension. Instants of other clocks have separate types, so that mixing
+/// clocks does not compile; `ClockMapping` converts. Arithmetic saturates at 63 bits (292 years), because operands may
+/// be untrusted.
 public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
-    /// Nanoseconds since the clock's own origin, which is some time around boot.
+    /// Nanoseconds since the clock's origin, which is about the time of boot.
     public var nanoseconds: Int64
 
+    /// Creates an instant.
     @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// Returns the instant a duration later; saturates.
     @inlinable public func advanced(by duration: Duration) -> HostInstant {
         HostInstant(nanoseconds: nanoseconds.addingClamped(duration.wholeNanoseconds))
     }
 
+    /// Returns the duration until another instant; saturates.
     @inlinable public func duration(to other: HostInstant) -> Duration {
         .nanoseconds(other.nanoseconds.subtractingClamped(nanoseconds))
     }
 
+    /// Compares instants.
     @inlinable public static func < (left: HostInstant, right: HostInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
+    /// Returns the duration from `right` to `left`; saturates.
     @inlinable public static func - (left: HostInstant, right: HostInstant) -> Duration {
         .nanoseconds(left.nanoseconds.subtractingClamped(right.nanoseconds))
     }
 
-    /// The present moment. Wait-free.
+    /// The current instant. Wait-free.
     @inlinable public static var now: HostInstant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -35,37 +40,41 @@ public struct HostInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable 
     }
 }
 
-/// Where a component reads the present moment: the machine's clock, or one that a test turns by hand.
+/// A source of host time: the monotonic clock, or a test clock.
 public protocol HostClock: Sendable {
-    /// The present moment. Must be wait-free: it is read on real-time threads.
+    /// The current instant. Must be wait-free, because real-time threads read it.
     var now: HostInstant { get }
-    /// How long the machine has been suspended altogether since it booted; `now` stands still meanwhile. May be too
-    /// small by as long as the reader was interrupted, never too large. Wait-free.
+    /// The total time of suspension since boot, during which `now` does not advance. Too small by the duration of a
+    /// preemption of the reader, never too large. Wait-free.
     var suspended: Duration { get }
-    /// Time passes without anybody turning it, so that threads may wait for a moment of it.
+    /// True if time advances independently, so that threads may wait for an instant.
     var runsByItself: Bool { get }
-    /// When the machine's monotonic clock, which threads sleep by, shows what this one shows at a moment. Wait-free.
+    /// Converts an instant of this clock to the machine's monotonic clock, which timeouts use. Wait-free.
     func machineInstant(of instant: HostInstant) -> HostInstant
-    /// What this clock shows when the machine's, which the kernel stamps by, shows that moment. Wait-free.
+    /// Converts an instant of the machine's monotonic clock, which kernel timestamps use, to this clock. Wait-free.
     func instant(ofMachine instant: HostInstant) -> HostInstant
 }
 
 extension HostClock {
-    /// A clock that knows no suspension.
+    /// Zero: a clock without suspensions.
     public var suspended: Duration { .zero }
+    /// True.
     public var runsByItself: Bool { true }
-    /// The machine's own clock.
+    /// Returns `instant`: the machine's clock.
     public func machineInstant(of instant: HostInstant) -> HostInstant { instant }
+    /// Returns `instant`: the machine's clock.
     public func instant(ofMachine instant: HostInstant) -> HostInstant { instant }
 }
 
-/// The machine's own monotonic clock.
+/// The machine's monotonic clock.
 public struct MonotonicClock: HostClock {
+    /// Creates a reference to the clock; it has no state.
     public init() {}
+    /// The current instant. Wait-free.
     @inlinable public var now: HostInstant { .now }
 
-    /// CLOCK_BOOTTIME goes on during suspension (clock_gettime(2)). Read before CLOCK_MONOTONIC, so that an
-    /// interruption in between makes the difference too small; the largest of three is hardly ever interrupted.
+    /// CLOCK_BOOTTIME minus CLOCK_MONOTONIC (clock_gettime(2)). The former includes suspensions and is read first, so
+    /// that a preemption makes the difference too small. The maximum of three readings is rarely affected.
     public var suspended: Duration {
         var largest = Int64.min
         for _ in 0..<3 {
@@ -78,15 +87,16 @@ public struct MonotonicClock: HostClock {
     }
 }
 
-/// Notices that the machine was suspended: asked now and then, it says for how long since it was asked last.
+/// Detects suspensions of the machine by polling. Not thread-safe.
 public struct SuspensionWatch: Sendable {
-    /// No machine falls asleep and wakes within less, and no reading is wrong by as much.
+    /// Minimum suspension to report: no machine suspends for less, and no reading is wrong by as much.
     public static let least: Duration = .milliseconds(100)
     private var known: Duration
 
+    /// Starts at the clock's current value.
     public init(_ clock: any HostClock) { known = clock.suspended }
 
-    /// How long the machine was suspended since this was asked last; nil when it was not. Wait-free.
+    /// Returns the duration of suspensions since the last report; nil below `least`. Wait-free.
     public mutating func check(_ clock: any HostClock) -> Duration? {
         let asleep = clock.suspended - known
         guard asleep >= Self.least else { return nil }

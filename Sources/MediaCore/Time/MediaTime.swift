@@ -1,26 +1,28 @@
-/// An exact position on a film: `value / timescale` seconds, as CoreMedia's `CMTime` keeps it.
+/// An exact media time: `value / timescale` seconds, like CoreMedia's `CMTime`.
 ///
-/// Film positions are rational because film rates are (24000/1001); a sum of a hundred thousand frame durations
-/// is still exact. Undefined times are optionals, never a special value.
+/// Media times are rational because frame rates are (24000/1001); the sum of 100,000 frame durations is still exact.
+/// Undefined times are nil, never a special value.
 ///
-/// Sums keep the exact rational as long as its reduced denominator fits 32 bits, and are rounded to the nearest
-/// nanosecond otherwise. Values beyond ±292 years saturate; nothing here traps, whatever a file says.
+/// Sums stay exact while the reduced denominator fits 32 bits, otherwise they are rounded to nanoseconds. Values beyond
+/// ±292 years saturate; no operation traps for any input.
 public struct MediaTime: Sendable, BitwiseCopyable {
     /// Units of `1 / timescale` seconds.
     public let value: Int64
     /// Units per second; always positive.
     public let timescale: Int32
 
-    /// - Parameter timescale: units per second. Zero and negative are taken as 1, because files say such things.
+    /// Creates a time.
+    ///
+    /// - Parameter timescale: units per second. Zero and negative values, which occur in files, become 1.
     @inlinable public init(value: Int64, timescale: Int32) {
         self.value = value
         self.timescale = timescale > 0 ? timescale : 1
     }
 
-    /// Whole nanoseconds.
+    /// Creates a time from nanoseconds.
     @inlinable public init(nanoseconds: Int64) { self.init(value: nanoseconds, timescale: 1_000_000_000) }
 
-    /// The nearest nanosecond to a number of seconds; not-a-number is zero, the far ends saturate.
+    /// Creates a time rounded to nanoseconds; NaN becomes zero, large values saturate.
     public init(seconds: Double) {
         let scaled = (seconds * 1e9).rounded()
         if scaled.isNaN {
@@ -34,7 +36,7 @@ public struct MediaTime: Sendable, BitwiseCopyable {
         }
     }
 
-    /// The nearest whole number of `1 / preferredTimescale` seconds, as `CMTime` has it; not-a-number is zero, the far ends
+    /// Creates a time rounded to `1 / preferredTimescale` seconds, like `CMTime`; NaN becomes zero, large values
     /// saturate.
     public init(seconds: Double, preferredTimescale: Int32) {
         let units = (seconds * Double(max(1, preferredTimescale))).rounded()
@@ -42,31 +44,32 @@ public struct MediaTime: Sendable, BitwiseCopyable {
         self.init(value: value, timescale: preferredTimescale)
     }
 
+    /// Media time 0.
     public static let zero = MediaTime(value: 0, timescale: 1)
 
-    /// The position in seconds, for display and floating-point filters.
+    /// The time in seconds, for display and floating-point filters.
     @inlinable public var seconds: Double { Double(value) / Double(timescale) }
 
-    /// The nearest nanosecond, ties away from zero; saturating.
+    /// The time in nanoseconds, rounded, ties away from zero; saturates.
     public var nanoseconds: Int64 { rescaled(to: 1_000_000_000) }
 
-    /// The nearest whole number of `1 / timescale` seconds, ties away from zero; saturating.
+    /// Returns the time in units of `1 / newTimescale` seconds, rounded, ties away from zero; saturates.
     public func rescaled(to newTimescale: Int32) -> Int64 {
         if newTimescale == timescale { return value }
         return Self.dividedRounding(Int128(value) * Int128(newTimescale), by: Int128(timescale))
     }
 
-    /// This position from nanoseconds of film onward, as a duration for arithmetic on clocks.
+    /// The time as a duration, for arithmetic on host clocks.
     public var duration: Duration { .nanoseconds(nanoseconds) }
 
     static func dividedRounding(_ numerator: Int128, by denominator: Int128) -> Int64 {
-        // Never near the ends of 128 bits: callers multiply 64 by 32 bits or check for overflow themselves.
+        // Does not overflow 128 bits: callers multiply 64 by 32 bits or check for overflow themselves.
         let half = numerator >= 0 ? denominator / 2 : -(denominator / 2)
         let quotient = numerator.addingReportingOverflow(half).partialValue / denominator
         return Int64(clamping: quotient)
     }
 
-    /// Brings any rational back into 64 over 32 bits: reduced when that suffices, else the nearest nanosecond.
+    /// Returns a rational as 64 over 32 bits: reduced if that suffices, otherwise rounded to nanoseconds.
     static func normalized(numerator: Int128, denominator: Int128) -> MediaTime {
         if denominator <= Int128(Int32.max), let value = Int64(exactly: numerator) {
             return MediaTime(value: value, timescale: Int32(denominator))
@@ -85,18 +88,21 @@ public struct MediaTime: Sendable, BitwiseCopyable {
 }
 
 extension MediaTime: Comparable, Hashable {
+    /// Compares the rational values.
     public static func == (left: MediaTime, right: MediaTime) -> Bool {
         if left.timescale == right.timescale { return left.value == right.value }
         return Int128(left.value) * Int128(right.timescale) == Int128(right.value) * Int128(left.timescale)
     }
 
+    /// Compares the rational values.
     public static func < (left: MediaTime, right: MediaTime) -> Bool {
         if left.timescale == right.timescale { return left.value < right.value }
         return Int128(left.value) * Int128(right.timescale) < Int128(right.value) * Int128(left.timescale)
     }
 
+    /// Hashes the reduced fraction.
     public func hash(into hasher: inout Hasher) {
-        // Equal times of different timescales must hash alike: reduce first.
+        // Equal times with different timescales must hash equally.
         var (a, b) = (value.magnitude, UInt64(timescale))
         while b != 0 { (a, b) = (b, a % b) }
         let divisor = Int64(clamping: a == 0 ? 1 : a)
@@ -106,6 +112,7 @@ extension MediaTime: Comparable, Hashable {
 }
 
 extension MediaTime {
+    /// Returns the sum; exact if the reduced denominator fits 32 bits.
     public static func + (left: MediaTime, right: MediaTime) -> MediaTime {
         if left.timescale == right.timescale {
             let (sum, overflow) = left.value.addingReportingOverflow(right.value)
@@ -116,28 +123,32 @@ extension MediaTime {
             denominator: Int128(left.timescale) * Int128(right.timescale))
     }
 
+    /// Returns the negated time.
     public static prefix func - (time: MediaTime) -> MediaTime {
         MediaTime(value: time.value == .min ? .max : -time.value, timescale: time.timescale)
     }
 
+    /// Returns the difference; exact if the reduced denominator fits 32 bits.
     public static func - (left: MediaTime, right: MediaTime) -> MediaTime { left + (-right) }
 
+    /// Adds a time.
     public static func += (left: inout MediaTime, right: MediaTime) { left = left + right }
+    /// Subtracts a time.
     public static func -= (left: inout MediaTime, right: MediaTime) { left = left - right }
 
-    /// This time a whole number of times over.
+    /// Returns an integer multiple of this time.
     public static func * (time: MediaTime, factor: Int64) -> MediaTime {
         normalized(numerator: Int128(time.value) * Int128(factor), denominator: Int128(time.timescale))
     }
 
-    /// The position a host duration later at rate 1.
+    /// Returns the media time a host duration later at rate 1.
     public func advanced(by duration: Duration) -> MediaTime {
         self + MediaTime(nanoseconds: duration.wholeNanoseconds)
     }
 }
 
 extension MediaTime: CustomStringConvertible {
-    /// Seconds with milliseconds, as in `12.345 s`.
+    /// Seconds with three decimals, as in `12.345 s`.
     public var description: String {
         let milliseconds = rescaled(to: 1000)
         let magnitude = milliseconds.magnitude
@@ -147,17 +158,23 @@ extension MediaTime: CustomStringConvertible {
     }
 }
 
-/// A half-open stretch of film: `start` belongs to it, `end` does not.
+/// A half-open range of media time: includes `start`, excludes `end`.
 public struct MediaTimeRange: Hashable, Sendable, BitwiseCopyable {
+    /// The first media time in the range.
     public var start: MediaTime
+    /// The media time after the range.
     public var end: MediaTime
 
+    /// Creates a range; an `end` before `start` becomes `start`.
     @inlinable public init(start: MediaTime, end: MediaTime) {
         self.start = start
         self.end = end < start ? start : end
     }
 
+    /// The length of the range.
     public var duration: MediaTime { end - start }
+    /// True if the range contains no time.
     public var isEmpty: Bool { end <= start }
+    /// Returns true if the range contains a time.
     public func contains(_ time: MediaTime) -> Bool { start <= time && time < end }
 }

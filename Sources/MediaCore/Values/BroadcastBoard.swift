@@ -1,6 +1,8 @@
-/// The newest value of something, for any number of readers, and for threads that wait for one. Whoever reads slowly misses values,
-/// never the last, and never sees an older one after a newer one. Any thread; the lock is held while a change is worked out.
+/// The latest value of a state, for any number of asynchronous readers and waiting threads. A slow reader misses
+/// intermediate values, never the last one, and never sees an older value after a newer one. Thread-safe; the lock is
+/// held during `change`.
 package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
+    /// Guarded by `state`.
     private struct State {
         var value: Value
         var readers: [Int: AsyncStream<Value>.Continuation] = [:]
@@ -18,27 +20,28 @@ package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
 
     package init(_ value: Value) { state = Lock(State(value: value)) }
 
+    /// The current value. Any thread.
     package var value: Value { state.withLock { $0.value } }
 
-    /// Whether anybody follows `values`: for owners whose value costs something to work out.
+    /// True if `values` has an active reader, for owners whose value is expensive to compute.
     package var hasReaders: Bool { state.withLock { !$0.readers.isEmpty } }
 
-    /// Changes the value; readers and waiters hear of it when it is another one. Does nothing after `finish`.
+    /// Changes the value; notifies readers and waiting threads if it differs. Does nothing after `finish`.
     ///
-    /// - Parameter change: must not come back to this board.
+    /// - Parameter change: called under the lock; must not use this object.
     package func update(_ change: (inout Value) -> Void) {
         state.withLock { state in
             guard !state.isOver else { return }
             let old = state.value
             change(&state.value)
             guard state.value != old else { return }
-            // Inside the lock, so that two who post at once are heard in one order. Yielding never calls back.
+            // Under the lock, so that concurrent updates arrive in one order. Yielding does not call back.
             for reader in state.readers.values { reader.yield(state.value) }
             for waiter in state.waiters.values { waiter.raise() }
         }
     }
 
-    /// The present value, and every later one. Ends with `finish`.
+    /// A stream of the current value and every later one. Ends at `finish`.
     package var values: AsyncStream<Value> {
         let (stream, reader) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state -> Int? in
@@ -56,10 +59,11 @@ package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
         return stream
     }
 
-    /// Blocks the calling thread until a value satisfies a condition, until a moment of the machine's monotonic clock has passed, or
-    /// until `finish`.
+    /// Blocks the calling thread until a value satisfies a condition, a deadline on `CLOCK_MONOTONIC` has passed, or
+    /// `finish` is called.
     ///
-    /// - Parameter condition: asked on the calling thread, about the present value and later ones; not about each if they follow fast.
+    /// - Parameter condition: called on the calling thread with the current and later values; values in quick
+    ///   succession may be skipped.
     /// - Returns: the value that satisfies it, or the last one.
     package func wait(until deadline: HostInstant, _ condition: (Value) -> Bool) -> (value: Value, satisfied: Bool) {
         let signal = Signal()
@@ -70,7 +74,7 @@ package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
         }
         defer { state.withLock { _ = $0.waiters.removeValue(forKey: number) } }
         while true {
-            // Of several values that came at once only the last one counts, and it is looked at below.
+            // Pending raises are covered by the value that is read next.
             signal.clear()
             let (value, isOver) = state.withLock { ($0.value, $0.isOver) }
             if condition(value) { return (value, true) }
@@ -81,7 +85,7 @@ package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
         }
     }
 
-    /// No value follows: readers come to their end, and whoever waits is let go.
+    /// Ends all streams and wakes waiting threads; later updates are ignored.
     package func finish() {
         let readers = state.withLock { state in
             defer { state.readers = [:] }
@@ -89,7 +93,7 @@ package final class BroadcastBoard<Value: Sendable & Equatable>: Sendable {
             for waiter in state.waiters.values { waiter.raise() }
             return Array(state.readers.values)
         }
-        // Outside the lock: finishing tells `onTermination`.
+        // Outside the lock, because finishing calls `onTermination`, which takes it.
         for reader in readers { reader.finish() }
     }
 }

@@ -1,7 +1,7 @@
-/// One thing in a file of a person's own that Talkie does not understand, by its line.
+/// A syntax error in a user-provided configuration file.
 package struct ConfigMistake: Error, Hashable {
     package var file: String
-    /// 1 is the first; 0 is the file as a whole.
+    /// The line number, from 1; 0 refers to the file as a whole.
     package var line: Int
     package var sentence: String
 
@@ -11,10 +11,10 @@ package struct ConfigMistake: Error, Hashable {
         self.sentence = sentence
     }
 
-    /// A file that is something else has more mistakes than anybody reads.
+    /// Maximum number of reported errors; a file of another format has very many.
     package static let mostTold = 50
 
-    /// All of them, for a person, in the order of the lines.
+    /// Returns the errors as text for the user, sorted by file and line, at most `mostTold` and their remaining number.
     package static func told(_ mistakes: [ConfigMistake]) -> [String] {
         let sorted = mistakes.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
         var told = sorted.prefix(mostTold).map { mistake in

@@ -1,7 +1,7 @@
-/// Decimal notation as people type it: no exponents, no hexadecimal, no infinities.
+/// A parser of decimal notation in user input: no exponents, no hexadecimal, no infinities.
 package enum DecimalNumber {
-    /// Digits with at most one point between them, in billionths, exact; nil when it is anything else or too large.
-    /// Digits after the ninth decimal are dropped.
+    /// Parses digits with at most one decimal point. Returns the exact value in units of 10⁻⁹; nil for other text or
+    /// overflow. Digits after the ninth decimal are dropped.
     package static func billionths(_ text: Substring) -> Int64? {
         var value: Int64 = 0
         var decimals = -1
@@ -31,16 +31,16 @@ package enum DecimalNumber {
         return value
     }
 
-    /// The same with an optional sign.
+    /// Parses a number with an optional sign; see `billionths`.
     package static func signedBillionths(_ text: String) -> Int64? {
         if text.hasPrefix("-") { return billionths(text.dropFirst()).map { -$0 } }
         return billionths(text.hasPrefix("+") ? text.dropFirst() : text[...])
     }
 
-    /// An unsigned decimal number.
+    /// Parses an unsigned decimal number.
     package static func parse(_ text: String) -> Double? { billionths(text[...]).map { Double($0) / 1e9 } }
 
-    /// Digits only.
+    /// Parses an unsigned integer without sign or spaces.
     package static func whole(_ text: some StringProtocol) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

@@ -1,6 +1,7 @@
-/// Numbers with a fixed count of decimals, for people and for JSON.
+/// Formats numbers with a fixed number of decimals, for display and JSON.
 package enum Decimals {
-    /// `-0.250` for (-0.25, 3). Never "-0.000". Beyond ±9.2e12 (three decimals) the value is cut there.
+    /// Returns for instance `-0.250` for (-0.25, 3). Never "-0.000". Saturates at ±9.2e18 units of the last decimal;
+    /// NaN is 0.
     package static func text(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }
@@ -12,7 +13,7 @@ package enum Decimals {
         return (whole < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
     }
 
-    /// Without noughts at its end: `1`, `1.25`.
+    /// Formats a number without trailing zeros: `1`, `1.25`.
     package static func short(_ value: Double, atMost decimals: Int = 2) -> String {
         var text = text(value, decimals)[...]
         if text.contains(".") {
@@ -22,13 +23,13 @@ package enum Decimals {
         return String(text)
     }
 
-    /// As `text`, with a sign in any case: offsets have one.
+    /// Formats like `text`, always with a sign, for offsets.
     package static func signed(_ value: Double, _ decimals: Int) -> String {
         let text = text(value, decimals)
         return text.hasPrefix("-") ? text : "+" + text
     }
 
-    /// `1:02:03` or `02:03`.
+    /// Formats seconds as `1:02:03` or `02:03`.
     package static func clock(seconds: Double) -> String {
         let whole = Int(max(0, min(3.6e8, seconds.isNaN ? 0 : seconds)))
         func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

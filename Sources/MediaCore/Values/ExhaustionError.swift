@@ -1,21 +1,21 @@
 internal import Glibc
 
-/// The system gives no more of something that an operation needs. Nothing has changed when it is thrown; what plays already goes on,
-/// and later it may work.
+/// The system is out of a resource. The failed operation has changed nothing; current playback continues, and a retry
+/// may succeed.
 public typealias ExhaustionError = CodedError<ExhaustionErrors>
 
-/// The codes of `ExhaustionError`.
+/// The domain of the codes of `ExhaustionError`.
 public enum ExhaustionErrors {}
 
 extension CodedError<ExhaustionErrors>.Code {
-    /// No further thread.
+    /// No thread could be created.
     public static var threads: Self { Self(rawValue: "threads") }
-    /// No further file or connection.
+    /// No file or connection could be opened.
     public static var descriptors: Self { Self(rawValue: "descriptors") }
 }
 
 extension CodedError<ExhaustionErrors> {
-    /// Why pthread_create(3) refuses; it says EAGAIN also when there is no memory for a stack.
+    /// Creates the error for a pthread_create(3) code, which is EAGAIN also if there is no memory for a stack.
     package static func thread(_ code: Int32) -> Self {
         guard code == EAGAIN else {
             return Self(.threads, "this computer lets the program start no further thread (\(SystemCause.text(code)))")
@@ -26,14 +26,16 @@ extension CodedError<ExhaustionErrors> {
             "this computer lets the program start no further thread (limit of processes: ulimit -u\(memory))")
     }
 
-    /// Why the system refuses a descriptor.
+    /// Creates the error for a failed system call that returns a descriptor.
     package static func descriptor(_ code: Int32) -> Self { Self(.descriptors, SystemCause.text(code)) }
 }
 
 extension TalkieError {
+    /// Creates an error with the code `failed`.
     public init(_ error: ExhaustionError) { self.init(.failed, error.message) }
 }
 
 extension MediaError {
+    /// Creates an error with the code `exhausted`.
     public init(_ error: ExhaustionError) { self.init(.exhausted, error.message) }
 }

@@ -1,20 +1,21 @@
-/// Reads one JSON object (RFC 8259), one level of it. Members that hold arrays or objects are stepped over and only
-/// their place is noted, so that later writers may add some; `FlatObject` looks inside. Bounded in members and depth;
-/// bytes from outside never trap.
+/// A parser of one level of a JSON object (RFC 8259). Nested arrays and objects are validated and recorded as byte
+/// ranges, for forward compatibility; `FlatObject` parses them. Members and nesting are limited; untrusted input never
+/// traps.
 package struct FlatJSON {
+    /// A member's value; ranges are offsets in the parsed bytes.
     package enum Value: Equatable {
         case whole(Int64)
         case real(Double)
-        /// Place of the text between its quotes, escapes not yet undone.
+        /// The range between the quotes, with escapes.
         case text(Range<Int>)
-        /// Place of what is nested, with its brackets.
+        /// The range of a nested value, including its brackets.
         case object(Range<Int>)
         case array(Range<Int>)
         /// true, false or null.
         case other
     }
 
-    /// More than any event has.
+    /// Default maximum number of members; no event has more.
     package static let mostMembers = 64
     private static let deepestNesting = 32
 
@@ -27,7 +28,7 @@ package struct FlatJSON {
         members.reserveCapacity(min(most, Self.mostMembers))
     }
 
-    /// Reads a line; false when it is no such object, and `members` is then without meaning.
+    /// Parses bytes; returns false if they are not one such object. `members` is undefined then.
     package mutating func parse(_ bytes: UnsafeRawBufferPointer) -> Bool {
         members.removeAll(keepingCapacity: true)
         var scanner = Scanner(bytes: bytes)
@@ -51,7 +52,7 @@ package struct FlatJSON {
         return scanner.isAtEnd
     }
 
-    /// Hands on each element of an array that was found well-formed, with its place in `bytes`; stops after `most`.
+    /// Calls `body` with each element of a validated array, at most `most`; ranges are offsets in `bytes`.
     static func elements(
         of bytes: UnsafeRawBufferPointer, in range: Range<Int>, most: Int, _ body: (Value) -> Void
     ) {
@@ -144,7 +145,8 @@ package struct FlatJSON {
             return isObject ? .object(start..<position) : .array(start..<position)
         }
 
-        /// Whole numbers of 64 bits exactly; others as the nearest double for up to 18 digits.
+        /// Parses a number: integers in the range of `Int64.max` exactly, others as `Double`, accurate to about 18
+        /// digits.
         private mutating func number() -> Value? {
             let isNegative = take(UInt8(ascii: "-"))
             var mantissa: Int64 = 0
@@ -158,7 +160,7 @@ package struct FlatJSON {
                     let (tens, overflow) = mantissa.multipliedReportingOverflow(by: 10)
                     let (sum, carry) = tens.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
                     if overflow || carry {
-                        // Beyond what can be kept: only its size matters.
+                        // Beyond the precision; only the magnitude matters.
                         isWhole = false
                         if !isInFraction { exponent += 1 }
                     } else {
@@ -196,7 +198,7 @@ package struct FlatJSON {
         }
 
         private func scaled(_ mantissa: Double, by exponent: Int) -> Double {
-            // Powers up to 22 are exact in a double.
+            // Powers of ten up to 22 are exact in a double.
             var value = mantissa
             var rest = min(700, exponent.magnitude)
             while rest > 0 {
@@ -211,13 +213,13 @@ package struct FlatJSON {
     }
 }
 
-/// A parsed line with its bytes: members by name.
+/// A parsed object with its bytes: access to members by name.
 package struct FlatObject {
     package let bytes: UnsafeRawBufferPointer
     package let json: FlatJSON
 
     private func value(_ name: StaticString) -> FlatJSON.Value? {
-        // The last of equal names counts, as in most readers.
+        // The last of equal names counts, as in most parsers.
         for member in json.members.reversed()
         where name.withUTF8Buffer({ bytes[member.key].elementsEqual($0) }) {
             return member.value
@@ -225,28 +227,30 @@ package struct FlatObject {
         return nil
     }
 
-    /// The whole of a file or a line as one object; nil when it is none.
+    /// Parses a file or a line as one object; nil if it is not one.
     ///
-    /// - Parameter most: members that it may have, and each object inside it.
+    /// - Parameter most: maximum number of members, also for each nested object.
     package init?(_ bytes: UnsafeRawBufferPointer, most: Int = FlatJSON.mostMembers) {
         var json = FlatJSON(most: most)
         guard json.parse(bytes) else { return nil }
         (self.bytes, self.json, self.most) = (bytes, json, most)
     }
 
+    /// Creates an object from bytes that `json` has parsed.
     package init(bytes: UnsafeRawBufferPointer, json: FlatJSON) {
         (self.bytes, self.json, most) = (bytes, json, FlatJSON.mostMembers)
     }
 
     private let most: Int
 
-    /// An object inside this one.
+    /// Returns a nested object; nil if there is none or it is malformed.
     package func object(_ name: StaticString) -> FlatObject? {
         guard case .object(let range)? = value(name) else { return nil }
         return FlatObject(UnsafeRawBufferPointer(rebasing: bytes[range]), most: most)
     }
 
-    /// The objects in an array; nil when there is no such array, elements that are no objects left out.
+    /// Returns the objects in an array, at most `most` elements; other elements are skipped. Nil if there is no such
+    /// array.
     package func objects(_ name: StaticString, most: Int) -> [FlatObject]? {
         guard case .array(let range)? = value(name) else { return nil }
         var found: [FlatObject] = []
@@ -259,11 +263,13 @@ package struct FlatObject {
         return found
     }
 
+    /// Returns an integer; nil if the member is missing or of another type.
     package func whole(_ name: StaticString) -> Int64? {
         if case .whole(let number)? = value(name) { return number }
         return nil
     }
 
+    /// Returns a number; nil if the member is missing or of another type.
     package func real(_ name: StaticString) -> Double? {
         switch value(name) {
         case .whole(let number): return Double(number)
@@ -272,19 +278,19 @@ package struct FlatObject {
         }
     }
 
-    /// A text as it stands in the line, for comparing with a plain word.
+    /// Returns a string with its escapes, to compare it with an ASCII literal without allocation.
     package func word(_ name: StaticString) -> FlatWord? {
         guard case .text(let range)? = value(name) else { return nil }
         return FlatWord(bytes: UnsafeRawBufferPointer(rebasing: bytes[range]))
     }
 
-    /// A text with its escapes undone, made printable.
+    /// Returns an unescaped string with control characters replaced.
     package func text(_ name: StaticString) -> String? {
         guard case .text(let range)? = value(name) else { return nil }
         return text(in: range)
     }
 
-    /// The texts of an object inside this one, with their names, in the order they were written.
+    /// Returns the string members of a nested object in order, at most `most` of its members.
     package func members(of name: StaticString, most: Int) -> [(name: String, value: String)] {
         guard let inner = object(name) else { return [] }
         return inner.json.members.prefix(most).compactMap { member in
@@ -336,7 +342,7 @@ package struct FlatObject {
     }
 }
 
-/// A text inside a line, compared without making a string of it. Valid as long as the line.
+/// A string in a line, compared without allocation. Valid as long as the line's bytes.
 package struct FlatWord {
     package let bytes: UnsafeRawBufferPointer
 

@@ -1,5 +1,6 @@
-/// Bytes as hexadecimal digits, the way announcements and state files write them.
+/// Conversion of bytes from and to hexadecimal digits, as in mDNS records and state files.
 package enum Hexadecimal {
+    /// Parses pairs of digits in either case; nil for other text.
     package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -12,6 +13,7 @@ package enum Hexadecimal {
         return bytes
     }
 
+    /// Returns upper-case digits.
     package static func text(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var text: [UInt8] = []

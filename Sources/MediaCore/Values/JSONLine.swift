@@ -1,14 +1,16 @@
-/// Writes one flat JSON object (RFC 8259) onto the end of a byte buffer: no nesting, no allocation once the buffer
-/// has its size.
+/// Appends one flat JSON object (RFC 8259) to a byte buffer, without nesting. Does not allocate once the buffer is
+/// large enough.
 package struct JSONLine {
     private var bytes: [UInt8]
     private var isFirst = true
 
+    /// Starts an object at the end of `bytes`.
     package init(bytes: consuming [UInt8]) {
         self.bytes = bytes
         self.bytes.append(UInt8(ascii: "{"))
     }
 
+    /// Returns the buffer with the finished object and a newline.
     package consuming func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         bytes.append(UInt8(ascii: "\n"))
@@ -24,6 +26,7 @@ package struct JSONLine {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Adds a string that needs no escaping.
     package mutating func add(_ name: StaticString, _ value: StaticString) {
         key(name)
         bytes.append(UInt8(ascii: "\""))
@@ -31,7 +34,7 @@ package struct JSONLine {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// A text from outside, escaped, and cut after 1000 bytes.
+    /// Adds an untrusted string, escaped and truncated so that it takes at most 1000 bytes.
     package mutating func add(_ name: StaticString, text: String) {
         key(name)
         JSONText.append(text, to: &bytes, limit: 1000)
@@ -42,25 +45,25 @@ package struct JSONLine {
         digits(value.magnitude, negative: value < 0)
     }
 
-    /// Nanoseconds on the host's monotonic clock.
+    /// Adds nanoseconds of the host's monotonic clock.
     package mutating func add(_ name: StaticString, _ instant: HostInstant) {
         key(name)
         digits(UInt(instant.nanoseconds.magnitude), negative: instant.nanoseconds < 0)
     }
 
-    /// Seconds of film.
+    /// Adds a media time in seconds.
     package mutating func add(_ name: StaticString, _ time: MediaTime) {
         key(name)
         billionths(time.nanoseconds)
     }
 
-    /// Seconds.
+    /// Adds a duration in seconds.
     package mutating func add(_ name: StaticString, _ duration: Duration) {
         key(name)
         billionths(duration.wholeNanoseconds)
     }
 
-    /// A number to the ninth decimal; what JSON cannot express becomes null.
+    /// Adds a number with up to nine decimals; null for NaN, infinity and magnitudes from 9e9.
     package mutating func add(_ name: StaticString, _ value: Double) {
         key(name)
         guard value.isFinite, value.magnitude < 9e9 else {

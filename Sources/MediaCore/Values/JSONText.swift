@@ -1,13 +1,14 @@
-/// The one place that knows how a text is written in JSON (RFC 8259, section 7).
+/// Escapes strings for JSON (RFC 8259, section 7).
 enum JSONText {
-    /// Adds a text with its quotes. Control characters, quotes and backslashes are escaped; the rest is UTF-8 as it is.
+    /// Appends a quoted string. Control characters, quotes and backslashes are escaped; everything else stays UTF-8.
     ///
-    /// - Parameter limit: most bytes that the text may take, quotes not counted; what does not fit is left out.
+    /// - Parameter limit: maximum number of bytes without the quotes; the rest is dropped. Every scalar counts as six
+    ///   bytes.
     static func append(_ text: String, to bytes: inout [UInt8], limit: Int = .max) {
         bytes.append(UInt8(ascii: "\""))
         var room = limit
         for scalar in text.unicodeScalars {
-            // An escape is the longest form a character has.
+            // The longest escape has six bytes; counting it for every scalar keeps the limit.
             room -= 6
             if room < 0 { break }
             append(scalar, to: &bytes)

@@ -1,26 +1,28 @@
-/// A result for other programs (RFC 8259), with its members in the order they were written.
+/// A JSON value (RFC 8259) that preserves the order of members.
 public enum JSONValue: Sendable {
     case object([(String, JSONValue)])
     case array([JSONValue])
     case text(String)
     case whole(Int)
-    /// Rounded to the given number of decimals; what is no finite number becomes null.
+    /// Rounded to a number of decimals; NaN and infinity become null.
     case real(Double, decimals: Int)
     case flag(Bool)
     case null
 
-    /// A number, or null when there is none.
+    /// Returns a number; null for nil.
     public static func optional(_ value: Double?, decimals: Int) -> JSONValue {
         value.map { .real($0, decimals: decimals) } ?? .null
     }
 
+    /// Returns a string; null for nil.
     public static func optional(_ value: String?) -> JSONValue { value.map(JSONValue.text) ?? .null }
+    /// Returns an integer; null for nil.
     public static func optional(_ value: Int?) -> JSONValue { value.map(JSONValue.whole) ?? .null }
 
-    /// The text of the value, indented by two spaces a level, ending in a newline.
+    /// The serialized value with indentation by two spaces per level and a trailing newline.
     public var formatted: String { written(indent: "\n") + "\n" }
 
-    /// The text of the value on one line, without spaces and without a newline.
+    /// The serialized value on one line, without spaces and newline.
     public var compact: String { written(indent: nil) }
 
     private func written(indent: String?) -> String {
@@ -29,7 +31,7 @@ public enum JSONValue: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// - Parameter indent: what begins a line at this level; nil writes no lines.
+    /// - Parameter indent: newline and indentation of this level; nil writes everything on one line.
     private func write(to bytes: inout [UInt8], indent: String?) {
         switch self {
         case .object(let members):

@@ -1,7 +1,8 @@
-/// How much is told; each level includes those before it.
+/// The verbosity of the log; each level includes the previous ones.
 package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
     case error, warning, info, debug
 
+    /// Parses the name of a level; throws for other text.
     package init(parsing text: String) throws(ValueError) {
         guard let level = Self.allCases.first(where: { "\($0)" == text }) else {
             throw ValueError("a log level is error, warning, info or debug")

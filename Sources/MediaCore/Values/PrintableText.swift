@@ -1,7 +1,7 @@
-/// Words from files and networks, made harmless and measurable for terminals, logs and pictures.
+/// Sanitizes and measures untrusted text for terminals, logs and images.
 package enum PrintableText {
-    /// The text with every control character (ECMA-48: C0, DEL, C1) and every invisible direction mark replaced, so
-    /// that a film's title cannot move the cursor, ring the bell or turn the line around.
+    /// Returns the text with U+FFFD for control characters (ECMA-48: C0, DEL, C1), line separators and bidirectional
+    /// controls. A title then cannot move the cursor, ring the bell or reverse the line.
     package static func of(_ text: String) -> String {
         if text.unicodeScalars.allSatisfy({ !isHazard($0) }) { return text }
         var scalars = String.UnicodeScalarView()
@@ -9,8 +9,8 @@ package enum PrintableText {
         return String(scalars)
     }
 
-    /// An address without the name and password in it (RFC 3986, 3.2.1 and 7.5), for messages, records and what is kept; anything
-    /// else as it is.
+    /// Returns a URL without credentials (RFC 3986, 3.2.1 and 7.5), for messages, logs and state files; other text
+    /// unchanged.
     package static func withoutCredentials(_ address: String) -> String {
         guard let separator = address.firstRange(of: "://") else { return address }
         let address = withoutSecretParameters(address)
@@ -19,7 +19,7 @@ package enum PrintableText {
         return "\(address[..<separator.upperBound])…\(address[at...])"
     }
 
-    /// Replaces the values of query parameters that grant access, as `token=` and `X-Amz-Signature=`.
+    /// Replaces the values of query parameters that grant access, such as `token=` and `X-Amz-Signature=`.
     private static func withoutSecretParameters(_ address: String) -> String {
         guard let mark = address.firstIndex(of: "?") else { return address }
         let query = address[address.index(after: mark)...]
@@ -40,7 +40,7 @@ package enum PrintableText {
                 .contains { name.contains($0) }
     }
 
-    /// Printable, on one line, with its full stop.
+    /// Returns the text sanitized, with a full stop unless it ends in a full stop or a question mark.
     package static func sentence(_ text: String) -> String {
         let line = of(text)
         return line.hasSuffix(".") || line.hasSuffix("?") ? line : line + "."
@@ -57,10 +57,10 @@ package enum PrintableText {
 }
 
 extension PrintableText {
-    /// Columns that a terminal gives the text.
+    /// Returns the number of terminal columns of the text.
     package static func width(of text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width(of: $1) } }
 
-    /// As much of the text as fits, with an ellipsis where it was cut.
+    /// Returns the text truncated to a number of columns, with an ellipsis if it is too long.
     package static func truncated(_ text: String, to columns: Int) -> String {
         guard columns > 0 else { return "" }
         guard width(of: text) > columns else { return text }
@@ -74,8 +74,8 @@ extension PrintableText {
         return String(result) + "…"
     }
 
-    /// Zero for what combines with the character before, two for what East Asian fonts draw wide (Unicode Standard
-    /// Annex 11, classes W and F, in blocks), one for all else.
+    /// Returns the columns of a scalar: zero for combining characters, two for wide East Asian ones (Unicode Standard
+    /// Annex 11, classes W and F, by blocks), otherwise one.
     private static func width(of scalar: Unicode.Scalar) -> Int {
         if scalar.value < 0x300 { return 1 }
         switch scalar.properties.generalCategory {

@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// A file for what its owner alone may read: records of what was played and heard.
+/// Creates files that only their owner can read, such as playback logs.
 package enum PrivateFile {
-    /// Makes or empties a file; one that was there is taken from everybody else, too. Devices and pipes are opened as they are.
+    /// Creates or truncates a file and removes the permissions of group and others from an existing one. Devices and
+    /// pipes are opened unchanged.
     ///
-    /// - Parameter flags: of open(2), beside those that make and empty it.
+    /// - Parameter flags: flags for open(2) in addition to those that create and truncate.
     /// - Returns: a descriptor, or -1 with errno set.
     package static func create(_ path: String, _ flags: Int32) -> Int32 {
         let descriptor = open(path, flags | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

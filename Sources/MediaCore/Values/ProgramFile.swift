@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// The file that this process runs (proc(5), /proc/self/exe).
+/// The executable of this process (proc(5), /proc/self/exe).
 package enum ProgramFile {
-    /// Absolute; nil where /proc is not there. Of a file that was replaced meanwhile it ends in " (deleted)".
+    /// The absolute path; nil if /proc is not mounted. Ends in " (deleted)" if the file was replaced.
     package static let path: String? = {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)

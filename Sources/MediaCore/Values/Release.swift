@@ -1,4 +1,4 @@
-/// Which Talkie this is.
+/// The version of Talkie.
 package enum Release {
     package static let version = "0.1.0"
 }

@@ -1,43 +1,47 @@
-/// What a person can do about an error or an obstacle, as a value: an application says it in the words of its own buttons or commands,
-/// and one that does not know the action shows the advice.
+/// An action that resolves an error, as a value. Applications phrase it in terms of their own buttons or commands; for
+/// an unknown action they show `advice`.
 public struct Remedy: Hashable, Sendable {
-    /// An open set: later versions may add actions without breaking anyone.
+    /// An open set of actions; later versions may add some.
     public struct Action: RawRepresentable, Hashable, Sendable {
+        /// The action in text form; stable across versions.
         public let rawValue: String
+        /// Creates an action.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Pair this computer with the place, in whichever way it asks for.
+        /// Pair this computer with the output by any method it offers.
         public static let pair = Action(rawValue: "pair")
-        /// Pair this computer with the place, by the PIN that it shows.
+        /// Pair this computer with the output by the PIN that it displays.
         public static let pairByPIN = Action(rawValue: "pair-by-pin")
-        /// Pair once more: the place has forgotten this computer.
+        /// Pair again: the output has lost the pairing.
         public static let pairAgain = Action(rawValue: "pair-again")
-        /// Give the place's password, which is then kept.
+        /// Enter the output's password, which is then stored.
         public static let givePassword = Action(rawValue: "give-password")
-        /// The same once more: the password that is kept is wrong.
+        /// Enter the password again: the stored one is wrong.
         public static let correctPassword = Action(rawValue: "correct-password")
-        /// Give the PIN that the place shows, when nobody can be asked for it.
+        /// Provide the PIN that the output displays, if the program cannot prompt for it.
         public static let givePIN = Action(rawValue: "give-pin")
-        /// Look at which places there are.
+        /// List the available outputs.
         public static let listPlaces = Action(rawValue: "list-places")
     }
 
+    /// The action, for programs.
     public let action: Action
-    /// The place it is about, as a person may name it; nil where the error does not know how it was named.
+    /// The output's name as a user can enter it; nil if unknown.
     public let place: String?
-    /// For people, to follow the problem after a semicolon, or after a colon or bracket of its own: `pair with it once`.
+    /// Advice for users, appended to the problem after a semicolon, a colon or in brackets: `pair with it once`.
     public let advice: String
 
+    /// Creates a remedy.
     public init(_ action: Action, place: String? = nil, advice: String) {
         self.action = action
         self.place = place
         self.advice = advice
     }
 
-    /// The same with another advice; nil leaves it as it is.
+    /// Returns this remedy with another advice; nil keeps it.
     public func saying(_ advice: String?) -> Remedy { Remedy(action, place: place, advice: advice ?? self.advice) }
 
-    /// What is wrong, and what to do about it, as one sentence; a full stop at the end of the problem stays at the end.
+    /// Returns problem and advice as one sentence; a full stop of the problem moves to the end.
     package func sentence(after problem: String) -> String {
         let joint = advice.hasPrefix(":") ? "" : advice.hasPrefix("(") ? " " : "; "
         return problem.hasSuffix(".") ? problem.dropLast() + joint + advice + "." : problem + joint + advice

@@ -1,6 +1,7 @@
-/// Words of others in a picture's source.
+/// Escapes untrusted text for SVG.
 package enum SVGText {
-    /// Made safe between tags and in attributes in double quotes (XML 1.0, section 2.4); control characters are left out.
+    /// Returns text for element content and double-quoted attributes (XML 1.0, section 2.4); control characters are
+    /// replaced.
     package static func escaped(_ text: String) -> String {
         var result = ""
         for character in PrintableText.of(text) {

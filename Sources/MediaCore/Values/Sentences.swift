@@ -1,6 +1,6 @@
-/// Sentences for people from parts that were written apart: error messages begin small and end without a stop.
+/// Joins sentence fragments: error messages start in lower case and have no full stop.
 package enum Sentences {
-    /// The parts, each as a sentence of its own; those that say nothing are left out.
+    /// Returns the parts as complete sentences; nil and blank parts are skipped.
     package static func joined(_ parts: String?...) -> String {
         parts.compactMap { $0 }.map(sentence).filter { !$0.isEmpty }.joined(separator: " ")
     }

@@ -1,6 +1,6 @@
-/// Words of strangers in commands that a person is told to run.
+/// Quotes untrusted text in shell commands that are shown to users.
 package enum ShellWord {
-    /// One word for a POSIX shell (Shell Command Language, 2.2.2), whatever is in it.
+    /// Returns one word for a POSIX shell (Shell Command Language, 2.2.2) for any text.
     package static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }

@@ -1,18 +1,18 @@
-/// Finds the word that a misspelt one was probably meant to be.
+/// Suggests corrections for misspelt words.
 package enum SimilarWord {
-    /// Edits up to which two words count as similar.
+    /// Maximum number of edits.
     private static let maxDistance = 2
-    /// Bytes of a word that are compared.
+    /// Maximum number of bytes of a word that are compared.
     private static let maxLength = 40
 
-    /// Returns the candidate with the fewest edits to `word`; nil if none is within two edits, or if more than half of `word` would
-    /// have to change.
+    /// Returns the candidate with the fewest edits to `word`. Nil if it needs more than two edits, or more than half
+    /// the length of `word`.
     package static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
         let best = candidates.map { ($0, distance($0, word)) }.min { $0.1 < $1.1 }
         return best.flatMap { $0.1 <= min(maxDistance, word.utf8.count / 2) ? $0.0 : nil }
     }
 
-    /// The number of bytes to change, add or remove (Levenshtein distance).
+    /// Returns the Levenshtein distance in bytes.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.utf8.prefix(maxLength)), Array(right.utf8.prefix(maxLength)))
         var row = Array(0...right.count)

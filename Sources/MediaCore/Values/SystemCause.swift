@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// What the system says with an error number (errno(3)), in words that end a sentence or stand in brackets. A limit is
-/// told by its name, so that a person knows what to raise.
+/// Descriptions of errno(3) values for the end of a sentence or in brackets. Resource limits are named, so that users
+/// know which one to raise.
 package enum SystemCause {
-    /// - Parameter code: as in `errno`; the sign does not matter, because libraries negate it.
+    /// - Parameter code: an `errno` value; may be negated, as some libraries return it.
     package static func text(_ code: Int32) -> String {
         let code = abs(code)
         switch code {
@@ -15,10 +15,10 @@ package enum SystemCause {
         }
     }
 
-    /// The system gives no more of something now, whatever was asked for; later it may.
+    /// Returns true if the system is out of a resource, so that a retry may succeed.
     package static func isExhaustion(_ code: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, EAGAIN].contains(abs(code)) }
 
-    /// Names the limit of memory where there is one.
+    /// Names the memory limit, if one is set.
     static var memoryLimit: String {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(UInt32(RLIMIT_AS.rawValue)), &limit) == 0, limit.rlim_cur != .max else {

@@ -1,15 +1,16 @@
 internal import Glibc
 
-/// Small files of the kernel's and of programs'.
+/// Reads small text files, for instance from /proc and /sys.
 package enum TextFile {
-    /// Without its newline, printable; nil when there is none.
+    /// Returns the first line without its newline, sanitized; nil if the file is missing or empty. Reads at most
+    /// 256 bytes.
     package static func firstLine(of path: String) -> String? {
         let text = whole(path, limit: 256)
         guard !text.isEmpty else { return nil }
         return PrintableText.of(String(text.prefix { $0 != "\n" }))
     }
 
-    /// As it is, up to so many bytes; empty when there is none or it may not be read.
+    /// Returns up to `limit` bytes as text, unmodified; empty if the file is missing or not readable.
     package static func whole(_ path: String, limit: Int) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return "" }

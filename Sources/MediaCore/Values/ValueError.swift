@@ -1,6 +1,7 @@
-/// A word that cannot be understood as the value it should be, with what would be understood.
+/// A parse error of a value, which describes the expected form.
 public struct ValueError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is expected, as the end of a sentence: "a time is written 90, 1:30 or 01:02:03.5".
+    /// The expected form as the end of a sentence: "a time is written 90, 1:30 or 01:02:03.5".
     public var description: String
+    /// Creates an error.
     public init(_ description: String) { self.description = description }
 }

@@ -1,88 +1,100 @@
 internal import MediaCore
 
-/// A foreign clock as a straight line against ours, drawn through what its messages say: offset and rate.
+/// Estimates offset and rate of a remote PTP clock against the host clock by a robust linear fit.
 ///
-/// A Sync that left at T and came at H says "T minus H, less the way it took". Most ways are longer than the shortest,
-/// none is shorter, so of each stretch of time only a quick message counts, and those that lie below the line count
-/// little. The second quickest is taken: a master that was interrupted before it read its clock makes one that seems
-/// too quick. The way itself is half of what question and answer take together, as far as the master answers.
+/// A Sync sent at T (remote clock) and received at H (host clock) yields the offset `T - H`, which includes the path
+/// delay. Queueing only adds delay, so of each window only its fastest message enters the fit, and points below the
+/// line weigh less. The second fastest is used: a master preempted before reading its clock sends a timestamp that is
+/// too late, and its message seems too fast. Half the round trip of Delay_Req and Delay_Resp gives the path delay, if
+/// the master answers.
 ///
-/// Whatever messages say, the line stays bounded: its rate is held to ±200 ppm, a time that contradicts it is left out
-/// until the contradiction is steady and nothing supports the line any more. Nothing allocates after `init`.
+/// Bounds for any input: the rate stays within ±200 ppm. A contradicting timestamp is rejected until the contradiction
+/// is consistent and nothing supports the line. Nothing allocates after `init`.
 struct MasterLine: Sendable {
-    /// What became of a message's time.
+    /// The result of `observe(origin:received:)`.
     enum Verdict: Equatable, Sendable {
         case taken
-        /// Older than what is known; was left out.
+        /// Received earlier than a message already used; discarded.
         case stale
-        /// Contradicts the line and was left out: no clock that ran on makes such a time.
+        /// Contradicts the line; discarded. No continuously running clock produces this timestamp.
         case refused
-        /// The line begins anew here: the master's time has stepped.
+        /// The estimate restarts at this message: the first one, or the master's time has stepped.
         case begun
     }
 
-    /// More than any quartz is off.
+    /// Limit of the rate, as a ratio; above the frequency error of any quartz oscillator.
     static let largestRate = 200e-6
-    /// Standard deviation of a quartz against another; a rate is held near zero until there is evidence.
+    /// Standard deviation of the rate between two quartz oscillators. As the prior's width it holds the rate near
+    /// `priorRate` while there are few points.
     private static let rateSpread = 40e-6
-    /// Usable after so many messages over so long. Others take a HomePod's time after 0.4 s; half as much again halves
-    /// what the first stamps of a busy computer leave to be corrected while sound plays.
+    /// Messages and nanoseconds until the estimate is usable. Other implementations accept a HomePod's time after
+    /// 0.4 s. Waiting 0.6 s halves the error that a busy computer's first timestamps leave to playback.
     private static let lockMessages = 6
     private static let lockTime: Int64 = 600_000_000
-    /// Each stretch gives its quickest message: short stretches at first, so that there is a line soon.
+    /// Window lengths in nanoseconds; the short one applies for the first 4 s, so that an estimate is available early.
     private static let stretches: (early: Int64, late: Int64, earlyFor: Int64) =
         (250_000_000, 1_000_000_000, 4_000_000_000)
-    /// A minute of stretches.
+    /// The number of points in the fit: about one minute of windows.
     private static let capacity = 64
-    /// Questions whose answers count.
+    /// The number of round trips in the path delay estimate.
     private static let tripCapacity = 64
-    /// A message that comes later than the line says by up to this was on its way for long.
+    /// Maximum lateness of an accepted message in nanoseconds (queueing delay).
     private static let slowest = 250e6
-    /// A message that comes earlier than the line says by more, and by more than its noise explains, is no message of
-    /// this line.
+    /// Maximum earliness of an accepted message in nanoseconds, beyond noise and drift.
     private static let quickest = 2e6
-    /// The longest way to and fro that is believed; others in a local network are errors.
+    /// Longest accepted round trip in nanoseconds; longer ones in a local network are errors.
     private static let longestTrip = 200e6
-    /// A line is given up after so many messages that agree with each other and not with it, and so long without
-    /// support; and after so many stretches of late messages only.
+    /// The estimate restarts after this many contradicting messages that agree with each other, and this many
+    /// nanoseconds without support. It also restarts after this many consecutive windows with late messages only.
     private static let rebels = 12
     private static let support: Int64 = 1_500_000_000
     private static let sunkenStretches = 4
-    /// Messages that agree with each other to this speak of one line.
+    /// Contradicting messages within this many nanoseconds agree with each other.
     private static let agreement = 5e6
+    /// Lower bound of `scatter`, in nanoseconds.
     private static let leastScatter = 20e3
 
-    /// The quickest message of a stretch: nanoseconds since `base`, and offset beyond the base's.
+    /// The selected message of a window: nanoseconds since `base.host`, and offset relative to `base.offset`.
     private struct Point {
         var time: Double
         var offset: Double
     }
 
+    /// Host time and offset of the first message, in nanoseconds.
     private var base: (host: Int64, offset: Int64)?
+    /// Ring buffer of closed windows; `oldest` is the index of its first point.
     private var points: [Point]
     private var pointCount = 0
     private var oldest = 0
-    /// The quickest two of the present stretch, and how many it has.
+    /// The two fastest messages of the current window; `openCount` is the number of its messages.
     private var open: Point?
     private var second: Point?
     private var openCount = 0
     private var openSince = 0.0
+    /// Ring buffer of round trips in nanoseconds.
     private var trips: [Double]
     private var tripCount = 0
     private var newestTrip = 0
+    /// Scratch memory of `measurePath`, so that it does not allocate.
     private var sorted: [Double]
+    /// The line: `height + rate × (time - centre)`; nanoseconds in the coordinates of `Point`.
     private var centre = 0.0
     private var height = 0.0
+    /// The rate before the last restart: the mean of the prior.
     private var priorRate = 0.0
+    /// Rate of the remote clock minus 1.
     private(set) var rate = 0.0
-    /// How far quickest messages lie from the line, on average, nanoseconds.
+    /// Standard deviation of the points around the line, estimated from the mean absolute residual; nanoseconds.
     private var scatter = 0.0
+    /// Consecutive windows that contain late messages only.
     private var sunken = 0
     private var messages = 0
+    /// Nanoseconds since `base.host`: the last message that was accepted, and the last that supported the line.
     private var last = 0.0
     private var supported = 0.0
+    /// Consecutive contradicting messages that agree with each other; `since` is the time of the first.
     private var rebel: (offset: Double, since: Double, count: Int)?
-    /// Half the way to and fro, nanoseconds; nil while the master has answered nothing.
+    /// Path delay in nanoseconds; nil if the master has answered no Delay_Req.
     private var path: Double?
 
     init() {
@@ -91,15 +103,17 @@ struct MasterLine: Sendable {
         sorted = Array(repeating: 0, count: Self.tripCapacity)
     }
 
-    /// Whether the line is good enough to place sound by.
+    /// True if enough messages were received to schedule audio by the estimate.
     var isLocked: Bool { messages >= Self.lockMessages && last >= Double(Self.lockTime) }
 
-    /// The way from the master to here as measured; nil while it has answered no question.
+    /// The measured path delay from the master; nil if the master has answered no Delay_Req.
     var measuredPath: Duration? { path.map { .nanoseconds(Int64($0)) } }
 
+    /// Adds one Sync to the estimate.
+    ///
     /// - Parameters:
-    ///   - origin: when the Sync left, on the master's clock.
-    ///   - received: when it came, on ours.
+    ///   - origin: departure of the Sync on the master's clock.
+    ///   - received: its arrival on the host clock.
     mutating func observe(origin: PTPInstant, received: HostInstant) -> Verdict {
         let offset = origin.nanoseconds &- received.nanoseconds
         guard let base else {
@@ -108,7 +122,7 @@ struct MasterLine: Sendable {
         }
         let time = Double(received.nanoseconds &- base.host)
         let seen = Double(offset &- base.offset)
-        // Datagrams of one socket come in order; one from the past is no evidence.
+        // Datagrams of one socket arrive in order; an older timestamp is no evidence.
         guard time >= last else { return .stale }
         let residual = seen - value(at: time)
         let quickest = Self.quickest + 4 * scatter + Self.largestRate * (time - supported)
@@ -117,7 +131,7 @@ struct MasterLine: Sendable {
         }
         messages += 1
         (last, supported) = (time, time)
-        // What contradicts the line beside its support does not count once that fails.
+        // Contradictions received while the line was supported do not count later.
         rebel = nil
         let length = time < Double(Self.stretches.earlyFor) ? Self.stretches.early : Self.stretches.late
         if let point = quick, time - openSince >= Double(length) {
@@ -130,9 +144,11 @@ struct MasterLine: Sendable {
         return .taken
     }
 
+    /// Adds one Delay_Req and its Delay_Resp to the path delay estimate. Ignored until `isLocked`.
+    ///
     /// - Parameters:
-    ///   - sent: when our question left.
-    ///   - received: when the master received it, on its clock.
+    ///   - sent: departure of the Delay_Req on the host clock.
+    ///   - received: its arrival on the master's clock.
     mutating func observeAnswer(sent: HostInstant, received: PTPInstant) {
         guard let base, isLocked else { return }
         let seen = Double(received.nanoseconds &- sent.nanoseconds &- base.offset)
@@ -144,15 +160,15 @@ struct MasterLine: Sendable {
         measurePath()
     }
 
-    /// The line at a moment of our clock.
+    /// Returns the estimate, anchored at `now`; nil before the first Sync.
     ///
-    /// - Parameter fallback: the way to here where the master answers no questions.
+    /// - Parameter fallback: the path delay to assume if the master answers no Delay_Req.
     func mapping(at now: HostInstant, fallbackPath fallback: Duration) -> ClockMapping<HostInstant, PTPInstant>? {
         guard let base else { return nil }
         let way = path ?? Double(fallback.wholeNanoseconds)
         let offset = value(at: Double(now.nanoseconds &- base.host)) + way
         let noise = scatter / Double(max(1, pointCount)).squareRoot()
-        // A way that was measured is unknown by how much there and back differ; one that was not, altogether.
+        // A measured path is uncertain by its asymmetry, an assumed one entirely.
         let doubt = path == nil ? way : way / 4
         return ClockMapping(
             sourceAnchor: now,
@@ -164,9 +180,10 @@ struct MasterLine: Sendable {
 
     // MARK: Inside
 
+    /// Returns the offset of the line, in the coordinates of `Point`.
     private func value(at time: Double) -> Double { height + rate * (time - centre) }
 
-    /// The same quartz goes on, so its rate is kept.
+    /// Restarts the estimate. The rate is kept, because the oscillator is the same.
     private mutating func begin(offset: Int64, at received: HostInstant) {
         base = (received.nanoseconds, offset)
         (pointCount, oldest, tripCount, newestTrip) = (0, 0, 0, 0)
@@ -182,7 +199,7 @@ struct MasterLine: Sendable {
             (open, second, openCount, openSince) = (point, nil, 1, point.time)
             return
         }
-        // Compared along the line: the later one has drifted.
+        // Compared along the line, because the later message has drifted.
         func height(_ point: Point) -> Double { point.offset - rate * point.time }
         openCount += 1
         if height(point) > height(best) {
@@ -192,7 +209,8 @@ struct MasterLine: Sendable {
         }
     }
 
-    /// What speaks for the present stretch: of two messages nobody knows which one is wrong.
+    /// The representative of the current window. The second fastest is used from three messages on: of two it is
+    /// unknown which one is wrong.
     private var quick: Point? { openCount >= 3 ? second : open }
 
     private mutating func restart(_ offset: Int64, _ received: HostInstant) -> Verdict {
@@ -200,19 +218,20 @@ struct MasterLine: Sendable {
         return .begun
     }
 
-    /// A message that does not fit the line; true when the line is no longer believed.
+    /// Counts a message that contradicts the line. Returns true if the estimate must restart.
     private mutating func contradict(_ seen: Double, at time: Double) -> Bool {
         if let known = rebel, abs(seen - known.offset) <= Self.agreement {
             rebel?.count += 1
         } else {
             rebel = (seen, time, 1)
         }
-        // A line of one message has no more right than the next.
+        // An estimate from one message has no support against the next.
         if messages == 1 { return true }
         guard let rebel, rebel.count >= Self.rebels else { return false }
         return time - supported >= Double(Self.support)
     }
 
+    /// Adds the point of a completed window to the ring.
     private mutating func close(_ point: Point) {
         let below = value(at: point.time) - point.offset
         sunken = pointCount >= 4 && below > 1.5e6 + 6 * scatter ? sunken + 1 : 0
@@ -221,7 +240,7 @@ struct MasterLine: Sendable {
         if pointCount < Self.capacity { pointCount += 1 } else { oldest = (oldest + 1) % Self.capacity }
     }
 
-    /// A weighted line, drawn again while late messages lose their weight.
+    /// Fits a line by iteratively reweighted least squares: three iterations with Cauchy weights.
     private mutating func fit() {
         for round in 0..<3 {
             var (weights, times, offsets) = (0.0, 0.0, 0.0)
@@ -267,7 +286,7 @@ struct MasterLine: Sendable {
         if let quick { body(quick) }
     }
 
-    /// Half of what the quickest quarter of the questions took.
+    /// Sets `path` to half the mean of the shortest quarter of the round trips.
     private mutating func measurePath() {
         let count = tripCount
         for index in 0..<count {

@@ -1,10 +1,10 @@
 package import MediaCore
 
-/// Listens to one speaker that speaks as a grandmaster: joins its messages to times and draws its line.
+/// Matches the messages of one remote grandmaster and feeds their timestamps to a `MasterLine`.
 ///
-/// Confined to the PTP thread. Nothing it is told makes it grow, and nothing allocates after `init`.
+/// Confined to the PTP thread. Memory is bounded for any input, and nothing allocates after `init`.
 package struct MasterObserver: Sendable {
-    /// A Sync without its Follow_Up, or a question without its answer.
+    /// A Sync without its Follow_Up, or a Delay_Req without its response.
     private struct Pending {
         var sequence: UInt16
         var clock: ClockIdentity
@@ -12,15 +12,15 @@ package struct MasterObserver: Sendable {
         var correction: Int64
     }
 
-    /// Syncs and questions that may be open at a time; later ones take their place.
+    /// Maximum number of unmatched messages; a new one overwrites the oldest.
     private static let openSyncs = 8
     private static let openQuestions = 16
-    /// A Follow_Up, and an answer, comes within this.
+    /// Maximum time between a message and its Follow_Up or response.
     private static let patience: Duration = .seconds(1)
-    /// Corrections of hundreds of milliseconds are met where a member of a group relays another; beyond this they are
-    /// errors.
+    /// Larger corrections are errors; nanoseconds. Corrections of hundreds of milliseconds occur where a member of a
+    /// group relays another.
     private static let largestCorrection: Int64 = 10_000_000_000
-    /// 146 years: half of what the numbers hold, so that no difference of two moments overflows.
+    /// 146 years in nanoseconds, half the range of `Int64`: no difference of two instants overflows.
     private static let latestMoment: Int64 = 1 << 62
 
     private var line = MasterLine()
@@ -28,12 +28,13 @@ package struct MasterObserver: Sendable {
     private var nextSync = 0
     private var questions: [Pending] = []
     private var nextQuestion = 0
-    /// Who sends its Syncs: messages are matched by clock, because a HomePod changes its port number.
+    /// The clock that sends Sync. Messages match by clock only, because a HomePod changes its port number.
     private var source = SettledValue<ClockIdentity>()
+    /// The clock that sends Announce, and the grandmaster it names.
     private var announced: (source: ClockIdentity, grandmaster: SettledValue<ClockIdentity>)?
-    /// When a time was taken from it last.
+    /// Arrival of the last accepted Sync.
     private(set) var lastTime: HostInstant?
-    /// Since when it can be followed without a break.
+    /// The instant from which the estimate has been usable without interruption; nil while it is not usable.
     private(set) var lockedSince: HostInstant?
 
     package init() {
@@ -41,27 +42,31 @@ package struct MasterObserver: Sendable {
         questions.reserveCapacity(Self.openQuestions)
     }
 
-    /// Whose timeline it is: what anchors name. The master that the speaker announces, or else the speaker itself.
+    /// The grandmaster for anchors: the announced one, otherwise the speaker's own clock. Nil before the first Sync.
     package var grandmaster: ClockIdentity? {
         guard let source = source.value else { return nil }
         return announced.flatMap { $0.source == source ? $0.grandmaster.value : nil } ?? source
     }
 
+    /// The measured path delay; nil if the speaker has answered no Delay_Req.
     var measuredPath: Duration? { line.measuredPath }
 
+    /// Returns the remote clock against the host clock; nil while the estimate is not usable.
     package func mapping(at now: HostInstant, fallbackPath: Duration) -> ClockMapping<HostInstant, PTPInstant>? {
         lockedSince == nil ? nil : line.mapping(at: now, fallbackPath: fallbackPath)
     }
 
+    /// Records the grandmaster that an Announce names. A change takes three repetitions.
     package mutating func noteAnnounce(_ quality: GrandmasterQuality, from header: PTPHeader, at now: HostInstant) {
         if announced?.source != header.source.clock {
-            // Another clock's word counts only when its Syncs do.
+            // An Announce of another clock counts only if that clock also sends the Syncs.
             guard announced == nil || source.value == header.source.clock else { return }
             announced = (header.source.clock, SettledValue())
         }
         _ = announced?.grandmaster.hear(quality.identity, at: now, repetitions: 3)
     }
 
+    /// Stores a Sync until its Follow_Up arrives. Discards the estimate if another clock has taken over.
     package mutating func noteSync(_ header: PTPHeader, received: HostInstant) {
         if source.hear(header.source.clock, at: received) {
             line = MasterLine()
@@ -73,16 +78,17 @@ package struct MasterObserver: Sendable {
         Self.keep(pending, in: &syncs, &nextSync, limit: Self.openSyncs)
     }
 
-    /// What became of a Follow_Up.
+    /// The result of a Follow_Up.
     package enum Outcome: Hashable, Sendable, BitwiseCopyable {
-        /// The line has taken a new time.
+        /// The estimate includes the new timestamp.
         case taken
-        /// It says a time that no clock that ran on makes, and was left out.
+        /// The timestamp contradicts the estimate and was discarded (`MasterLine.Verdict.refused`).
         case refused
-        /// It says nothing about the clock that is listened to.
+        /// Stale, or not for a Sync of the followed clock.
         case void
     }
 
+    /// Adds the timestamp of a Follow_Up and its Sync to the estimate.
     package mutating func noteFollowUp(_ header: PTPHeader, origin: PTPTimestamp, at now: HostInstant) -> Outcome {
         guard header.source.clock == source.value,
             let index = Self.find(header.sequence, header.source.clock, in: syncs, at: now),
@@ -91,7 +97,7 @@ package struct MasterObserver: Sendable {
         let received = syncs[index].moment
         switch line.observe(origin: left, received: received) {
         case .stale: return .void
-        // The Sync stays: the one that was refused may be somebody else's word, sent before the true one.
+        // The Sync is kept: the rejected Follow_Up may be forged and the genuine one still to come.
         case .refused: return .refused
         case .begun: lockedSince = nil
         case .taken: if lockedSince == nil, line.isLocked { lockedSince = received }
@@ -101,11 +107,13 @@ package struct MasterObserver: Sendable {
         return .taken
     }
 
+    /// Stores a Delay_Req until its response arrives.
     package mutating func noteQuestion(_ sequence: UInt16, sent: HostInstant, by clock: ClockIdentity) {
         let pending = Pending(sequence: sequence, clock: clock, moment: sent, correction: 0)
         Self.keep(pending, in: &questions, &nextQuestion, limit: Self.openQuestions)
     }
 
+    /// Adds a Delay_Resp and its Delay_Req to the path delay estimate.
     package mutating func noteAnswer(
         _ header: PTPHeader, received: PTPTimestamp, to requester: PortIdentity, at now: HostInstant
     ) {
@@ -117,7 +125,8 @@ package struct MasterObserver: Sendable {
         line.observeAnswer(sent: question.moment, received: moment)
     }
 
-    /// - Parameters: corrections are nanoseconds × 2¹⁶ (IEEE 1588-2008, section 13.3.2.7).
+    /// Returns timestamp plus corrections; nil if either is out of range. Corrections are nanoseconds × 2¹⁶
+    /// (IEEE 1588-2008, section 13.3.2.7).
     private static func moment(_ time: PTPTimestamp, _ first: Int64, _ second: Int64) -> PTPInstant? {
         guard let instant = time.instant, instant.nanoseconds <= latestMoment else { return nil }
         let correction = (first >> 16) + (second >> 16)
@@ -134,7 +143,8 @@ package struct MasterObserver: Sendable {
         }
     }
 
-    /// Where the message is that another one belongs to; nil when there is none, or it is too old.
+    /// Returns the index of the message with this sequence number and clock; nil if there is none, or it is older than
+    /// `patience`.
     private static func find(
         _ sequence: UInt16, _ clock: ClockIdentity, in list: [Pending], at now: HostInstant
     ) -> Int? {

@@ -1,14 +1,15 @@
 package import MediaCore
 
-/// The clock that moments given to a speaker are read on, and how it relates to this computer's.
+/// The clock that a receiver's anchors refer to, and its relation to the host clock.
 package struct PTPTimeline: Sendable {
-    /// Named in every anchor and sync packet; nil with NTP timing, which names no clock.
+    /// The grandmaster in every anchor and sync packet; nil for NTP timing, which names no clock.
     package let grandmaster: ClockIdentity?
+    /// The clock against the host clock.
     package let mapping: ClockMapping<HostInstant, PTPInstant>
-    /// Counts the times that moments given earlier lost their meaning: another master, one whose time has stepped, a
-    /// suspension of this computer. What was given under another number must be given anew.
+    /// Incremented when anchors sent earlier become invalid and must be sent again. Causes: another master, a step of
+    /// its time, a suspension of this computer.
     package let epoch: UInt64
-    /// Whether it has ever run at another rate than this computer's clock.
+    /// True if it has ever run at another rate than the host clock.
     package let isSteered: Bool
 
     package init(

@@ -1,46 +1,49 @@
 package import MediaCore
 package import Sockets
 
-/// The time that this computer serves to speakers: its monotonic clock, as a rule.
+/// The time that this computer serves to receivers: the host's monotonic clock, unless a remote master is followed.
 ///
-/// While a speaker insists on being grandmaster, this time is bent to follow that master, by at most 100 ppm and
-/// never in a step: the master's own time is this one and a constant. So everybody who is served follows the master,
-/// too, by way of us (a boundary clock, IEEE 1588-2008, section 3.1.3), and nobody hears of it. Where the constant has
-/// to change, because the master stepped or another one speaks, `epoch` counts on.
+/// While a receiver insists on being grandmaster, the served time follows that master by rate, at most 100 ppm, never
+/// in a step. The master's time is the served time plus a constant. All other receivers follow the master through this
+/// computer (a boundary clock, IEEE 1588-2008, section 3.1.3). `epoch` is incremented if the constant changes: the
+/// master stepped, or another one leads.
 ///
-/// A suspension of this computer is no step either: to those who are served, time goes on.
+/// A suspension of this computer is no step: the served time includes it.
 ///
 /// All methods may be called from any thread; the lock is held for nanoseconds.
 package final class ServedTimeline: Sendable {
-    /// The most that our time is bent: 0.17 cents of pitch, and twice what a quartz is off.
+    /// Maximum rate deviation of the served time, as a ratio: 0.17 cents of pitch, and twice the frequency error of a
+    /// quartz oscillator.
     package static let largestBend = 100e-6
-    /// A deviation from the master fades by 1/e in this time: short beside the minutes in which a quartz changes, long
-    /// beside the noise of single messages.
+    /// Time constant of the phase correction in seconds. Short against an oscillator's drift (minutes), long against
+    /// the noise of single messages.
     private static let timeConstant = 8.0
-    /// A deviation that would take longer than this to fade at 100 ppm is a step: 10 ms, 100 s.
+    /// A larger deviation from the master is a step; nanoseconds. 10 ms take 100 s at 100 ppm.
     private static let largestDeviation: Int64 = 10_000_000
-    /// A correction of phase is good for so long after the measurement that asked for it: a master that falls silent is
-    /// remembered by its rate alone.
+    /// A phase correction applies for this long after its measurement. If the master falls silent, only its rate is
+    /// kept.
     private static let correctionTime: Duration = .seconds(1)
 
+    /// The remote master that the served time follows.
     private struct Leader {
         var peer: IPv4Address
         var grandmaster: ClockIdentity
-        /// The master's time minus ours.
+        /// The master's time minus the served time, nanoseconds.
         var offset: Int64
     }
 
     private struct State {
         var mapping: ClockMapping<HostInstant, PTPInstant>
-        /// The bend without any correction of phase.
+        /// The rate offset without phase correction.
         var steadyBend = 0.0
+        /// `HostClock.suspended` at the last access.
         var suspended: Duration
         var epoch: UInt64 = 0
         var isSteered = false
         var leader: Leader?
     }
 
-    /// This computer's.
+    /// The clock of this computer.
     package let clock: any HostClock
     private let state: Lock<State>
 
@@ -53,10 +56,10 @@ package final class ServedTimeline: Sendable {
                 suspended: clock.suspended))
     }
 
-    /// Our time now, without a grandmaster's name: for those who are served.
+    /// The served time, without a grandmaster: for NTP timing.
     package var timeline: PTPTimeline { timeline(named: nil) }
 
-    /// The same under our name.
+    /// The served time under a grandmaster identity.
     func timeline(named grandmaster: ClockIdentity?) -> PTPTimeline {
         read { state in
             PTPTimeline(
@@ -64,7 +67,7 @@ package final class ServedTimeline: Sendable {
         }
     }
 
-    /// The master's own time, for a speaker that plays by it; nil while that master is not the one followed.
+    /// Returns the time of a remote master, for a receiver that plays by it; nil if that master is not followed.
     package func timeline(ofMaster grandmaster: ClockIdentity) -> PTPTimeline? {
         read { state in
             guard let leader = state.leader, leader.grandmaster == grandmaster else { return nil }
@@ -75,22 +78,23 @@ package final class ServedTimeline: Sendable {
         }
     }
 
-    /// Our time at a moment.
+    /// Returns the served time at an instant of the host clock.
     package func instant(at host: HostInstant) -> PTPInstant { read { $0.mapping.target(at: host) } }
 
-    /// A master's time as now measured. The first master that speaks leads; another is turned away until the first is
-    /// released.
+    /// Adjusts the served time to a measurement of a remote master. The first master leads until `release`; others are
+    /// rejected.
+    ///
     ///
     /// - Parameters:
-    ///   - isPlaying: sound lies on its time already, so that it is approached and not taken over.
-    /// - Returns: false when another master leads.
+    ///   - isPlaying: true while audio is scheduled on this time; the deviation is then corrected by rate.
+    /// - Returns: false if another grandmaster leads, or if the measured rate deviates by 1,000 ppm or more.
     @discardableResult
     package func follow(
         _ grandmaster: ClockIdentity, of peer: IPv4Address, at measured: ClockMapping<HostInstant, PTPInstant>,
         isPlaying: Bool
     ) -> Bool {
         let now = clock.now
-        // A mapping beyond all sense is nobody's clock.
+        // No clock deviates by 1,000 ppm; the measurement is invalid.
         guard measured.rateOffset.magnitude < 1e-3 else { return false }
         return read { state in
             if let leader = state.leader, leader.peer != peer { return leader.grandmaster == grandmaster }
@@ -118,7 +122,7 @@ package final class ServedTimeline: Sendable {
         }
     }
 
-    /// The speaker is gone; our time runs at its own rate again, and another master may lead.
+    /// Stops following a receiver's master. The served time runs at the host clock's rate, and another master may lead.
     func release(_ peer: IPv4Address) {
         let now = clock.now
         read { state in
@@ -129,11 +133,12 @@ package final class ServedTimeline: Sendable {
         }
     }
 
-    /// Whether a speaker may be played to by its own master's time: nobody else's is followed.
+    /// Returns true if no other master is followed, so that a receiver may play by this one.
     func mayLead(_ grandmaster: ClockIdentity) -> Bool {
         read { $0.leader.map { $0.grandmaster == grandmaster } ?? true }
     }
 
+    /// Continues the served time from `ours` at `now` with another rate, clamped to `largestBend`.
     private static func bend(
         _ state: inout State, by rate: Double, from ours: PTPInstant, at now: HostInstant, uncertainty: Duration
     ) {
@@ -145,6 +150,7 @@ package final class ServedTimeline: Sendable {
 
     private static func held(_ rate: Double) -> Double { max(-largestBend, min(largestBend, rate)) }
 
+    /// Runs `body` under the lock, after ending an expired phase correction and adding a suspension.
     private func read<Result>(_ body: (inout State) -> Result) -> Result {
         let (suspended, now) = (clock.suspended, clock.now)
         return state.withLock { state in
@@ -154,7 +160,7 @@ package final class ServedTimeline: Sendable {
                     &state, by: state.steadyBend, from: state.mapping.target(at: until), at: until,
                     uncertainty: state.mapping.uncertainty)
             }
-            // To speakers the time of our sleep has passed.
+            // `CLOCK_MONOTONIC` stops during a suspension, the receivers' clocks do not.
             if suspended - state.suspended >= SuspensionWatch.least {
                 state.mapping.targetAnchor = state.mapping.targetAnchor.advanced(by: suspended - state.suspended)
                 state.suspended = suspended

@@ -1,21 +1,25 @@
 internal import MediaCore
 
-/// A value that others tell us again and again, and that changes only when the new one came several times while the
-/// old one no longer did: a single forged message changes nothing, and neither do forged ones among true ones.
+/// A received value that resists forged messages: it changes after several consecutive repetitions of a new value and
+/// 2 s without the old one.
 struct SettledValue<Value: Equatable & Sendable>: Sendable {
-    /// A new value must come so often …
+    /// Default number of consecutive repetitions before a new value is accepted.
     private static var repetitions: Int { 8 }
-    /// … and the old one not for so long.
+    /// The old value must not have been received for this long.
     private static var silence: Duration { .seconds(2) }
 
     private(set) var value: Value?
+    /// When `value` was received last.
     private var heard = HostInstant(nanoseconds: 0)
+    /// The candidate for replacement, and its consecutive repetitions.
     private var rival: (value: Value, count: Int)?
 
     init() {}
 
-    /// - Parameter repetitions: how often a new value must come; nil is eight times.
-    /// - Returns: whether the value is another from now on.
+    /// Processes a received value.
+    ///
+    /// - Parameter repetitions: the repetitions that a new value needs; nil means eight.
+    /// - Returns: true if `value` changed.
     mutating func hear(_ told: Value, at now: HostInstant, repetitions: Int? = nil) -> Bool {
         guard let value else {
             value = told

@@ -1,4 +1,4 @@
-/// Who a clock is: 64 bits, unique in its network (IEEE 1588-2008, section 7.5.2.2).
+/// A PTP clock identity: 64 bits, unique in its network (IEEE 1588-2008, section 7.5.2.2).
 package struct ClockIdentity: RawRepresentable, Hashable, Sendable, BitwiseCopyable, CustomStringConvertible {
     package var rawValue: UInt64
     @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -10,7 +10,7 @@ package struct ClockIdentity: RawRepresentable, Hashable, Sendable, BitwiseCopya
     }
 }
 
-/// One port of a clock (IEEE 1588-2008, section 5.3.5).
+/// A PTP port identity: a clock and one of its ports (IEEE 1588-2008, section 5.3.5).
 package struct PortIdentity: Hashable, Sendable, BitwiseCopyable {
     package var clock: ClockIdentity
     package var port: UInt16
@@ -20,6 +20,6 @@ package struct PortIdentity: Hashable, Sendable, BitwiseCopyable {
         self.port = port
     }
 
-    /// The port number that iOS sends from.
+    /// The port number in messages of iOS senders.
     static let senderPort: UInt16 = 0x8005
 }

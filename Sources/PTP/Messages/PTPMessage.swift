@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The kinds of message AirPlay's timing uses (IEEE 1588-2008, table 19).
+/// The PTP message types that AirPlay uses (IEEE 1588-2008, table 19).
 package enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
     case sync = 0x0
     case delayRequest = 0x1
@@ -12,29 +12,32 @@ package enum PTPMessageType: UInt8, Hashable, Sendable, BitwiseCopyable {
     case announce = 0xB
     case signaling = 0xC
 
-    /// Event messages travel on UDP 319 and are time-stamped, the others on 320.
+    /// True for event messages, which are timestamped and use UDP 319; general messages use 320.
     package var isEvent: Bool { rawValue < 8 }
 }
 
-/// What stands at the head of every message (IEEE 1588-2008, section 13.3).
+/// The common message header (IEEE 1588-2008, section 13.3).
 package struct PTPHeader: Hashable, Sendable, BitwiseCopyable {
     package var type: PTPMessageType
     package var flags: UInt16
-    /// Nanoseconds × 2¹⁶ to be added to the message's timestamp.
+    /// correctionField: nanoseconds × 2¹⁶, added to the message's timestamp.
     package var correction: Int64
     package var source: PortIdentity
     package var sequence: UInt16
     package var control: UInt8
-    /// Logarithm to base 2 of the interval in seconds.
+    /// logMessageInterval: logarithm to base 2 of the interval in seconds.
     package var logInterval: UInt8
 
+    /// Size of the header in bytes.
     package static let size = 34
+    /// Bits of `flags` (IEEE 1588-2008, section 13.3.2.6): twoStepFlag, unicastFlag, ptpTimescale.
     static let twoStep: UInt16 = 0x0200
     static let unicast: UInt16 = 0x0400
     static let timescale: UInt16 = 0x0008
 }
 
-/// How good a grandmaster says it is; lower is better, compared member by member (IEEE 1588-2008, section 9.3.4).
+/// The grandmaster attributes of an Announce; lower is better, compared member by member (IEEE 1588-2008,
+/// section 9.3.4).
 package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
     package var priority1: UInt8
     package var clockClass: UInt8
@@ -57,7 +60,7 @@ package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
         self.timeSource = timeSource
     }
 
-    /// As an iOS sender announces itself: better than every receiver that was met.
+    /// Returns the attributes that an iOS sender announces; better than every receiver tested so far.
     package static func sender(_ identity: ClockIdentity) -> GrandmasterQuality {
         GrandmasterQuality(
             priority1: 128, clockClass: 6, accuracy: 0x21, variance: 0x436A, priority2: 128, identity: identity,
@@ -65,18 +68,19 @@ package struct GrandmasterQuality: Hashable, Sendable, BitwiseCopyable {
     }
 }
 
-/// A wish to be sent one kind of message (IEEE 1588-2008, section 16.1).
+/// A REQUEST_UNICAST_TRANSMISSION: asks the peer to send one message type (IEEE 1588-2008, section 16.1).
 package struct UnicastRequest: Hashable, Sendable, BitwiseCopyable {
     package var messageType: UInt8
     package var logPeriod: UInt8
-    /// Seconds; 0 leaves it to the granter.
+    /// Duration in seconds; 0 lets the granter choose.
     package var duration: UInt32
 }
 
-/// A message from the network: header and contents, both checked.
+/// A received PTP message: header and contents, both validated.
 package struct PTPMessage: Hashable, Sendable {
+    /// The contents by message type.
     package enum Content: Hashable, Sendable {
-        /// The times that Sync and the requests carry are of no use to us.
+        /// The timestamps in Sync and in the requests are not used.
         case sync
         case delayRequest
         case peerDelayRequest
@@ -91,8 +95,8 @@ package struct PTPMessage: Hashable, Sendable {
     package let header: PTPHeader
     package let content: Content
 
-    /// Reads untrusted bytes; nil for anything that is not a whole message of version 2 in AirPlay's dialect
-    /// (transport-specific nibble 1, IEEE 802.1AS).
+    /// Parses untrusted bytes. Nil for anything but a complete version 2 message with transport-specific nibble 1
+    /// (IEEE 802.1AS), which AirPlay uses.
     package init?(_ bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
         guard let first = reader.integer(UInt8.self), first >> 4 == 1,
@@ -113,7 +117,7 @@ package struct PTPMessage: Hashable, Sendable {
 
     private static func content(_ type: PTPMessageType, _ body: ByteReader) -> Content? {
         var reader = body
-        // Every kind begins with a timestamp or a port identity, ten bytes each.
+        // Every body begins with a timestamp or a port identity, ten bytes each.
         switch type {
         case .sync: return reader.skip(10) ? .sync : nil
         case .delayRequest: return reader.skip(10) ? .delayRequest : nil
@@ -134,7 +138,7 @@ package struct PTPMessage: Hashable, Sendable {
     }
 
     private static func announce(_ reader: inout ByteReader) -> Content? {
-        // Origin timestamp, UTC offset and a reserved byte say nothing to us.
+        // Skips originTimestamp, currentUtcOffset and a reserved byte.
         guard reader.skip(13), let priority1 = reader.integer(UInt8.self),
             let clockClass = reader.integer(UInt8.self), let accuracy = reader.integer(UInt8.self),
             let variance = reader.integer(UInt16.self), let priority2 = reader.integer(UInt8.self),
@@ -148,7 +152,7 @@ package struct PTPMessage: Hashable, Sendable {
             stepsRemoved: steps)
     }
 
-    /// REQUEST_UNICAST_TRANSMISSION (IEEE 1588-2008, table 34); all other TLVs are stepped over.
+    /// REQUEST_UNICAST_TRANSMISSION (IEEE 1588-2008, table 34); other TLVs are skipped.
     private static let requestTLV: UInt16 = 0x0004
 
     private static func signaling(_ reader: inout ByteReader) -> Content? {

@@ -1,9 +1,9 @@
 internal import MediaCore
 
-/// Writes the messages a grandmaster sends, into memory that is kept: after the first few nothing is allocated.
+/// Serializes a grandmaster's messages into a reused buffer; allocates for the first few only.
 package struct PTPMessageWriter: Sendable {
     private let identity: ClockIdentity
-    /// The message written last.
+    /// The last message written.
     package private(set) var bytes: [UInt8] = []
 
     package init(identity: ClockIdentity) {
@@ -13,9 +13,9 @@ package struct PTPMessageWriter: Sendable {
 
     private static let eventFlags = PTPHeader.twoStep | PTPHeader.unicast | PTPHeader.timescale
     private static let generalFlags = PTPHeader.unicast | PTPHeader.timescale
-    /// 2⁻³ s: eight Sync messages a second.
+    /// logMessageInterval of Sync: 2⁻³ s, eight Sync messages per second.
     private static let syncLogInterval: UInt8 = 0xFD
-    /// Organisation extension (IEEE 1588-2008, section 14.3).
+    /// ORGANIZATION_EXTENSION (IEEE 1588-2008, section 14.3).
     private static let organisationTLV: UInt16 = 0x0003
     private static let organisation8021: [UInt8] = [0x00, 0x80, 0xC2]
     private static let organisationApple: [UInt8] = [0x00, 0x0D, 0x93]
@@ -56,7 +56,7 @@ package struct PTPMessageWriter: Sendable {
 
     private mutating func appendZeros(_ count: Int) { for _ in 0..<count { bytes.append(0) } }
 
-    /// Announce, 76 bytes: this clock is the grandmaster.
+    /// Writes an Announce, 76 bytes, with this clock as grandmaster.
     package mutating func announce(_ quality: GrandmasterQuality, sequence: UInt16) {
         begin(.announce, flags: Self.generalFlags, sequence: sequence, interval: 0)
         appendZeros(13)
@@ -75,24 +75,24 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Sync, 44 bytes; its time follows in a Follow_Up of the same sequence number.
+    /// Writes a two-step Sync, 44 bytes. Its timestamp follows in a Follow_Up with the same sequence number.
     package mutating func sync(sequence: UInt16) {
         begin(.sync, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         appendZeros(10)
         end()
     }
 
-    /// Follow_Up, 96 bytes.
+    /// Writes a Follow_Up, 96 bytes.
     ///
     /// - Parameters:
-    ///   - origin: when the Sync left.
-    ///   - correction: nanoseconds × 2¹⁶ for receivers to add to it.
+    ///   - origin: departure of the Sync.
+    ///   - correction: correctionField, nanoseconds × 2¹⁶.
     package mutating func followUp(origin: PTPTimestamp, sequence: UInt16, correction: Int64 = 0) {
         begin(
             .followUp, flags: Self.generalFlags, sequence: sequence, interval: Self.syncLogInterval,
             correction: correction)
         append(origin)
-        // Follow_Up information (IEEE 802.1AS-2011, section 11.4.4.3), all of it zero.
+        // Follow_Up information TLV (IEEE 802.1AS-2011, section 11.4.4.3), all fields zero.
         bytes.append(bigEndian: Self.organisationTLV)
         bytes.append(bigEndian: UInt16(28))
         bytes.append(contentsOf: Self.organisation8021)
@@ -107,7 +107,7 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Delay_Resp, 54 bytes.
+    /// Writes a Delay_Resp, 54 bytes.
     package mutating func delayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.delayResponse, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(received)
@@ -115,7 +115,7 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Pdelay_Resp, 54 bytes.
+    /// Writes a Pdelay_Resp, 54 bytes.
     package mutating func peerDelayResponse(received: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponse, flags: Self.eventFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(received)
@@ -123,7 +123,7 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Pdelay_Resp_Follow_Up, 54 bytes.
+    /// Writes a Pdelay_Resp_Follow_Up, 54 bytes.
     package mutating func peerDelayResponseFollowUp(origin: PTPTimestamp, requester: PortIdentity, sequence: UInt16) {
         begin(.peerDelayResponseFollowUp, flags: Self.generalFlags, sequence: sequence, interval: Self.syncLogInterval)
         append(origin)
@@ -131,7 +131,7 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Apple's Signaling, 106 bytes. What it asks for is not known; zeros are accepted.
+    /// Writes Apple's Signaling, 106 bytes. The meaning of its TLVs is unknown; receivers accept zeros.
     package mutating func signaling(sequence: UInt16) {
         begin(.signaling, flags: Self.generalFlags, sequence: sequence, interval: 0x80, control: 5)
         appendZeros(10)
@@ -145,7 +145,8 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Grants what was asked for (IEEE 1588-2008, section 16.1.4.2); a request without a duration gets 300 s.
+    /// Writes a GRANT_UNICAST_TRANSMISSION for each request (IEEE 1588-2008, section 16.1.4.2). A request without a
+    /// duration gets 300 s.
     package mutating func grant(_ requests: [UnicastRequest], to target: PortIdentity, sequence: UInt16) {
         begin(.signaling, flags: PTPHeader.unicast, sequence: sequence, interval: 0x7F, control: 5)
         append(target)
@@ -161,7 +162,7 @@ package struct PTPMessageWriter: Sendable {
         end()
     }
 
-    /// Delay_Req and Pdelay_Req, 44 and 54 bytes: what a follower, or a test in a receiver's place, asks with.
+    /// Writes a Delay_Req or Pdelay_Req, 44 or 54 bytes. Used by a follower, and by tests that act as a receiver.
     package mutating func request(_ type: PTPMessageType, sequence: UInt16) {
         begin(type, flags: PTPHeader.unicast, sequence: sequence, interval: 0x7F)
         appendZeros(type == .peerDelayRequest ? 20 : 10)

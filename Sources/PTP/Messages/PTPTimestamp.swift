@@ -1,6 +1,6 @@
 package import MediaCore
 
-/// A moment as messages write it: 48 bits of seconds and 32 of nanoseconds (IEEE 1588-2008, section 5.3.3).
+/// A PTP timestamp: 48 bits of seconds, 32 bits of nanoseconds (IEEE 1588-2008, section 5.3.3).
 package struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
     package var seconds: UInt64
     package var nanoseconds: UInt32
@@ -10,14 +10,14 @@ package struct PTPTimestamp: Hashable, Sendable, BitwiseCopyable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Moments before the origin are written as the origin.
+    /// Creates a timestamp; instants before the epoch become the epoch.
     package init(_ instant: PTPInstant) {
         let whole = UInt64(max(0, instant.nanoseconds))
         seconds = whole / 1_000_000_000
         nanoseconds = UInt32(whole % 1_000_000_000)
     }
 
-    /// The moment; nil when it lies beyond 292 years or has more nanoseconds than a second holds.
+    /// The instant; nil beyond 292 years or if `nanoseconds` is not below 10⁹.
     package var instant: PTPInstant? {
         guard nanoseconds < 1_000_000_000, seconds < 9_223_372_036 else { return nil }
         return PTPInstant(nanoseconds: Int64(seconds) * 1_000_000_000 + Int64(nanoseconds))

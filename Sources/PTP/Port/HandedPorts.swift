@@ -2,12 +2,12 @@ internal import Glibc
 internal import MediaCore
 package import Sockets
 
-/// Sockets on the ports of PTP that a service manager bound and handed to this process.
+/// UDP sockets on the PTP ports that a service manager bound and passed to this process.
 ///
-/// They stay bound for as long as the process lives, and are lent to one user at a time, as a bind of one's own would be:
-/// two who read from one socket would take each other's messages. May be used from any thread.
+/// They stay bound for the lifetime of the process. Each pair is lent to one user at a time, because two readers of one
+/// socket would receive each other's messages. Thread-safe.
 package final class HandedPorts: Sendable {
-    /// Those of this process; empty until the program says otherwise.
+    /// The sockets of this process; empty until `take` is called.
     package static let ofProcess = HandedPorts()
 
     private struct Entry {
@@ -18,9 +18,10 @@ package final class HandedPorts: Sendable {
 
     private let eventPort: UInt16
     private let generalPort: UInt16
+    /// One entry per address.
     private let entries = Lock<[Entry]>([])
 
-    /// - Parameter eventPort, generalPort: 319 and 320; tests that may not bind those take others.
+    /// - Parameter eventPort, generalPort: 319 and 320; tests without the privilege use others.
     package init(eventPort: UInt16 = 319, generalPort: UInt16 = 320) {
         self.eventPort = eventPort
         self.generalPort = generalPort
@@ -28,9 +29,9 @@ package final class HandedPorts: Sendable {
 
     deinit { entries.withLock { $0.forEach { Self.close([$0.event, $0.general]) } } }
 
-    /// Takes over what it can use: on each address both ports. Closes the rest.
+    /// Adopts the sockets for which both ports are present on one address. Closes the others.
     ///
-    /// - Returns: for each that was closed, why, as a sentence without its full stop.
+    /// - Returns: the reason for each socket that was closed, a sentence without its full stop.
     package func take(_ items: [ServiceDescriptors.Item]) -> [String] {
         var objections: [String] = []
         var usable: [BoundSocket] = []
@@ -65,9 +66,9 @@ package final class HandedPorts: Sendable {
         return objections
     }
 
-    /// The sockets for a local address, when there are some.
+    /// Returns the sockets for a local address, or those bound to 0.0.0.0; nil if there are none.
     ///
-    /// - Throws: `PTPError` while they are lent already.
+    /// - Throws: `PTPError` if they are already lent.
     func lend(_ address: IPv4Address, _ eventPort: UInt16, _ generalPort: UInt16) throws(PTPError) -> PTPSockets? {
         guard (eventPort, generalPort) == (self.eventPort, self.generalPort) else { return nil }
         return try entries.withLock { (entries) throws(PTPError) -> PTPSockets? in
@@ -100,6 +101,6 @@ package final class HandedPorts: Sendable {
 }
 
 extension BoundSocket {
-    /// Whether it would be the same to PTP.
+    /// Returns true if both sockets have the same address and port.
     fileprivate func hasPlace(of other: BoundSocket) -> Bool { (address, port) == (other.address, other.port) }
 }

@@ -1,25 +1,26 @@
 package import MediaCore
 package import Sockets
 
-/// The PTP instances of this process, one for each local address, shared by all speakers reached from it. All serve
-/// one time, and follow at most one foreign master: speakers that play together are made with one directory.
+/// The PTP instances of this process, one per local address, shared by all receivers reached from it. All instances
+/// serve one time and follow at most one remote master. Receivers that play in sync share one directory. Thread-safe.
 package final class PTPDirectory: Sendable {
     private struct Entry {
         weak var instance: PTPInstance?
     }
 
     package let identity: ClockIdentity
-    /// What all instances serve, and NTP timing too.
+    /// The time that all instances and NTP timing serve.
     package let served: ServedTimeline
-    /// Whose suspensions count.
+    /// The host clock, which also reports suspensions.
     package let clock: any HostClock
     private let eventPort: UInt16
     private let generalPort: UInt16
+    /// Weak references to running instances, by local address.
     private let entries = Lock<[IPv4Address: Entry]>([:])
 
     /// - Parameters:
-    ///   - identity: the same for every address; speakers in one group must see one grandmaster.
-    ///   - clock: this computer's; tests put in one whose suspensions they command.
+    ///   - identity: the clock identity on every address; all receivers of a group must see one grandmaster.
+    ///   - clock: the host clock; tests pass one with controllable suspensions.
     package init(
         identity: ClockIdentity, eventPort: UInt16 = 319, generalPort: UInt16 = 320,
         clock: any HostClock = MonotonicClock()
@@ -31,10 +32,12 @@ package final class PTPDirectory: Sendable {
         served = ServedTimeline(clock: clock)
     }
 
-    /// Whether an instance of this process holds the ports of a local address now.
+    /// Returns true if an instance of this process currently holds the PTP ports of a local address.
     package func isServing(on address: IPv4Address) -> Bool { entries.withLock { $0[address]?.instance != nil } }
 
-    /// The instance on a local address, started when there is none. It serves for as long as somebody keeps it.
+    /// Returns the instance on a local address, or starts one. It runs until its last reference is released.
+    ///
+    /// - Throws: `PTPError` if the ports cannot be bound or the thread cannot start; nothing is left running.
     package func instance(on address: IPv4Address) throws(PTPError) -> PTPInstance {
         try entries.withLock { (entries) throws(PTPError) -> PTPInstance in
             if let running = entries[address]?.instance { return running }

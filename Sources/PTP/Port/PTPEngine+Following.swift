@@ -1,9 +1,9 @@
 internal import MediaCore
 internal import Sockets
 
-/// The follower's half of the thread's work.
+/// The slave side of the engine; runs on the PTP thread.
 extension PTPEngine {
-    /// Asks a speaker that is followed how long the way to it is.
+    /// Sends a Delay_Req to a followed peer, to measure the path delay.
     func ask(_ peer: IPv4Address, _ round: inout PTPRound) {
         round.questionSequence &+= 1
         round.writer.request(.delayRequest, sequence: round.questionSequence)
@@ -11,7 +11,7 @@ extension PTPEngine {
         round.observers[peer]?.observer.noteQuestion(round.questionSequence, sent: sent, by: identity)
     }
 
-    /// Hands what a speaker said as a master to whoever listens to it; the first word makes a listener.
+    /// Passes a message to its sender's observer, which the first message of a session creates.
     func observe(
         _ datagram: DatagramSocket.Datagram, _ round: inout PTPRound, _ body: (inout MasterObserver) -> Void
     ) {
@@ -22,17 +22,18 @@ extension PTPEngine {
             forgetOthers(&round)
             round.observers[source] = SessionObserver(session: session)
         }
-        // In place: a copy would be copied again by the change.
+        // Mutated in place: a copy would trigger copy-on-write and allocate.
         body(&round.observers[source]!.observer)
     }
 
-    /// Only speakers of the present are listened to, so that the listeners stay as few as they are.
+    /// Removes the observers of peers that are no longer served, which bounds their number.
     private func forgetOthers(_ round: inout PTPRound) {
         let known = shared.withLock { $0.peers.map(\.address) }
         for address in round.observers.keys where !known.contains(address) { round.observers[address] = nil }
     }
 
-    /// A new time of a master's was measured: tells it to everybody, and follows it when its speaker insists.
+    /// Stores a new measurement of a remote master in `PTPPeer.master`. If the peer is followed, adjusts the served
+    /// time.
     func publish(_ address: IPv4Address, _ round: inout PTPRound) {
         let now = clock.now
         let peer = shared.withLock { shared in shared.peers.first { $0.address == address } }
@@ -52,7 +53,7 @@ extension PTPEngine {
             isKnown = known.session == peer.session
             if isKnown { known.master = master }
         }
-        // It was let go meanwhile: nobody may be led by it.
+        // The peer was removed concurrently; its master must not lead.
         if !isKnown { served.release(address) }
     }
 }

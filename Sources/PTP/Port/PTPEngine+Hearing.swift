@@ -1,19 +1,19 @@
 internal import MediaCore
 package import Sockets
 
-/// What the engine makes of each message.
+/// Dispatch of received messages; runs on the PTP thread.
 extension PTPEngine {
-    /// Answers a speaker that is served, and listens to one that is followed. Strangers get nothing: whoever is served has
-    /// been introduced.
+    /// Answers a peer that is served, and observes one that acts as a master. Datagrams from unknown addresses are
+    /// dropped.
     ///
-    /// Event messages go to port 319 and general ones to 320 (IEEE 1588-2008, annex D.2). That they also come from
-    /// there is the custom of AirPlay (nqptp drops others), and a weak proof: a program needs
-    /// a privilege to bind them.
+    /// Event messages are sent to port 319, general ones to 320 (IEEE 1588-2008, annex D.2). AirPlay implementations
+    /// also send from these ports; nqptp drops other messages. The source port is a weak authentication: binding it
+    /// requires a privilege.
     package func take(
         _ datagram: DatagramSocket.Datagram, _ bytes: ArraySlice<UInt8>, on channel: PTPChannel,
         _ round: inout PTPRound
     ) {
-        // The cheapest question first: this is where a flood ends.
+        // Cheapest checks first, because a flood is dropped here.
         guard datagram.sourcePort == wire.port(of: channel),
             shared.withLock({ shared in shared.peers.contains { $0.address == datagram.source } }),
             let message = PTPMessage(bytes), message.header.type.isEvent == (channel == .event),

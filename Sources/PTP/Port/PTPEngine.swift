@@ -2,37 +2,39 @@ internal import MediaCore
 internal import Sockets
 internal import Synchronization
 
-/// The work of a PTP instance, on one thread: its beat, and what it hears.
+/// The protocol engine of a PTP instance: periodic messages, and answers to received ones.
 ///
-/// The thread neither allocates nor waits for anything but its wire and its timer once it runs; the lock it
-/// shares with callers guards copies of small values only. Without a thread a test turns it by hand: `beat`, and `take`
-/// for each message.
+/// Runs on one thread, which does not allocate in steady state and blocks only in `PTPWire.wait`. `shared` is a lock
+/// held only to copy small values. Without a thread, a test drives it with `beat`, and with `take` for each message.
 package final class PTPEngine: Sendable {
+    /// State shared with the callers of `PTPInstance`; guarded by `shared`.
     struct Shared {
         var peers: [PTPPeer] = []
-        /// Those that have had their first messages.
+        /// Peers that were sent their first messages.
         var greeted: [IPv4Address] = []
-        /// Sessions so far.
+        /// The number of sessions so far.
         var sessions: UInt64 = 0
     }
 
+    /// Interval between two Syncs to one peer.
     static let syncInterval: Duration = .milliseconds(125)
-    /// The most datagrams read from one socket before the beat and the end are looked at again: a round takes less than
-    /// a millisecond, and 32 speakers send half as many between two beats.
+    /// Maximum number of datagrams read from one socket per iteration. They take less than a millisecond; 32 receivers
+    /// send half as many between two Syncs.
     static let share = 64
-    /// One Announce and one Signaling for eight Syncs.
+    /// One Announce and one Signaling are sent per eight Syncs.
     static let syncsPerAnnounce = 8
 
     let shared = Lock(Shared())
     let wire: any PTPWire
     let identity: ClockIdentity
     let served: ServedTimeline
-    /// Everything here is told and measured by it.
+    /// The host clock; all timestamps are read from it.
     var clock: any HostClock { served.clock }
+    /// Wakes the thread.
     private let news: PollableSignal
     private let stopping = Atomic<Bool>(false)
 
-    /// - Parameter news: wakes the thread.
+    /// - Parameter news: wakes the thread from `PTPWire.wait`.
     init(identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire, news: PollableSignal) {
         self.news = news
         self.identity = identity
@@ -40,6 +42,7 @@ package final class PTPEngine: Sendable {
         self.wire = wire
     }
 
+    /// Wakes the thread. Callable from any thread, as is `requestStop`.
     func wake() { news.raise() }
 
     func requestStop() {
@@ -47,12 +50,14 @@ package final class PTPEngine: Sendable {
         wake()
     }
 
+    /// Mutates a peer under the lock; does nothing if the address is not served.
     func change(_ address: IPv4Address, _ body: (inout PTPPeer) -> Void) {
         shared.withLock { shared in
             if let index = shared.peers.firstIndex(where: { $0.address == address }) { body(&shared.peers[index]) }
         }
     }
 
+    /// The body of the thread; returns after `requestStop`.
     func run() {
         var round = PTPRound(identity: identity, beginning: clock.now)
         while !isStopping {
@@ -65,17 +70,17 @@ package final class PTPEngine: Sendable {
 
     private var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
-    /// Greets those who are new, and serves everybody when that is due.
+    /// Sends the first messages to new peers, and the periodic messages to all peers if they are due.
     package func beat(_ round: inout PTPRound) {
         greetNewcomers(&round)
         guard clock.now >= round.nextBeat else { return }
         serve(&round)
         round.nextBeat = round.nextBeat.advanced(by: Self.syncInterval)
-        // After a stall the beat starts anew; a burst of old beats would help nobody.
+        // After a stall the schedule restarts; a burst of late Syncs has no use.
         if clock.now >= round.nextBeat { round.nextBeat = clock.now.advanced(by: Self.syncInterval) }
     }
 
-    /// Takes what has come, as far as a share goes; the rest is there the next time.
+    /// Processes up to `share` datagrams per socket; the rest is read in the next iteration.
     package func hear(_ round: inout PTPRound) {
         hear(.event, &round)
         hear(.general, &round)
@@ -88,6 +93,7 @@ package final class PTPEngine: Sendable {
         }
     }
 
+    /// Sends Announce and Sync to peers that were added since the last iteration.
     private func greetNewcomers(_ round: inout PTPRound) {
         let newcomers = shared.withLock { shared in
             let fresh = shared.peers.filter { !shared.greeted.contains($0.address) }
@@ -100,11 +106,12 @@ package final class PTPEngine: Sendable {
         }
     }
 
+    /// Sends the periodic messages: Delay_Req to a followed peer, Sync and possibly Announce to the others.
     private func serve(_ round: inout PTPRound) {
         let count = shared.withLock { $0.peers.count }
         let announcing = round.beat % Self.syncsPerAnnounce == 0
         round.beat &+= 1
-        // One at a time: a copy of the list would be copied again by the next change.
+        // One peer at a time: a copy of the array would trigger copy-on-write on the next mutation.
         for index in 0..<count {
             let now = clock.now
             let peer = shared.withLock { shared -> PTPPeer? in
@@ -122,27 +129,27 @@ package final class PTPEngine: Sendable {
         }
     }
 
-    /// In the first second of a stream the speaker begins to listen to us, nobody knows when exactly, and knows our
-    /// time from the first Announce on: one that is lost would cost a second.
+    /// Returns true in the first second after the stream's SETUP. The receiver starts to listen within it and locks
+    /// from the first Announce on; a lost one would cost a second.
     private static func isNew(_ peer: PTPPeer, at now: HostInstant) -> Bool {
         guard let begun = peer.readiness.streamSetUp else { return false }
         return now - begun < .seconds(1)
     }
 
-    /// Sending takes no longer; more is an interruption of this thread (measured: 17 to 32 µs).
+    /// Upper bound of a send (measured: 17 to 32 µs). A longer one means that the thread was preempted.
     private static let longestSend: Duration = .microseconds(50)
 
-    /// Sends an event message and says when it left.
+    /// Sends an event message and returns its departure.
     ///
-    /// Where the thread was interrupted meanwhile, the moment said is too early rather than too late. To the one that
-    /// receives it the message then seems to have been on its way for longer, and such messages are believed less; one
-    /// that seems to have come too soon is what filters of quickest messages believe most.
+    /// If the thread was preempted, the returned instant is too early rather than too late. The peer then sees a longer
+    /// path delay, which its filter discounts. Minimum-delay filters trust a message that seems too fast most.
     func sendEvent(_ bytes: [UInt8], to peer: IPv4Address) -> HostInstant {
         let before = clock.now
         wire.send(bytes, on: .event, to: peer)
         return min(clock.now, before.advanced(by: Self.longestSend))
     }
 
+    /// Sends an Announce and Apple's Signaling.
     private func announce(to peer: IPv4Address, _ round: inout PTPRound) {
         round.announceSequence &+= 1
         round.writer.announce(.sender(identity), sequence: round.announceSequence)
@@ -152,6 +159,7 @@ package final class PTPEngine: Sendable {
         wire.send(round.writer.bytes, on: .general, to: peer)
     }
 
+    /// Sends a Sync and its Follow_Up.
     private func sync(to peer: IPv4Address, _ round: inout PTPRound) {
         round.syncSequence &+= 1
         round.writer.sync(sequence: round.syncSequence)

@@ -1,36 +1,36 @@
 package import MediaCore
 package import Sockets
 
-/// This computer's part in PTP on one of its addresses: the grandmaster that serves time to speakers, and the follower
-/// of a speaker that insists on serving it.
+/// The PTP endpoint on one local address: a grandmaster for receivers, and a slave of a receiver that insists on being
+/// grandmaster.
 ///
-/// It announces itself, sends Sync and Follow_Up to each speaker eight times a second and answers every question
-/// about the time. Being outbid by an Announce does not move it: one receiver sends such messages only to wake a
-/// master, and giving way to them would silence the session. A speaker that sends Sync and Follow_Up of its own for a
-/// second and asks for nothing is followed: it is sent no more time, asked for the way, and its timeline is what its
-/// anchors are written on (`docs/decisions/0006-foreign-master.md`).
+/// It sends Announce, and eight Sync and Follow_Up per second to each receiver, and answers delay requests. A better
+/// Announce does not make it yield: one receiver sends Announce only to wake a master, and yielding would stop its
+/// session. A receiver that sends Sync and Follow_Up for a second, and no delay requests, is followed. It gets no more
+/// Syncs, its path delay is measured, and its anchors refer to its timeline (`docs/decisions/0006-foreign-master.md`).
 ///
-/// A thread of its own, real-time when permitted, does the work; all methods may be called from any thread and
-/// return at once, except `stop`. Releasing the last reference stops it.
+/// A dedicated thread, real-time if permitted, does the work. All methods may be called from any thread and do not
+/// block, except `stop`. Releasing the last reference stops the thread.
 package final class PTPInstance: Sendable {
-    /// The most speakers served at a time.
+    /// Maximum number of receivers served at a time.
     package static let peerLimit = 32
 
+    /// The local address that the ports are bound to.
     package let address: IPv4Address
     package let identity: ClockIdentity
     package let engine: PTPEngine
-    /// What is served, and by which of this computer's clocks.
+    /// The time served, and the host clock that it derives from.
     package let served: ServedTimeline
     private let thread: WorkerThread?
 
-    /// Binds the two ports on one local address and begins to serve.
+    /// Binds the two ports on one local address and starts the thread.
     ///
     /// - Parameters:
-    ///   - address: a local address; the one that requests to the speakers leave from, because receivers drop
-    ///     time that comes from another.
-    ///   - served: the time to serve; this computer's own when none is given.
-    ///   - eventPort, generalPort: 319 and 320; tests that may not bind those take others. Messages go to the same
-    ///     ports of the speaker.
+    ///   - address: the local address from which RTSP requests leave; receivers drop PTP messages from another address.
+    ///   - served: the time to serve; by default the host clock.
+    ///   - eventPort, generalPort: 319 and 320; tests without the privilege use others. Messages are sent to the same
+    ///     ports of the receiver.
+    /// - Throws: `PTPError` if a port, the signal or the thread is unavailable; nothing stays bound.
     package init(
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline = ServedTimeline(),
         eventPort: UInt16 = 319, generalPort: UInt16 = 320
@@ -49,7 +49,7 @@ package final class PTPInstance: Sendable {
         }
     }
 
-    /// One without a thread, for whoever turns `engine` by hand.
+    /// Creates an instance without a thread; the caller drives `engine`.
     package init(
         address: IPv4Address, identity: ClockIdentity, served: ServedTimeline, wire: any PTPWire
     ) throws(ExhaustionError) {
@@ -62,16 +62,16 @@ package final class PTPInstance: Sendable {
 
     deinit { stop() }
 
-    /// Ends serving and waits for the thread, a few milliseconds.
+    /// Stops the thread and waits for it, a few milliseconds.
     package func stop() {
         engine.requestStop()
         thread?.join()
     }
 
-    /// Begins to serve a speaker, at once; a speaker already served starts a new session.
+    /// Starts to serve a receiver immediately. A receiver that is already served starts a new session.
     ///
-    /// - Parameter isFollowed: it is known to insist on serving time, and is left to it at once.
-    /// - Returns: false when `peerLimit` speakers are served already.
+    /// - Parameter isFollowed: true if the receiver is known to insist on its own clock; it is followed from the start.
+    /// - Returns: false if `peerLimit` receivers are already served.
     @discardableResult
     package func add(
         _ peer: IPv4Address, readiness: PeerReadiness = PeerReadiness(), isFollowed: Bool = false
@@ -95,7 +95,7 @@ package final class PTPInstance: Sendable {
         return added
     }
 
-    /// Stops serving a speaker.
+    /// Stops serving and following a receiver.
     package func remove(_ peer: IPv4Address) {
         engine.shared.withLock { shared in
             shared.peers.removeAll { $0.address == peer }
@@ -104,41 +104,42 @@ package final class PTPInstance: Sendable {
         served.release(peer)
     }
 
-    /// The speaker has answered its stream's SETUP: from now on its silence counts.
+    /// Records that the receiver has answered the stream's SETUP. From then on, missing delay requests are meaningful.
     package func noteStreamSetUp(_ peer: IPv4Address) {
         let now = served.clock.now
         engine.change(peer) { $0.readiness.noteStreamSetUp(at: now) }
-        // Its clock may only now listen to us: let it hear at once who serves.
+        // The receiver may start to listen only now; it gets Announce and Sync immediately.
         engine.shared.withLock { shared in shared.greeted.removeAll { $0 == peer } }
         engine.wake()
     }
 
-    /// What the speaker shall add to our time, bounded to 50 ms each way; ignored by speakers that ask us
-    /// themselves, because those measure the path. While the speaker plays it is approached at 100 ppm.
+    /// Sets the value for the receiver to add to the served time, clamped to 50 ms in either direction. Not used for
+    /// receivers that send delay requests, because those measure the path. During playback it changes by at most
+    /// 100 ppm.
     package func setPathCorrection(_ correction: Duration, for peer: IPv4Address) {
         let bounded = max(.milliseconds(-50), min(.milliseconds(50), correction))
         engine.change(peer) { $0.pathCorrection = bounded }
     }
 
-    /// From now on the speaker plays by our clock, or no longer does.
+    /// Sets whether audio is scheduled on the receiver's clock; meanwhile that clock must not be stepped.
     package func setPlaying(_ isPlaying: Bool, for peer: IPv4Address) {
         engine.change(peer) { $0.isPlaying = isPlaying }
     }
 
-    /// What is known about a speaker; nil when it is not served.
+    /// Returns a copy of the receiver's state; nil if it is not served.
     package func peer(_ address: IPv4Address) -> PTPPeer? {
         engine.shared.withLock { shared in shared.peers.first { $0.address == address } }
     }
 
-    /// How far a speaker is with the clock it plays by.
+    /// Returns how far the receiver's clock synchronization has progressed.
     package func readiness(of peer: IPv4Address) -> ClockReadiness {
         self.peer(peer)?.clock(at: served.clock.now).readiness ?? .cold
     }
 
-    /// The speaker takes no start on our time: from now on it is left to its own, and followed. A speaker that then
-    /// sends none is served again.
+    /// Leaves the receiver to its own clock and follows it, because it rejected starts on the served time. If it then
+    /// sends no time, it is served again.
     ///
-    /// - Returns: false when that was tried already.
+    /// - Returns: false if this was already tried.
     @discardableResult
     package func yield(to peer: IPv4Address) -> Bool {
         let now = served.clock.now
@@ -147,16 +148,15 @@ package final class PTPInstance: Sendable {
         return isNew
     }
 
-    /// The timeline that a speaker's anchors are written on: our own, or that of the master it insists on.
-    ///
-    /// Nil while that master is not known yet, or when another one is followed.
+    /// Returns the timeline of a receiver's anchors: the served time, or that of the master it insists on. Nil if that
+    /// master is not yet known, or another one is followed.
     package func timeline(for peer: IPv4Address) -> PTPTimeline? {
         guard let known = self.peer(peer), known.isFollowed else { return served.timeline(named: identity) }
         guard let master = known.master, master.lockedSince != nil else { return nil }
         return served.timeline(ofMaster: master.grandmaster)
     }
 
-    /// Whether a speaker insists on a master while another one is followed.
+    /// Returns true if a receiver insists on a master while another one is followed.
     package func isTurnedAway(_ peer: IPv4Address) -> Bool {
         guard let known = self.peer(peer), known.isFollowed, let master = known.master else { return false }
         return !served.mayLead(master.grandmaster)

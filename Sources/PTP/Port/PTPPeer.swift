@@ -1,72 +1,78 @@
 package import MediaCore
 package import Sockets
 
-/// What is known about one speaker that our time is sent to, or whose time is followed.
+/// The state of one receiver that is served or followed. A value; the live copy is in `PTPEngine.shared`, under its
+/// lock.
 package struct PTPPeer: Sendable {
-    /// What is known about the time of a speaker that speaks as a grandmaster.
+    /// The measured time of a receiver that acts as a grandmaster.
     package struct Master: Sendable {
-        /// Whose time it is.
+        /// The grandmaster that the anchors refer to.
         package internal(set) var grandmaster: ClockIdentity
-        /// When a time was taken from it last.
+        /// Arrival of the last accepted Sync.
         package internal(set) var lastTime: HostInstant
-        /// Since when it can be followed; nil while it cannot.
+        /// The instant from which it can be followed; nil while it cannot.
         package internal(set) var lockedSince: HostInstant?
-        /// Its time against ours as measured: offset, rate, uncertainty.
+        /// Its time against the host clock: offset, rate, uncertainty.
         package internal(set) var mapping: ClockMapping<HostInstant, PTPInstant>?
-        /// Half the way to and fro; nil while it answers no questions.
+        /// Measured path delay; nil if it answers no Delay_Req.
         package internal(set) var path: Duration?
-        /// Another master is followed already.
+        /// True if another master is followed.
         package internal(set) var isTurnedAway = false
     }
 
     package let address: IPv4Address
     package var readiness: PeerReadiness
-    /// Announce messages of its own. A few are a habit of some speakers and never a reason to give way.
+    /// The number of Announce messages received. Some receivers send a few routinely; they never cause a change of
+    /// role.
     package internal(set) var announcements = 0
-    /// What it announced last.
+    /// The attributes of the last Announce.
     package internal(set) var announced: GrandmasterQuality?
-    /// Sync messages of one clock behind this address, without one of another between: it does behave as a grandmaster.
+    /// Consecutive Syncs from one clock at this address, without one from another clock in between.
     package internal(set) var syncs = 0
     private var syncSource: ClockIdentity?
-    /// What the speaker shall add to every time we send it: half the round trip, for speakers that do not measure it.
+    /// The target correction that the receiver adds to the served time: half the round trip, for receivers that do not
+    /// measure it.
     package internal(set) var pathCorrection: Duration = .zero
-    /// What it is told to add at present.
+    /// The correction in the last Follow_Up; approaches `pathCorrection`.
     package private(set) var correctionInForce: Duration = .zero
-    /// Sound follows this clock: it may not be moved in steps.
+    /// True while audio is scheduled on this clock, which must not be stepped then.
     var isPlaying = false {
         didSet { if isPlaying, !isFollowed { hasPlayedByOurTime = true } }
     }
-    /// It took a start on our time in this session, over a connection that only it can write to.
+    /// The receiver accepted a start on the served time in this session, over a connection that only it can write to.
     private(set) var hasPlayedByOurTime = false
-    /// It refused our starts in this session, over that connection.
+    /// The receiver rejected starts on the served time in this session, over that connection.
     package private(set) var hasRefusedOurTime = false
-    /// It insists on serving time: we send it none, and follow.
+    /// The receiver insists on its own clock: it is sent no time and is followed.
     package internal(set) var isFollowed = false
-    /// What its own time is, as far as it tells.
+    /// The receiver's own time; nil if it sends none.
     package internal(set) var master: Master?
-    /// Tells this session with it from earlier ones.
+    /// Distinguishes this session from earlier ones with the same address.
     let session: UInt64
-    /// Since when it is served, or followed.
+    /// When the current role, served or followed, began.
     private var roleSince: HostInstant
-    /// Nothing but its Sync messages says that it insists.
+    /// The receiver is followed only because it sends Sync; it has rejected no start.
     private var isFollowedOnItsWord = false
-    /// It was given its turn to serve time and did not take it.
+    /// The receiver was followed and sent no time; it is not followed again in this session.
     package private(set) var declinedToServe = false
-    /// Times that no clock of this one's makes, one soon after the other, and when the last came.
+    /// Consecutive rejected timestamps, and the arrival of the last.
     private var refusals: (count: Int, last: HostInstant)?
 
-    /// A second of Syncs; a receiver that only wakes a master sends Announce messages.
+    /// Syncs after which a receiver is followed: one second of them. A receiver that only wakes a master sends Announce
+    /// messages instead.
     static let insistence = 8
+    /// Time without a Sync after which a served receiver no longer counts as a master.
     private static let doubt: Duration = .seconds(1)
-    /// A speaker that is taken for a master and sends no time for so long is none, and is served.
+    /// A followed receiver that sends no usable time for this long is served again.
     static let masterPatience: Duration = .seconds(4)
 
-    /// A single time that contradicts may come from a computer that was interrupted …
+    /// Rejected timestamps from which the clock is doubted; fewer may come from a preempted computer.
     private static let leastRefusals = 4
-    /// … and is forgotten after so long.
+    /// Rejections further apart than this are not counted together.
     private static let refusalMemory: Duration = .seconds(3)
 
-    /// 100 ppm of the interval between two Syncs: a tenth of a cent of pitch.
+    /// Maximum change of the correction per Sync during playback: 100 ppm of the Sync interval, a tenth of a cent of
+    /// pitch.
     static let largestStep: Duration = .nanoseconds(12_500)
 
     init(
@@ -80,10 +86,10 @@ package struct PTPPeer: Sendable {
         roleSince = now
     }
 
-    /// How far the speaker is with the clock it plays by, and from when on it is ready as far as that can be said.
+    /// Returns the synchronization state, and the instant of readiness if it is known.
     package func clock(at now: HostInstant) -> (readiness: ClockReadiness, ready: HostInstant?) {
         guard isFollowed else {
-            // One that sends time of its own and asks for none is about to be followed, and is started on neither.
+            // A receiver that sends time and no delay requests will be followed shortly; neither clock is ready.
             if readiness.probes == 0, !hasPlayedByOurTime, let master, now - master.lastTime < Self.doubt {
                 return (.probing, nil)
             }
@@ -94,7 +100,7 @@ package struct PTPPeer: Sendable {
         return (master.lockedSince == nil || master.isTurnedAway ? .probing : .ready, master.lockedSince)
     }
 
-    /// Times come in its name that are not believed: they are not those of the clock that it was played by.
+    /// Returns true if recent messages in the receiver's name contradict the clock in use, which may be a forgery.
     package func isDoubted(at now: HostInstant) -> Bool {
         guard isFollowed else {
             guard hasPlayedByOurTime, readiness.probes == 0, let master, master.lockedSince != nil else { return false }
@@ -104,18 +110,19 @@ package struct PTPPeer: Sendable {
         return now - refusals.last < Self.refusalMemory
     }
 
-    /// A time came that contradicts all others.
+    /// Counts a timestamp that contradicts the estimate.
     mutating func noteRefusal(at now: HostInstant) {
         let isFresh = refusals.map { now - $0.last < Self.refusalMemory } ?? false
         refusals = (isFresh ? refusals!.count &+ 1 : 1, now)
     }
 
+    /// Counts a Sync of a clock at this address.
     mutating func noteSync(of clock: ClockIdentity) {
         syncs = syncSource == clock ? syncs &+ 1 : 1
         syncSource = clock
     }
 
-    /// Leaves the speaker to its own clock from now on; false when that was tried already.
+    /// Follows the receiver from now on, because it rejected the served time. Returns false if this was already tried.
     mutating func yield(at now: HostInstant) -> Bool {
         hasRefusedOurTime = true
         guard !isFollowed, !declinedToServe else { return false }
@@ -124,12 +131,11 @@ package struct PTPPeer: Sendable {
         return true
     }
 
-    /// Whoever sends time and does not ask for ours insists on being followed; whoever was left to its own clock and
-    /// has none is served. Never while sound lies on the one or the other.
+    /// Follows a receiver that sends Sync and no delay requests. Serves one again that was followed and sends no time.
+    /// Never during playback.
     ///
-    /// Anybody can send Sync in a speaker's name. Before the first start its word is all there is; a speaker that has
-    /// taken one on our time has said, over a connection that nobody can forge, that it plays by it. From then on only a
-    /// refusal over that connection says otherwise (`yield`).
+    /// Sync messages can be forged. Before the first start they are the only evidence. An accepted start on the served
+    /// time came over an authenticated connection; afterwards only a rejection over it changes the role (`yield`).
     mutating func reconsiderRole(at now: HostInstant) {
         guard !isPlaying else { return }
         if !isFollowed {
@@ -139,7 +145,7 @@ package struct PTPPeer: Sendable {
             roleSince = now
         } else if master == nil, now - roleSince >= Self.masterPatience {
             isFollowed = false
-            // Syncs without a usable time are no turn that was declined.
+            // Syncs without a usable timestamp do not count as declined.
             declinedToServe = !isFollowedOnItsWord
             isFollowedOnItsWord = false
             syncs = 0
@@ -147,8 +153,8 @@ package struct PTPPeer: Sendable {
         }
     }
 
-    /// The correction for the next Follow_Up: as wanted at once, or in small steps while the speaker plays. None for
-    /// a speaker that asks us, because it measures the path itself.
+    /// Returns the correction for the next Follow_Up: the target, or during playback one limited step towards it. Zero
+    /// for a receiver that sends delay requests, because it measures the path itself.
     mutating func nextCorrection() -> Duration {
         guard readiness.probes == 0, !readiness.isKnownToProbe else {
             correctionInForce = .zero

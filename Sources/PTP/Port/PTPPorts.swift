@@ -1,11 +1,11 @@
 internal import MediaCore
 package import Sockets
 
-/// The UDP ports that timing needs: 319 and 320 of PTP (IEEE 1588-2019, Annex C), and others beside them.
+/// The UDP ports of timing: 319 and 320 of PTP (IEEE 1588-2019, Annex C), and those of NTP timing.
 package enum PTPPorts {
-    /// A socket on one of them.
+    /// Returns a socket bound to one port.
     ///
-    /// - Throws: `PTPError` that says why not and what to do.
+    /// - Throws: `PTPError` with the reason and the remedy.
     package static func open(_ address: IPv4Address, _ port: UInt16) throws(PTPError) -> DatagramSocket {
         do {
             return try DatagramSocket(address: address, port: port)
@@ -14,17 +14,17 @@ package enum PTPPorts {
         }
     }
 
-    /// Takes both ports on a local address and lets them go again: can this computer take part in PTP?
+    /// Binds both ports on a local address and closes them again, to check that PTP is available.
     ///
-    /// - Throws: `PTPError` that says why not and what to do.
+    /// - Throws: `PTPError` with the reason and the remedy.
     package static func check(
         on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320
     ) throws(PTPError) {
         _ = try PTPSockets.open(on: address, eventPort: eventPort, generalPort: generalPort)
     }
 
-    /// What lets this user bind them, as commands for a shell: for every program, and for the helper alone where it is
-    /// installed. Never capabilities of the player's own file: every library that it loads would hold them.
+    /// Shell commands that let this user bind the ports: one for every program, one for the helper if it is installed.
+    /// Never capabilities on the player's file: every library that it loads would have them.
     package static var remedies: [String] {
         ["sudo sysctl net.ipv4.ip_unprivileged_port_start=319"]
             + (PortHelper.installed.map { ["sudo setcap cap_net_bind_service=ep \(ShellWord.quoted($0.path))"] } ?? [])
@@ -32,7 +32,7 @@ package enum PTPPorts {
 }
 
 extension CodedError<PTPErrors> {
-    /// Why a port on an address cannot be had, or one of several.
+    /// Creates the error for one or several ports that cannot be bound on an address.
     init(_ error: SocketError, _ ports: [UInt16], on address: IPv4Address) {
         let names = ports.map(String.init).joined(separator: " or ")
         switch error.code {

@@ -1,17 +1,20 @@
 package import MediaCore
 internal import Sockets
 
-/// What the thread alone owns: the sequence numbers and the message under construction.
+/// State that only the PTP thread uses: sequence numbers, message buffers, observers.
 package struct PTPRound {
     var writer: PTPMessageWriter
     var announceSequence: UInt16 = 0
     var syncSequence: UInt16 = 0
     var signalingSequence: UInt16 = 0
     var questionSequence: UInt16 = 0
+    /// The number of periodic sends so far.
     var beat = 0
+    /// When the next periodic messages are due.
     var nextBeat: HostInstant
+    /// Receives one datagram.
     var buffer = [UInt8](repeating: 0, count: 2048)
-    /// Those that speak as masters, by address; no more than there are speakers.
+    /// Observers of the peers that act as masters, by address; at most one per peer.
     var observers: [IPv4Address: SessionObserver] = [:]
 
     package init(identity: ClockIdentity, beginning: HostInstant) {
@@ -20,7 +23,7 @@ package struct PTPRound {
     }
 }
 
-/// What is heard from a master in one session with it.
+/// The observer of one session with a peer.
 struct SessionObserver {
     let session: UInt64
     var observer = MasterObserver()

@@ -1,8 +1,8 @@
 internal import MediaCore
 package import Sockets
 
-/// The two sockets of one local address, held for as long as this value lives: event messages on UDP 319, all others on
-/// 320 (IEEE 1588-2008, annex D.2).
+/// The two sockets of one local address, bound until this object is released: UDP 319 for event messages, 320 for
+/// general ones (IEEE 1588-2008, annex D.2).
 package final class PTPSockets: Sendable {
     package let event: DatagramSocket
     package let general: DatagramSocket
@@ -12,13 +12,13 @@ package final class PTPSockets: Sendable {
         self.general = general
     }
 
-    /// Those that the service manager handed over; else bound now, by this process or, where it may not, by the small
-    /// program that may.
+    /// Returns sockets from the service manager if present, otherwise binds them. Uses the helper program if this
+    /// process lacks the privilege.
     ///
     /// - Parameters:
-    ///   - eventPort, generalPort: 319 and 320; tests that may not bind those take others.
-    ///   - helper: it knows those two ports only; nil when none is installed.
-    /// - Throws: `PTPError` that says why not and what to do.
+    ///   - eventPort, generalPort: 319 and 320; tests without the privilege use others.
+    ///   - helper: binds 319 and 320 only; nil if none is installed.
+    /// - Throws: `PTPError` with the reason and the remedy.
     package static func open(
         on address: IPv4Address, eventPort: UInt16 = 319, generalPort: UInt16 = 320,
         handed: HandedPorts = .ofProcess, helper: PortHelper? = .installed
@@ -33,10 +33,10 @@ package final class PTPSockets: Sendable {
         }
     }
 
-    /// Throws away what came while nobody read: its moments would be wrong, and strangers may have filled it.
+    /// Discards datagrams received while there was no reader: their timestamps are stale and their senders unknown.
     func discardOld() {
         var buffer = [UInt8](repeating: 0, count: 64)
-        // More than the kernel's buffers hold, and an end to a flood.
+        // 4,096 exceed the kernel's buffers, and end the loop during a flood.
         for socket in [event, general] {
             for _ in 0..<4096 { guard socket.receive(into: &buffer) != nil else { break } }
         }

@@ -3,27 +3,27 @@ internal import Glibc
 package import MediaCore
 package import Sockets
 
-/// The two ways that messages take (IEEE 1588-2008, annex D.2): those whose times are taken travel on UDP 319, all others
-/// on 320.
+/// The two kinds of ports (IEEE 1588-2008, annex D.2): UDP 319 for timestamped event messages, 320 for general
+/// messages.
 package enum PTPChannel: Hashable, Sendable, BitwiseCopyable {
     case event
     case general
 }
 
-/// What an engine speaks through. A test puts in one without a network.
+/// The transport of an engine. Tests replace it by one without a network.
 package protocol PTPWire: Sendable {
-    /// Where messages come from and go to, on both sides.
+    /// Returns the port number that both sides use for a channel.
     func port(of channel: PTPChannel) -> UInt16
-    /// Never waits.
+    /// Sends one datagram; non-blocking.
     func send(_ bytes: [UInt8], on channel: PTPChannel, to peer: IPv4Address)
-    /// The next message that has come, or nil; never waits.
+    /// Returns the next received datagram, or nil; non-blocking.
     func receive(on channel: PTPChannel, into buffer: inout [UInt8], by clock: any HostClock)
         -> DatagramSocket.Datagram?
-    /// Waits until something may have come, the descriptor is readable, or the moment has passed.
+    /// Blocks until a datagram may have arrived, the descriptor is readable, or the deadline has passed.
     func wait(until deadline: HostInstant, or descriptor: Int32, by clock: any HostClock)
 }
 
-/// The two sockets of one local address.
+/// `PTPWire` over the two sockets of one local address.
 final class PTPSocketWire: PTPWire {
     private let sockets: PTPSockets
 

@@ -1,45 +1,45 @@
 package import MediaCore
 
-/// How far a speaker is with our clock.
+/// The progress of a receiver's synchronization to the served time.
 package enum ClockReadiness: String, Hashable, Sendable, BitwiseCopyable {
-    /// Nothing was heard from it, and it has not been given the time a silent one needs.
+    /// No delay requests were received, and `silentStart` has not passed.
     case cold
-    /// It measures our clock and has not done so for long enough.
+    /// The receiver sends delay requests, but has not done so for long enough.
     case probing
-    /// It can place sound.
+    /// The receiver can schedule audio.
     case ready
-    /// It measured our clock in this session and has stopped.
+    /// The receiver sent delay requests in this session and has stopped.
     case stalled
 }
 
-/// Judges from a speaker's questions, or from its silence, whether it knows our time.
+/// Infers from a receiver's delay requests whether it is synchronized to the served time.
 ///
-/// Some speakers ask (Delay_Req, Pdelay_Req) and are judged by their streak; others never ask, listen only, and are
-/// taken as ready a fixed time after they were told of their stream.
+/// Some receivers send Delay_Req or Pdelay_Req; they are ready after an uninterrupted series of requests. Others only
+/// listen; they count as ready a fixed time after their stream's SETUP.
 package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
-    /// What kind of servo sits in the speaker.
+    /// The kind of clock servo in the receiver, which determines its lock time.
     package enum Manner: Hashable, Sendable, BitwiseCopyable {
-        /// Locked 2.3 s after its first question (measured by others on Sonos and WiiM).
+        /// Locked 2.3 s after its first request (measured by others on Sonos and WiiM).
         case thirdParty
-        /// Locked a quarter of a second after its third question (measured by others on HomePods).
+        /// Locked a quarter of a second after its third request (measured by others on HomePods).
         case apple
     }
 
-    /// A speaker that stays silent is started this long after its stream's SETUP. nqptp accepts our clock from then
-    /// on and needs 0.4 s.
+    /// Time from the stream's SETUP to readiness of a receiver without delay requests. nqptp accepts the served time
+    /// from the SETUP on and needs 0.4 s.
     package static let silentStart: Duration = .seconds(1)
     static let thirdPartyLock: Duration = .milliseconds(2300)
     static let appleLock: Duration = .milliseconds(250)
-    /// A gap this long ends a streak.
+    /// A gap of this length ends a series of requests.
     static let streakGap: Duration = .seconds(3)
-    /// Silence this long, from a speaker that has asked before, is a stall.
+    /// A receiver that has sent requests and then none for this long is stalled.
     static let stallGap: Duration = .seconds(5)
 
     package var manner: Manner
-    /// It asked in an earlier session, so its silence means something: it is not started by time alone.
+    /// The receiver sent delay requests in an earlier session, so elapsed time alone does not make it ready.
     package var isKnownToProbe: Bool
     package private(set) var streamSetUp: HostInstant?
-    /// Questions since the session began.
+    /// The number of delay requests in this session.
     package private(set) var probes = 0
     package private(set) var lastProbe: HostInstant?
     private var streakStart: HostInstant?
@@ -51,10 +51,10 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
         self.isKnownToProbe = isKnownToProbe
     }
 
-    /// The speaker has answered its stream's SETUP.
+    /// Records that the receiver has answered its stream's SETUP.
     package mutating func noteStreamSetUp(at instant: HostInstant) { streamSetUp = instant }
 
-    /// The speaker has asked for our time.
+    /// Records a delay request.
     package mutating func noteProbe(at instant: HostInstant) {
         if let lastProbe, instant - lastProbe < Self.streakGap {
             streakCount &+= 1
@@ -68,7 +68,7 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
         probes &+= 1
     }
 
-    /// From when on it is ready, should nothing change; nil while that cannot be said.
+    /// The instant of readiness if requests continue; nil if it cannot be predicted.
     package var readyInstant: HostInstant? {
         if let streakStart {
             switch manner {
@@ -80,8 +80,8 @@ package struct PeerReadiness: Hashable, Sendable, BitwiseCopyable {
         return streamSetUp.advanced(by: Self.silentStart)
     }
 
-    /// The state at a moment. A speaker whose first question comes after it was started by time alone is `probing`
-    /// until its streak is long enough; sound that is playing need not stop for that.
+    /// Returns the state at an instant. A receiver that became ready by elapsed time and then sends requests is
+    /// `probing` until their series is long enough. Playback need not stop for that.
     package func state(at now: HostInstant) -> ClockReadiness {
         if let lastProbe, now - lastProbe >= Self.stallGap { return .stalled }
         if let readyInstant, now >= readyInstant { return .ready }

@@ -3,13 +3,13 @@ internal import Glibc
 internal import MediaCore
 package import Sockets
 
-/// The small program that may bind the ports of PTP where this one may not (Sources/Helpers/talkie-ports.c): its file has the
-/// capability, so that this process, which loads other people's libraries, needs none.
+/// The helper program that binds the PTP ports if this process lacks the privilege (Sources/Helpers/talkie-ports.c).
+/// Its file has the capability; the player, which loads third-party libraries, needs none.
 package struct PortHelper: Sendable {
-    /// The only ones that it binds.
+    /// The only ports that it binds.
     package let ports: (event: UInt16, general: UInt16)
     package let path: String
-    /// How long an answer may take; it takes a millisecond or two.
+    /// Timeout of its answer, which normally takes a millisecond or two.
     private let patience: Duration
 
     package init(
@@ -20,8 +20,8 @@ package struct PortHelper: Sendable {
         self.patience = patience
     }
 
-    /// The one beside this program's own file, or in the libexec folder next to its folder. No search path and no
-    /// variable takes part.
+    /// The helper next to this program's file, or in the libexec folder next to the program's folder. PATH and other
+    /// environment variables are not used.
     package static let installed: PortHelper? = {
         guard let program = ProgramFile.path, let slash = program.lastIndex(of: "/") else { return nil }
         let folder = program[..<slash]
@@ -29,9 +29,9 @@ package struct PortHelper: Sendable {
         return places.first { access($0, X_OK) == 0 }.map { PortHelper(path: $0) }
     }()
 
-    /// Starts it, takes both sockets over and sees it end.
+    /// Runs the helper, receives both sockets from it and waits for its exit. Blocks for at most the timeout.
     ///
-    /// - Throws: `PTPError`; also when it does not answer in time, and is killed.
+    /// - Throws: `PTPError`; after a timeout the helper is killed.
     package func sockets(on address: IPv4Address) throws(PTPError) -> PTPSockets {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -71,7 +71,7 @@ package struct PortHelper: Sendable {
         return PTPSockets(event: DatagramSocket(adopting: event), general: DatagramSocket(adopting: general))
     }
 
-    /// No shell, no environment; of our descriptors it has the socket alone.
+    /// Starts the helper without a shell and without environment; the socket is the only descriptor it inherits.
     private func start(_ address: IPv4Address, on end: Int32) throws(PTPError) -> pid_t {
         var program = ProgramStart(path, [address.description])
         program.input = .descriptor(end)
@@ -81,7 +81,7 @@ package struct PortHelper: Sendable {
         }
     }
 
-    /// It has answered or never will.
+    /// Kills and reaps the helper: it has answered, or the timeout has passed.
     private func end(_ child: pid_t) {
         kill(child, SIGKILL)
         var status: Int32 = 0

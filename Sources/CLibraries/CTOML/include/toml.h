@@ -8,40 +8,40 @@ extern "C" {
 #endif
 
 /*
- * TOML 1.0 by toml++ (https://marzer.github.io/tomlplusplus), as a walk: Swift sees no C++. Its nodes know their lines,
- * which is why it was chosen.
+ * TOML 1.0 by toml++ (https://marzer.github.io/tomlplusplus), as a series of events, because Swift does not import C++.
+ * Chosen because its nodes have line numbers.
  */
 
 typedef enum {
     CTOML_STRING, CTOML_INTEGER, CTOML_FLOAT, CTOML_BOOLEAN, CTOML_DATE, CTOML_TIME, CTOML_DATE_TIME,
-    /* What lies inside follows, up to CTOML_END. */
+    /* The contents follow, up to CTOML_END. */
     CTOML_ARRAY, CTOML_TABLE, CTOML_END
 } ctoml_kind;
 
 typedef struct {
     ctoml_kind kind;
-    /* Inside a table; NULL inside an array and for the document itself. Not terminated by a zero. */
+    /* The key in a table; NULL in an array and for the document. Not null-terminated. */
     const char *key;
     size_t key_length;
-    /* From 1. */
+    /* Line number, from 1. */
     uint32_t line;
-    /* CTOML_STRING, in UTF-8. */
+    /* For CTOML_STRING, in UTF-8; not null-terminated. */
     const char *text;
     size_t text_length;
     int64_t integer;
     double number;
     bool flag;
-    /* CTOML_DATE, CTOML_TIME, CTOML_DATE_TIME. */
+    /* For CTOML_DATE, CTOML_TIME and CTOML_DATE_TIME. */
     int year, month, day, hour, minute, second;
     bool has_offset;
     int offset_minutes;
 } ctoml_event;
 
 /*
- * Walks through a document in the order of its lines within each table. What is pointed to is valid during the call of `take` alone.
+ * Calls `take` for each node, within each table in the order of lines. Pointers are valid during the call only.
  *
- * Returns false when it is no TOML; nothing was taken then, `line` is where, and `sentence` says why, at most `room` bytes with the
- * terminating zero. Depth is bounded by toml++ (256).
+ * Returns false on a syntax error, before any call. `line` is its line, `sentence` a description of at most `room`
+ * bytes with the terminating zero. toml++ limits the nesting (256).
  */
 bool ctoml_read(const char *bytes, size_t count, void *context, void (*take)(void *, const ctoml_event *),
                 uint32_t *line, char *sentence, size_t room);

@@ -1,6 +1,6 @@
 #pragma once
-/* What SDL does not ask a Wayland compositor. libwayland-client is opened at run time; nothing is linked. */
+/* Queries of a Wayland compositor that SDL lacks. libwayland-client is loaded at run time; nothing is linked. */
 
-/* Whether the compositor that the environment names has a seat: keyboards, pointers, or a place for them. 1 yes, 0 no, -1 where that
- * cannot be asked. Waits for the compositor's answer. */
+/* Returns 1 if the compositor of the environment has a seat (an input device, or support for one), 0 if not, -1 if
+ * unknown. Blocks until the compositor responds. */
 int cwayland_has_seat(void);

@@ -1,32 +1,34 @@
 #pragma once
-/* What SDL does not ask an X server: which modes its displays prefer, where they are now, and to switch them off.
+/*
+ * Queries of an X server that SDL does not offer: preferred modes, current monitor positions, power management.
  *
- * The libraries of X's extensions are opened at run time; nothing is linked. A display is Xlib's own, belongs to one thread, and must stand. */
+ * The X extension libraries are loaded at run time; nothing is linked. `display` is an open Xlib display, used by one
+ * thread.
+ */
 
 typedef struct {
   int x, y, width, height;
 } cx11_rect;
 
-/* The mode that the display at this place of the root window prefers; 0 where the server does not say. */
+/* Returns the preferred mode of the monitor at a position of the root window, `rate` in Hz. 0 if unknown. */
 int cx11_preferred_mode(void *display, int x, int y, int *width, int *height, int *rate);
 
-/* Where displays show something now; how many, at most `room`, and -1 where the server does not say. */
+/* Stores the rectangles of active monitors, at most `room`, and returns their number; -1 if unknown. */
 int cx11_monitors(void *display, cx11_rect *monitors, int room);
 
-/* The pointer's position on the root window and whether its first button is held, asked of the server; 0 where it is on another
-   screen. */
+/* Queries the pointer's position on the root window and the state of its first button. 0 if it is on another screen. */
 int cx11_pointer(void *display, int *x, int *y, int *is_pressed);
 
-/* Asks the server for events that tell that a display came, went, or has another mode. Their type; 0 where it does not tell. */
+/* Selects events for connected, disconnected and reconfigured monitors. Returns their type; 0 if unsupported. */
 int cx11_change_event(void *display);
 
-/* Switches all displays of the server off, by the extension DPMS. `was_enabled` is what `cx11_power_on` needs. 0 where that cannot be. */
+/* Switches all monitors off through DPMS. `was_enabled` is for cx11_power_on. Returns 0 if unsupported. */
 int cx11_power_off(void *display, int *was_enabled);
-/* Switches them on again, and leaves the server's timers as they were. */
+/* Switches the monitors on and restores the server's DPMS state. */
 void cx11_power_on(void *display, int was_enabled);
 
-/* Takes a window off the screen, and returns once the server has done so, or is gone. */
+/* Unmaps a window; returns after the server has done so, or is gone. */
 void cx11_unmap(void *display, unsigned long window);
 
-/* Takes a window off the screen, and returns once the server has done so, or is gone. */
+/* Unmaps a window; returns after the server has done so, or is gone. */
 void cx11_unmap(void *display, unsigned long window);
