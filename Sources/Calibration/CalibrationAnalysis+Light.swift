@@ -1,14 +1,18 @@
 package import MediaCore
 
-/// The picture, where a light sensor looked at it.
+/// Analysis of a light sensor on the recording's second channel.
 extension CalibrationAnalysis {
-    /// The picture's delay behind the flip, as a sensor saw it.
+    /// The screen's delay after the flip, measured by a light sensor.
     package struct Light {
-        /// By event: milliseconds, or nil where no flash was seen.
+        /// Milliseconds per event; nil where no flash was detected.
         var delays: [Double?]
+        /// The fit through all delays.
         package var line: OffsetStatistics
     }
 
+    /// Returns the screen's delays from the channel without chirps, or nil if no channel contains flashes.
+    ///
+    /// - Throws: Status 1 if a sensor is expected and missing, or detected too few flashes.
     package func light(
         apartFrom sound: Int, _ finds: [Find], _ clock: RecordingClock
     ) throws(TalkieError) -> Light? {
@@ -27,7 +31,7 @@ extension CalibrationAnalysis {
         }
         guard !flashed.isEmpty else { return nil }
         let finder = FlashFinder(recording.channels[other], rate: clock.rate)
-        // Screens show a picture up to some tenths of a second after it was handed over, never before.
+        // A screen displays a frame up to some tenths of a second after the flip, never before.
         let (reach, middle) = (0.25 * clock.rate, 0.2 * clock.rate)
         let polarity = finder.polarity(flashed.map { ($0.frame + middle, $0.length) }, reach: reach)
         var delays = [Double?](repeating: nil, count: record.events.count)

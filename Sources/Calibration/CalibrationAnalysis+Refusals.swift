@@ -2,8 +2,11 @@ package import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// What is wrong with a recording, in the order in which it is found out; each a sentence that says what to do.
+/// Checks of a recording in the order of detection. Each error message says what to do.
 extension CalibrationAnalysis {
+    /// Returns the recording's clock.
+    ///
+    /// - Throws: Status 66 if times, rate or range cannot belong to the run.
     func checkedClock() throws(TalkieError) -> RecordingClock {
         guard let clock = RecordingClock(recording) else {
             throw Self.unfit("the recording's times (its .json) name no moment; record with a tool that writes anchors")
@@ -35,6 +38,7 @@ extension CalibrationAnalysis {
         return clock
     }
 
+    /// Returns an error that names the likely actual rate.
     static func wrongRate(labelled: Int, real: Double) -> TalkieError {
         let likely =
             [8000.0, 16000, 22050, 32000, 44100, 48000, 88200, 96000].min { abs($0 - real) < abs($1 - real) } ?? real
@@ -43,15 +47,17 @@ extension CalibrationAnalysis {
                 + "label it right, or record anew")
     }
 
+    /// Returns an error with status 66: the recording cannot belong to the run.
     static func unfit(_ sentence: String) -> TalkieError {
         TalkieError(.cannotOpen, sentence + "; nothing was stored")
     }
 
+    /// Returns an error with status 1: the recording contains too little.
     package static func failed(_ sentence: String) -> TalkieError {
         TalkieError(.failed, sentence + "; nothing was stored")
     }
 
-    /// Why the run cannot be heard in the recording.
+    /// Returns the reason why the run was not found in the recording.
     func diagnosis(of find: Find, channel: Int, _ clock: RecordingClock) -> TalkieError {
         let level = SoundLevel(recording.channels[channel])
         guard level.peak > SoundLevel.silence else {
@@ -72,7 +78,7 @@ extension CalibrationAnalysis {
         let strong = find.peaks.values.reduce(0) { $0 + $1.count { $0.likeness > 0.5 } }
         let fitting = find.fits.reduce(0) { $0 + ($1?.count ?? 0) }
         if strong * 2 >= record.events.count {
-            // Some lag fits two or three of any run's events.
+            // A random lag fits two or three events of any run.
             guard fitting * 3 > record.events.count else {
                 return Self.failed(
                     "the recording holds the sounds of another run; give the recording and the events of one and the same run"
@@ -92,7 +98,7 @@ extension CalibrationAnalysis {
                 + "the room is too noisy, the speaker too quiet, or this is a recording of something else")
     }
 
-    /// The rate that the samples really have, when the sounds are found only under another one than the label's.
+    /// Returns the actual rate if the chirps are only found at another rate than the stated one; nil otherwise.
     private func relabelled(_ channel: Int) -> Double? {
         let labelled = Double(recording.sampleRate)
         for real in [44100.0, 48000, 32000, 96000, 88200, 22050, 16000] where abs(real / labelled - 1) > 0.01 {
@@ -101,7 +107,7 @@ extension CalibrationAnalysis {
             let codes = Array(Set(record.events.map(\.code)))
             let peaks = finder.find(codes, in: recording.channels[channel])
             guard let first = record.events.first?.due else { return nil }
-            // Only the pattern counts: a clock with a wrong rate says nothing about the lag.
+            // Without a limit for the lag: a clock with a wrong rate gives a wrong lag.
             let events = record.events.map {
                 EventPattern.Expected(time: ($0.due - first).inSeconds, code: $0.code)
             }
@@ -111,6 +117,7 @@ extension CalibrationAnalysis {
         return nil
     }
 
+    /// Returns an error with the most frequent reason for rejection.
     func tooFew(_ readings: [SpeakerAnswer.Reading], of name: String) -> TalkieError {
         let reasons = Dictionary(grouping: readings.compactMap(\.rejection), by: { $0 }).mapValues(\.count)
         let used = readings.count { $0.rejection == nil }
@@ -125,7 +132,7 @@ extension CalibrationAnalysis {
             case "flash not seen": "the light sensor did not see the screen flash; put it on the screen's middle"
             case "outlier": "the sounds do not agree with each other; is the computer busy?"
             case nil: "the recording is too short; let the run go on to its end"
-            // A reason without advice of its own is given as it is.
+            // Reasons without advice of their own.
             case let other?: "most are refused as '\(other)'; run it again with --plot to see them"
             }
         return Self.failed("\(used) of \(readings.count) events can be used: \(why)")

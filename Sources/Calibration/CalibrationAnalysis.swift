@@ -2,15 +2,17 @@ package import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// From a recording and what was played to the answer, or to the sentence that says why there is none.
+/// Computes the calibration result of a recording, or an error that says what to change.
 package struct CalibrationAnalysis {
+    /// The recording to analyse.
     package let recording: Recording
+    /// The events of the run.
     package let record: CalibrationRecord
-    /// Insist on a light sensor on the second channel.
+    /// Whether a light sensor on the second channel is required.
     package var expectsLight = false
-    /// The recording's clock is the host's own: false for a live microphone, whose own delay nobody knows.
+    /// Whether the recording's times are exact host times; false for a live microphone, whose own delay is unknown.
     package var isHeardAtSource = true
-    /// Look for a rate that the label hides, when nothing else fits: seconds of work in a build without optimisation.
+    /// Whether to search for a wrongly stated rate as a last resort; takes seconds in a debug build.
     var suspectsLabel = true
 
     package init(
@@ -24,21 +26,24 @@ package struct CalibrationAnalysis {
         self.suspectsLabel = suspectsLabel
     }
 
-    /// An echo this strong leaves open which of two arrivals is the sound.
+    /// Relative level of an echo above which the first arrival is ambiguous.
     private static let strongestEcho = 0.8
-    /// A share of a chirp's frames that touch full scale: some do in any loud recording.
+    /// Share of a chirp's frames at full scale above which it is clipped; any loud recording has some.
     static let clippedShare = 0.005
     private static let fullScale: Float = 0.98
-    /// Closer to the others than this no event is an outlier, in milliseconds.
+    /// Distance to the fit in milliseconds below which no event is an outlier.
     private static let outlierFloor = 1.0
-    /// So many events at least must agree.
+    /// Minimum number of consistent events.
     private static let leastUsed = 6
-    /// Beyond this scatter the answer would be a guess, in milliseconds.
+    /// Maximum standard deviation of the events in milliseconds.
     private static let largestSigma = 4.0
-    /// No crystal is so far off, in parts per million: such a speaker is still drawing level, or was disturbed.
+    /// Maximum drift in ppm. Crystals are better; a larger drift means that the speaker is
+    /// still adjusting or was disturbed.
     private static let largestDrift = 400.0
 
-    /// - Throws: status 66 for a recording that cannot belong to the run, 1 for one that does not tell enough.
+    /// Returns the result of the analysis. May take seconds.
+    ///
+    /// - Throws: Status 66 for a recording that cannot belong to the run, 1 for one that contains too little.
     package func answer() throws(TalkieError) -> CalibrationAnswer {
         let clock = try checkedClock()
         var finds: [Find] = []
@@ -71,18 +76,20 @@ package struct CalibrationAnalysis {
             way: way, display: record.display, speakers: answers, remarks: remarks(answers, clock, knowsPicture))
     }
 
-    // MARK: The sound
+    // MARK: Sound
 
-    /// What was found in one channel.
+    /// The chirps found in one channel.
     package struct Find {
-        /// One for each speaker.
+        /// One fit per speaker; nil if none was found.
         var fits: [EventPattern.Fit?]
         var peaks: [ChirpCode: [ChirpFinder.Peak]]
 
+        /// The sum of the likenesses of all matched peaks.
         var strength: Double {
             fits.reduce(0) { $0 + ($1?.peaks.reduce(0) { $0 + ($1?.likeness ?? 0) } ?? 0) }
         }
 
+        /// Whether enough events of every speaker were found.
         func isHeard(_ record: CalibrationRecord) -> Bool {
             zip(fits, record.speakers.indices).allSatisfy { fit, speaker in
                 let all = record.events.count { $0.speaker == speaker }
@@ -107,7 +114,7 @@ package struct CalibrationAnalysis {
         record.events.filter { $0.speaker == speaker }.map { EventPattern.Expected(time: time($0), code: $0.code) }
     }
 
-    // MARK: One speaker
+    // MARK: Each speaker
 
     private func answer(
         for speaker: Int, _ fit: EventPattern.Fit?, _ channel: Int, _ light: Light?, _ clock: RecordingClock
@@ -163,8 +170,8 @@ package struct CalibrationAnalysis {
     private func assembled(
         _ speaker: Int, _ readings: [SpeakerAnswer.Reading], _ line: OffsetStatistics, _ light: Light?
     ) -> SpeakerAnswer {
-        // Where no refresh is known, what a picture is late by is the same for films; a fixed refresh is late and early
-        // in turn.
+        // Without a refresh rate the flip is late by the same amount for films. With a fixed
+        // rate early and late flips cancel.
         var flip = 0.0
         if let display = record.display, LatencyProfile.Key.isUnpaced(display.mode) {
             flip = OffsetStatistics.median(
@@ -191,7 +198,7 @@ package struct CalibrationAnalysis {
         return SpeakerAnswer(
             speaker: record.speakers[speaker], offset: offset, sigma: sigma,
             interval: (offset - halfWidth)...(offset + halfWidth), readings: points,
-            // A millisecond in a second is a thousand parts per million.
+            // 1 ms per second is 1000 ppm.
             drift: (line.slope * 1000, line.slopeError * 1000), soundRest: line.level, screenRest: screen,
             screenShare: share, knowsPicture: true)
     }

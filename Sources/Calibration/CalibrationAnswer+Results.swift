@@ -3,6 +3,7 @@ internal import Profiles
 internal import SyncRendering
 
 extension SpeakerAnswer {
+    /// The members of the JSON report for this speaker; offsets in milliseconds.
     package var json: [(String, JSONValue)] {
         [
             ("speaker", .text(speaker.name)), ("id", .text(speaker.key)), ("route", .text(speaker.route)),
@@ -44,7 +45,7 @@ extension SpeakerAnswer {
         ]
     }
 
-    /// As rows of a table.
+    /// The result as rows of a table.
     package var text: String {
         func row(_ name: String, _ value: String) -> String {
             "  " + name + String(repeating: " ", count: max(1, 12 - name.count)) + value
@@ -94,19 +95,22 @@ extension SpeakerAnswer {
 }
 
 extension CalibrationAnswer {
-    /// - Parameter isStored: whether it has been kept as a profile.
+    /// Returns the JSON report.
+    ///
+    /// - Parameter isStored: Whether the result was stored as a profile.
     package func json(isStored: Bool) -> JSONValue {
         let common: [(String, JSONValue)] = [
             ("way", .text(way.rawValue)), ("screen", .optional(display?.name)), ("mode", .optional(display?.mode)),
             ("sign", .text("positive when sound is later than picture")),
             ("remarks", .array(remarks.map(JSONValue.text))), ("stored", .flag(isStored)),
         ]
-        // One speaker's numbers stand at the top; the first's do where there are several.
+        // The members of the first speaker are at the top level.
         guard let first = speakers.first else { return .object(common) }
         guard speakers.count > 1 else { return .object(first.json + common) }
         return .object(first.json + common + [("speakers", .array(speakers.map { .object($0.json) }))])
     }
 
+    /// Returns the report as text.
     package func text(isStored: Bool) -> String {
         var text = "offsets are positive when sound is later than picture (Sync-One2 counts the other way)\n"
         for speaker in speakers { text += speaker.text }

@@ -2,29 +2,29 @@ internal import MediaCore
 package import Profiles
 package import SyncRendering
 
-/// What a run found out about one speaker. Offsets are milliseconds, positive when sound is later than picture.
+/// The result for one speaker. Offsets are in milliseconds, positive when sound is later than picture.
 package struct SpeakerAnswer: Sendable, Equatable {
-    /// Where the screen's own share comes from.
+    /// The source of the screen's own delay.
     package enum ScreenShare: Sendable, Equatable {
-        /// A light sensor saw it.
+        /// Measured by a light sensor.
         case measured
-        /// The display says so itself (EDID).
+        /// Stated by the display (EDID).
         case stated
-        /// Nobody knows; it is in no number here.
+        /// Unknown; not included in the results.
         case unknown
-        /// An eye and an ear judged sound and picture together.
+        /// Included: the user compared sound and picture by eye and ear.
         case inside
     }
 
-    /// One event, used or not.
+    /// The measurement of one event.
     package struct Reading: Sendable, Equatable {
-        /// The event's number within the run.
+        /// The event's index in the run.
         package var event: Int
         /// Seconds since the first event.
         package var time: Double
-        /// The event's own offset; nil when it has none.
+        /// The event's offset in milliseconds; nil if it was not detected.
         package var offset: Double?
-        /// Why it does not count; nil when it does.
+        /// The reason for rejection; nil if the event is used.
         var rejection: String?
 
         package init(event: Int, time: Double, offset: Double? = nil, rejection: String? = nil) {
@@ -35,23 +35,28 @@ package struct SpeakerAnswer: Sendable, Equatable {
         }
     }
 
+    /// The measured speaker.
     package var speaker: OutputIdentity
+    /// Sound minus picture in milliseconds.
     package var offset: Double
-    /// Standard deviation of one event.
+    /// The standard deviation of one event in milliseconds.
     package var sigma: Double
-    /// Where the offset lies with 95 % probability, as far as chance goes.
+    /// The 95 % confidence interval of the offset; random errors only.
     package var interval: ClosedRange<Double>
+    /// The measurements of all events.
     package var readings: [Reading]
-    /// How fast sound falls behind, in parts per million, and its standard error; nil where it was not measured.
+    /// How fast sound falls behind in ppm, and its standard error; nil if not measured.
     var drift: (ppm: Double, error: Double)?
-    /// Of the offset: what the sound is late against what was commanded, and the picture.
+    /// The delay of the sound relative to its due time, in milliseconds. `offset` is this minus `screenRest`.
     package var soundRest: Double
+    /// The delay of the picture relative to its due time, in milliseconds.
     package var screenRest: Double
+    /// The source of the screen's own delay.
     package var screenShare: ScreenShare
-    /// In a run with several speakers: how much later than the first one's this one's sound is, and its half width.
+    /// The delay relative to the first speaker in milliseconds, and its half width; nil for one speaker.
     package var behindFirst: Double?
     var behindFirstHalfWidth: Double?
-    /// False where only differences between speakers mean anything.
+    /// Whether `offset` is valid; false if only differences between speakers were measured.
     package var knowsPicture: Bool
 
     package init(
@@ -73,8 +78,10 @@ package struct SpeakerAnswer: Sendable, Equatable {
         self.knowsPicture = knowsPicture
     }
 
+    /// The number of used events.
     package var used: Int { readings.count { $0.rejection == nil } }
     var rejected: [Reading] { readings.filter { $0.rejection != nil } }
+    /// The assessment of the offset.
     package var verdict: LipSyncVerdict { LipSyncVerdict(offset: offset) }
 
     package static func == (left: SpeakerAnswer, right: SpeakerAnswer) -> Bool {
@@ -86,12 +93,15 @@ package struct SpeakerAnswer: Sendable, Equatable {
     }
 }
 
-/// What a run found out.
+/// The result of a calibration run.
 package struct CalibrationAnswer: Sendable {
+    /// The method of the measurement.
     package var way: CalibrationWay
+    /// The display; nil for a run without a picture.
     package var display: CalibrationRecord.Display?
+    /// The results per speaker, in the order of the run.
     package var speakers: [SpeakerAnswer]
-    /// What a person should know besides.
+    /// Additional notes for the user.
     package var remarks: [String] = []
 
     package init(

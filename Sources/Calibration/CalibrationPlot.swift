@@ -2,19 +2,21 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// Draws an answer as an SVG picture (SVG 1.1): each event's offset over time, those left out hollow, the answer with
-/// its interval, and what the recommendations allow.
+/// Draws a result as SVG 1.1: the offset of each event over time, rejected ones hollow,
+/// and the result with its interval.
 package struct CalibrationPlot {
     private static let (width, left, right, top, height) = (1000.0, 70.0, 30.0, 60.0, 360.0)
-    /// Distinguishable for most eyes, after Okabe and Ito's palette.
+    /// Colours for colour-blind viewers, from the palette of Okabe and Ito.
     private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 
+    /// The result to draw.
     package let answer: CalibrationAnswer
 
     package init(answer: CalibrationAnswer) {
         self.answer = answer
     }
 
+    /// The SVG document.
     package var svg: String {
         let all = answer.speakers.flatMap { speaker in speaker.readings.compactMap { shown($0, of: speaker) } }
         let span = max(1, answer.speakers.flatMap(\.readings).map(\.time).max() ?? 1)
@@ -77,14 +79,14 @@ package struct CalibrationPlot {
             ? "Sound behind the first speaker, in ms" : "Sound minus picture, in ms: above 0 sound is later"
     }
 
-    /// What is drawn for a reading: its offset, or in a run of differences how far it is behind the first speaker.
+    /// Returns the drawn value: the offset, or the delay to the first speaker if only differences were measured.
     private func shown(_ reading: SpeakerAnswer.Reading, of speaker: SpeakerAnswer) -> Double? {
         guard let offset = reading.offset else { return nil }
         if speaker.knowsPicture { return offset }
         return offset + speaker.screenRest - (answer.speakers.first?.soundRest ?? 0)
     }
 
-    /// 1, 2 or 5 times a power of ten, for some six lines.
+    /// Returns 1, 2 or 5 times a power of ten that gives about six grid lines.
     private static func step(_ range: Double) -> Double {
         var step = 0.1
         for factor in [2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2, 2, 2.5, 2] {

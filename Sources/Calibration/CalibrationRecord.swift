@@ -3,16 +3,17 @@ package import Profiles
 package import Storage
 package import SyncRendering
 
-/// What a calibration run flashed and sounded, and when: the half of a measurement that this computer knows.
+/// The flashes and sounds of a calibration run with their host times.
 ///
-/// Written as a file by `--emit` and read back by `--analyse`; bytes from outside when read.
+/// Written to a file by `--emit` and read by `--analyse`; untrusted input when read.
 package struct CalibrationRecord: Sendable, Equatable {
-    /// Where the flashes were.
+    /// The display of the flashes.
     package struct Display: Sendable, Equatable {
+        /// The name of the display.
         package var name: String
-        /// `unpaced` or the refresh rate, and how the window stood: see `LatencyProfile.Key`.
+        /// `unpaced` or the refresh rate, and the window mode: see `LatencyProfile.Key`.
         package var mode: String
-        /// What the display says about its own delay; nil when it does not.
+        /// The delay that the display states; nil if it states none.
         package var statedDelay: Duration?
 
         package init(name: String, mode: String, statedDelay: Duration? = nil) {
@@ -22,13 +23,17 @@ package struct CalibrationRecord: Sendable, Equatable {
         }
     }
 
+    /// One flash with its sound.
     package struct Event: Sendable, Equatable {
+        /// The index of the speaker.
         package var speaker: Int
+        /// The sound.
         package var code: ChirpCode
+        /// Whether the flash is long.
         package var isLong: Bool
-        /// When flash and sound were both due.
+        /// When both flash and sound were due.
         package var due: HostInstant
-        /// When the picture was handed to the screen, as far as the system says; nil when it never was.
+        /// When the frame was presented as reported by the system; nil if it was not.
         package var flashed: HostInstant?
 
         package init(speaker: Int, code: ChirpCode, isLong: Bool, due: HostInstant, flashed: HostInstant? = nil) {
@@ -40,21 +45,25 @@ package struct CalibrationRecord: Sendable, Equatable {
         }
     }
 
-    /// Drawn anew for every run.
+    /// A random identifier of the run.
     package var run: String
+    /// The speakers of the run.
     package var speakers: [OutputIdentity]
-    /// Nil for a run without a picture.
+    /// The display; nil for a run without a picture.
     package var display: Display?
+    /// The events in order of time.
     package var events: [Event]
-    /// What the outputs stated about themselves during the run, for the ledger.
+    /// The latency shares that each output stated during the run, for the ledger.
     package var shares: [[LatencyLedger.Share]] = []
 
+    /// Maximum size of a file in bytes.
     package static let largestFile = 4 << 20
     private static let version = 1
     private static let mostEvents = StimulusPlan.eventRange.upperBound * StimulusPlan.mostSpeakers
 
-    // MARK: As a file
+    // MARK: File format
 
+    /// The record as JSON; times in nanoseconds of CLOCK_MONOTONIC.
     package var json: JSONValue {
         func nanoseconds(_ instant: HostInstant) -> JSONValue { .whole(Int(instant.nanoseconds)) }
         return .object([
@@ -106,7 +115,9 @@ package struct CalibrationRecord: Sendable, Equatable {
         ])
     }
 
-    /// - Throws: a sentence's end that says what is wrong with the file.
+    /// Parses a record.
+    ///
+    /// - Throws: `unreadable` with a predicate for the error message.
     package init(reading bytes: [UInt8]) throws(FileFailure) {
         let made: Result<CalibrationRecord, FileFailure> = bytes.withUnsafeBytes { raw in
             do throws(FileFailure) { return .success(try CalibrationRecord(raw)) } catch { return .failure(error) }
@@ -154,7 +165,7 @@ package struct CalibrationRecord: Sendable, Equatable {
                     flashed: instant(flash.whole("host_ns"))))
         }
         guard !events.isEmpty, let first = events.first?.due else { throw .unreadable("holds no events") }
-        // Differences are taken later; nonsense must not overflow there.
+        // Limits the range of times, so that later differences cannot overflow.
         let span = StimulusPlan.longestRun * 2
         let isSane = events.allSatisfy { event in
             event.due - first <= span && first - event.due <= span

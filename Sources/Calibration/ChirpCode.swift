@@ -1,22 +1,24 @@
 internal import Glibc
 
-/// One of eight short sounds that can be told apart and found to a fraction of a sample.
+/// One of eight short sounds that are distinguishable and locatable to a fraction of a sample.
 ///
-/// The band is cut into four, and each quarter of the sound sweeps through one part, up or down. All eight have the same
-/// flat spectrum, so the same sharp peak when compared with themselves (0.5 ms away below 0.18 of it), and below 0.3
-/// when compared with each other. The set was found by trying all 384 orders and directions.
+/// The band is divided into four, and each quarter of the sound sweeps through one part, up or down. All eight have the
+/// same flat spectrum, and thus the same narrow autocorrelation peak (below 0.18 at 0.5 ms distance). The
+/// cross-correlation is below 0.3. The set was found by a search through all 384 orders and directions.
 package struct ChirpCode: Hashable, Sendable {
+    /// The index of the code, 0 to 7.
     package let number: Int
 
+    /// All eight codes.
     package static let all = (0..<8).map { ChirpCode(number: $0) }
 
-    /// Seconds. Long enough to rise out of noise of its own loudness, short enough to be one event for an ear.
+    /// Duration in seconds: detectable at 0 dB signal-to-noise ratio, and perceived as one event.
     static let length = 0.08
-    /// Hertz. Small loudspeakers, laptops' microphones and recordings at 16 kHz have all of it.
+    /// Hertz. Small loudspeakers, laptop microphones and recordings at 16 kHz cover all of it.
     static let band = 700.0...7000.0
-    /// Full scale is 1; 12 dB of room for a speaker's own loudness control.
+    /// Peak amplitude relative to full scale; 12 dB of headroom for a speaker's loudness processing remain.
     static let amplitude = 0.35
-    /// The share of the length over which it fades in, and out.
+    /// Duration of fade-in and fade-out, relative to `length`.
     private static let fade = 0.1
 
     private static let plans: [(order: [Int], rises: [Bool])] = [
@@ -26,14 +28,14 @@ package struct ChirpCode: Hashable, Sendable {
         ([2, 3, 1, 0], [true, true, false, false]), ([3, 1, 2, 0], [false, true, true, true]),
     ]
 
-    /// The analytic signal at a number of seconds after the onset; zero outside. Its real part is the sound.
+    /// Returns the analytic signal at `time` seconds after the onset; zero outside. Its real part is the sound.
     package func value(at time: Double) -> (real: Double, imaginary: Double) {
         guard time >= 0, time < Self.length else { return (0, 0) }
         let (order, rises) = Self.plans[number]
         let part = Self.length / Double(order.count)
         let width = (Self.band.upperBound - Self.band.lowerBound) / Double(order.count)
         let index = min(order.count - 1, Int(time / part))
-        // Phase goes on without a jump from part to part: each adds its mean frequency times its length.
+        // The phase is continuous: each part adds its mean frequency times its duration.
         var turns = 0.0
         for earlier in 0..<index { turns += (Self.band.lowerBound + (Double(order[earlier]) + 0.5) * width) * part }
         let since = time - Double(index) * part
@@ -50,8 +52,8 @@ package struct ChirpCode: Hashable, Sendable {
     /// Adds the sound to mono samples.
     ///
     /// - Parameters:
-    ///   - onset: where it begins, in frames of `samples`; between two frames is a place like any other.
-    ///   - rate: frames a second.
+    ///   - onset: The start in frames of `samples`; may be fractional.
+    ///   - rate: Frames per second.
     package func add(to samples: inout [Float], onset: Double, rate: Double, amplitude: Double = ChirpCode.amplitude) {
         let first = max(0, Int(onset.rounded(.up)))
         let end = min(samples.count, Int((onset + Self.length * rate).rounded(.up)))

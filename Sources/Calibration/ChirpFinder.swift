@@ -1,37 +1,38 @@
 internal import MediaCodecs
 
-/// Finds chirps in a recording by matched filter: where each begins, to a fraction of a frame, and how sure that is.
+/// Finds chirps in a recording by matched filter, to a fraction of a frame. Owned and used by one thread.
 ///
-/// What does not lie in the chirps' band is left out of the comparison, so that hum and rumble do no harm. Owned and used
-/// by one thread.
+/// Frequencies outside the chirps' band are excluded, so hum and rumble have no effect.
 final class ChirpFinder {
-    /// Where a recording resembles a chirp.
+    /// A detected chirp.
     struct Peak: Equatable {
         var code: ChirpCode
-        /// The onset, in frames.
+        /// The onset in frames.
         var frame: Double
-        /// 1 is the chirp alone, 0.7 the chirp in noise of its own loudness.
+        /// Normalized correlation: 1 for a clean chirp, 0.7 in noise of equal level.
         var likeness: Double
-        /// Amplitude of the chirp found; full scale is 1.
+        /// The amplitude relative to full scale.
         var amplitude: Double
-        /// The strongest other arrival within 80 ms, as a share of this one: an echo.
+        /// The strongest other arrival within 80 ms, relative to this one.
         var echo: Double
     }
 
-    /// Eight codes resemble each other by less than this, and so does noise: of 10⁶ independent places in noise one
-    /// reaches 0.25 by chance (Rayleigh's distribution at a time-bandwidth product of 500).
+    /// Minimum likeness of a chirp. Different codes have less, and so does noise.
+    ///
+    /// In noise one of 10⁶ independent positions reaches 0.25 (Rayleigh distribution at a
+    /// time-bandwidth product of 500).
     static let leastLikeness = 0.3
-    /// An arrival before the strongest counts as the sound itself from this share of it on: more than any side lobe.
+    /// Relative strength from which an earlier arrival is the direct sound; more than any side lobe.
     private static let firstArrival = 0.5
-    /// How far echoes are looked for, and how near a second peak is still the first one's flank, in seconds.
+    /// The range of the search for echoes, and the width of a peak's flank, in seconds.
     private static let echoReach = 0.08
     private static let flank = 0.002
-    /// Chirps are at least this far apart, in seconds.
+    /// Minimum distance of chirps in seconds.
     private static let separation = 0.04
     private static let mostPeaks = 400
     private static let mostMaxima = 200_000
 
-    /// A local maximum of the filter's output.
+    /// A local maximum of the matched filter.
     private struct Maximum {
         package var frame: Double
         var strength: Double
@@ -43,7 +44,7 @@ final class ChirpFinder {
     private let transform: FourierTransform
     private var templates: [ChirpCode: (spectrum: [Float], energy: Double)] = [:]
 
-    /// - Parameter rate: frames a second of the recording.
+    /// - Parameter rate: Frames per second of the recording.
     init(rate: Double) {
         self.rate = rate
         length = Int((ChirpCode.length * rate).rounded(.up))
@@ -52,9 +53,9 @@ final class ChirpFinder {
         transform = FourierTransform(count: size)
     }
 
-    /// The best places for each code, in the order of time; at most `mostPeaks` for each.
+    /// Returns the best matches per code in order of time, at most `mostPeaks` each.
     ///
-    /// - Parameter range: frames in which chirps may begin; nil is everywhere.
+    /// - Parameter range: Frames in which chirps may begin; nil: all.
     func find(_ codes: [ChirpCode], in samples: [Float], range: Range<Int>? = nil) -> [ChirpCode: [Peak]] {
         var maxima: [ChirpCode: [Maximum]] = [:]
         let size = transform.count
@@ -65,13 +66,13 @@ final class ChirpFinder {
         var spectrum = [Float](repeating: 0, count: 2 * size)
         var energies = [Double](repeating: 0, count: size + 1)
         var strengths = [Float](repeating: 0, count: hop + 2)
-        // One frame before the block is needed to know a maximum at its beginning.
+        // One frame before the block is needed to detect a maximum at its beginning.
         var start = limits.lowerBound - 1
         while start < limits.upperBound {
             load(samples, from: start)
             transform.forward()
             for index in 0..<(2 * size) { spectrum[index] = transform.output[index] }
-            // Energy in the band: the analytic signal has half of it in the positive frequencies.
+            // Band energy: the analytic signal has half of it, in the positive frequencies.
             multiply(spectrum, by: nil, first: first, last: last)
             transform.inverse()
             let scale = 1 / Double(size)
@@ -95,7 +96,7 @@ final class ChirpFinder {
                     guard middle > strengths[index - 1], middle >= strengths[index + 1],
                         limits.contains(start + index), found.count < Self.mostMaxima
                     else { continue }
-                    // 2 × the energy of the analytic part is the sound's own.
+                    // The analytic part has half of the sound's energy.
                     let energy = 2 * (energies[index + length] - energies[index])
                     let likeness =
                         Double(middle) * 2.0.squareRoot() / max(1e-12, (energy * template.energy).squareRoot())
@@ -115,7 +116,7 @@ final class ChirpFinder {
         return Dictionary(uniqueKeysWithValues: codes.map { ($0, peaks(maxima[$0] ?? [], of: $0)) })
     }
 
-    /// The band with a margin for the chirps' edges.
+    /// The band plus a margin for the fades.
     private static let bandEdge = (ChirpCode.band.lowerBound - 200)...(ChirpCode.band.upperBound + 400)
 
     // MARK: Filtering
@@ -128,7 +129,7 @@ final class ChirpFinder {
         }
     }
 
-    /// Puts the product's positive frequencies inside the band where the inverse transform reads.
+    /// Writes the product's positive frequencies within the band to the transform's input.
     private func multiply(_ spectrum: [Float], by template: [Float]?, first: Int, last: Int) {
         for index in 0..<(2 * transform.count) { transform.input[index] = 0 }
         for index in first..<last {
@@ -144,7 +145,7 @@ final class ChirpFinder {
         }
     }
 
-    /// A chirp's spectrum, and the sum of its squared magnitudes.
+    /// Returns a chirp's spectrum and energy; cached.
     private func template(_ code: ChirpCode) -> (spectrum: [Float], energy: Double) {
         if let known = templates[code] { return known }
         var energy = 0.0
@@ -160,13 +161,13 @@ final class ChirpFinder {
         return made
     }
 
-    // MARK: Choosing
+    // MARK: Selection
 
-    /// The strongest of each neighbourhood, moved to the first arrival where an echo is the stronger.
+    /// Returns the likeliest match of each neighbourhood, moved to the direct sound if an echo is stronger.
     private func peaks(_ maxima: [Maximum], of code: ChirpCode) -> [Peak] {
         var chosen: [Int] = []
         let candidates = maxima.indices.filter { maxima[$0].likeness >= Self.leastLikeness }
-        // Where an echo is strong, the neighbourhood's likest place is the sound itself or the echo; either will do here.
+        // With a strong echo this can be the echo instead of the direct sound; `peak` resolves it.
         for index in candidates.sorted(by: { maxima[$0].likeness > maxima[$1].likeness }) {
             guard chosen.count < Self.mostPeaks else { break }
             let isFree = chosen.allSatisfy {
@@ -185,7 +186,7 @@ final class ChirpFinder {
         var high = index
         while high + 1 < maxima.count, maxima[high + 1].frame - maxima[index].frame < reach { high += 1 }
         let strongest = maxima[low...high].max { $0.strength < $1.strength } ?? maxima[index]
-        // Only what lies before the strongest can be the sound that it echoes.
+        // Only an arrival before the strongest one can be the direct sound.
         let first =
             maxima[low...high].first {
                 $0.strength >= strongest.strength * Self.firstArrival

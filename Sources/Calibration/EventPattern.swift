@@ -1,33 +1,35 @@
-/// Finds by how much a recording's chirps lie off the run's own pattern.
+/// Matches the chirps of a recording with the events of a run.
 struct EventPattern {
-    /// A run's event where the recording's clock expects it.
+    /// An event of the run at its expected time.
     struct Expected: Equatable {
         /// Seconds on the recording's timeline.
         var time: Double
         var code: ChirpCode
     }
 
+    /// The best match of all events.
     struct Fit: Equatable {
-        /// How much later the chirps lie than expected, in seconds.
+        /// Delay of the chirps relative to the expected times, in seconds.
         var lag: Double
-        /// For each expected event the peak that belongs to it.
+        /// The matching peak per expected event; nil if none.
         var peaks: [ChirpFinder.Peak?]
-        /// A quite different lag explains nearly as much.
+        /// Whether a clearly different lag matches almost as well.
         var isAmbiguous: Bool
 
         var count: Int { peaks.count { $0 != nil } }
     }
 
-    /// Speakers that compensate nothing are 2 s late; more is another run.
+    /// Maximum lag in seconds. Uncompensated speakers have 2 s; a larger lag belongs to another run.
     static let longestLag = 3.0
-    /// How far one event may lie off the common lag, in seconds: drift over a run, and a bad moment of a busy computer.
+    /// Maximum distance of an event from the common lag in seconds: drift within a run, and scheduling delays.
     static let tolerance = 0.03
-    /// So many of the events at least must be heard.
+    /// Minimum share of detected events.
     static let leastShare = 0.6
     private static let mostCandidates = 4000
 
-    /// - Parameter limit: largest lag considered; nil for any, when the recording's clock says nothing.
-    /// - Returns: nil when no lag explains even two events.
+    /// Returns the best fit, or nil if no lag matches at least two events.
+    ///
+    /// - Parameter limit: The maximum lag in seconds; nil: any, if the recording's clock is unusable.
     static func fit(
         _ events: [Expected], to peaks: [ChirpCode: [ChirpFinder.Peak]], rate: Double, limit: Double? = longestLag
     ) -> Fit? {
@@ -52,7 +54,7 @@ struct EventPattern {
             scored.append((candidate.lag, score))
         }
         guard let best = scored.max(by: { $0.score < $1.score }) else { return nil }
-        // The median of what agrees is a better middle than the one candidate it was found by.
+        // The median of the matches is more exact than the lag of a single candidate.
         let agreeing = events.compactMap { event in
             nearest(event, best.lag, peaks, rate).map { $0.frame / rate - event.time }
         }
@@ -68,7 +70,7 @@ struct EventPattern {
     ) -> ChirpFinder.Peak? {
         guard let all = peaks[event.code], !all.isEmpty else { return nil }
         let wanted = (event.time + lag) * rate
-        // Peaks are in the order of time.
+        // Peaks are in order of time.
         var (low, high) = (0, all.count)
         while low < high {
             let middle = (low + high) / 2

@@ -1,14 +1,14 @@
 package import MediaCore
 
-/// What a person is told while an eye and an ear judge, and which of their presses count. A value; nothing happens in it
-/// by itself.
+/// The messages of a comparison by eye and ear, and the validation of key presses. A value without side effects.
 package struct EyeAndEarGuide: Equatable {
-    /// Before anything flashes.
+    /// Shown before the first flash.
     package static let warning = """
         The screen will flash white about once a second, for two or three minutes.
         Whom flashes harm should not look.
         SPACE begins   Esc ends
         """
+    /// The same in one line for a terminal.
     package static let quietWarning =
         "the screen will flash white about once a second; whom flashes harm should not look; SPACE begins, q ends"
 
@@ -16,30 +16,32 @@ package struct EyeAndEarGuide: Equatable {
     private let count: Int
     private var wasTooSoon = false
 
+    /// Creates the guide of one passage.
+    ///
     /// - Parameters:
-    ///   - number: the passage's, 1 the first.
-    ///   - count: how many there are.
+    ///   - number: The number of the passage, starting with 1.
+    ///   - count: The number of passages.
     package init(passage number: Int, of count: Int) {
         self.number = number
         self.count = count
     }
 
-    /// For the screen, as long as the passage lasts.
+    /// The message on the screen during the passage.
     package var text: String {
         (wasTooSoon ? "That was too soon: first see and hear a few, then judge.\n" : "")
             + "Passage \(number) of \(count). Flash and sound pass each other slowly.\n"
             + "SPACE when they are one   Esc ends"
     }
 
-    /// For a terminal, in one line.
+    /// The message for a terminal in one line.
     package var line: String {
         "passage \(number) of \(count)\(wasTooSoon ? ", that was too soon" : ""): SPACE when flash and sound are one"
     }
 
-    /// Takes a press.
+    /// Evaluates a key press.
     ///
-    /// - Parameter time: when, on the passage's timeline; nil before that has begun.
-    /// - Returns: the answer, in milliseconds; nil when it came too soon to be one and is asked for again.
+    /// - Parameter time: The time on the passage's timeline; nil before its start.
+    /// - Returns: The delay in milliseconds; nil if the press was too early and must be repeated.
     package mutating func hear(pressAt time: MediaTime?, in trial: EyeAndEarTrial) -> Double? {
         guard let time, !trial.isTooSoon(time) else {
             wasTooSoon = true

@@ -1,28 +1,29 @@
 package import MediaCore
 
-/// One passage of flash and sound along each other: a person presses a key where they are one.
+/// One passage in which the sound moves relative to the flash; the user presses a key when they coincide.
 package struct EyeAndEarTrial: Equatable {
-    /// How much later than the flash the sound is meant to be at the beginning, in milliseconds.
+    /// The intended delay of the first sound relative to its flash, in milliseconds.
     package var first: Double
-    /// What each event adds.
+    /// The change per event in milliseconds.
     package var step: Double
+    /// The number of events.
     package var count: Int
 
-    /// Seconds from flash to flash: time enough to judge one, and slow enough for everybody's eyes.
+    /// Interval of the flashes in seconds: long enough to judge, and safe for photosensitive users.
     package static let period = 0.9
     static let coarseReach = 500.0
     private static let coarseStep = 25.0
     static let fineReach = 150.0
     private static let fineStep = 10.0
-    /// Each side twice, after one coarse passage from each.
+    /// The number of fine passages: two per direction, after one coarse passage per direction.
     package static let fineTrials = 4
 
-    /// From far away: sound late first, or early first.
+    /// Returns a coarse passage that starts with late or early sound.
     package static func coarse(fromLate: Bool) -> EyeAndEarTrial {
         passage(around: 0, coarseReach, coarseStep, fromLate)
     }
 
-    /// Around what is nearly right.
+    /// Returns a fine passage around a known delay.
     package static func fine(around middle: Double, fromLate: Bool) -> EyeAndEarTrial {
         passage(around: middle, fineReach, fineStep, fromLate)
     }
@@ -35,6 +36,7 @@ package struct EyeAndEarTrial: Equatable {
         )
     }
 
+    /// The events of the passage.
     package var plan: StimulusPlan {
         StimulusPlan(
             events: (0..<count).map { number in
@@ -46,40 +48,44 @@ package struct EyeAndEarTrial: Equatable {
             })
     }
 
-    /// Before the third pair nobody can have compared any: it takes two to see which way they move.
+    /// Whether a press is before the third event: the direction is recognizable after two.
     func isTooSoon(_ time: MediaTime) -> Bool {
         time.seconds < StimulusPlan.before.inSeconds + 2 * Self.period
     }
 
-    /// How much later than its flash the sound was meant to be when a key was pressed, in milliseconds.
+    /// Returns the intended delay at the time of a key press, in milliseconds.
     package func delay(at time: MediaTime) -> Double {
         let events = (time.seconds - StimulusPlan.before.inSeconds) / Self.period
         return first + max(0, min(Double(count - 1), events)) * step
     }
 }
 
-/// What the presses of one person come to.
+/// The offset derived from the key presses of all passages.
 package struct EyeAndEarJudgement: Equatable {
     /// Milliseconds, positive when sound is later than picture.
     package var offset: Double
+    /// The standard deviation of one press in milliseconds.
     package var sigma: Double
+    /// Half the 95 % confidence interval in milliseconds.
     package var halfWidth: Double
-    /// Half the difference between both sides: the time from seeing to pressing, as a delay that was passed meanwhile.
+    /// Half the difference between both directions in milliseconds: the change of the delay during the reaction time.
     var hysteresis: Double
 
-    /// Beyond this the presses say nothing, in milliseconds.
+    /// Maximum standard deviation in milliseconds for a valid result.
     package static let largestSigma = 40.0
 
-    /// Each side's mean counts the same, so that what a finger is late by cancels out.
+    /// Returns nil without two presses per direction.
+    ///
+    /// Both directions have equal weight, so that the reaction time cancels out.
     ///
     /// - Parameters:
-    ///   - late: intended delays at the presses when the sound came from late, in milliseconds; `early` likewise.
-    /// - Returns: nil without two presses from each side.
+    ///   - late: Intended delays at the presses of passages that start late, in milliseconds.
+    ///   - early: The same for passages that start early.
     package init?(late: [Double], early: [Double]) {
         guard late.count >= 2, early.count >= 2 else { return nil }
         func mean(_ values: [Double]) -> Double { values.reduce(0, +) / Double(values.count) }
         let (fromLate, fromEarly) = (mean(late), mean(early))
-        // Where flash and sound are one, what was intended is the opposite of what the outputs add.
+        // Where flash and sound coincide, the intended delay is the negative of the outputs' offset.
         offset = 0 - (fromLate + fromEarly) / 2
         hysteresis = (fromEarly - fromLate) / 2
         let squares =

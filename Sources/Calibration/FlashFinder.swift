@@ -1,24 +1,25 @@
 internal import Glibc
 
-/// Finds flashes in what a light sensor put out: where each begins, to a fraction of a millisecond.
+/// Finds flashes in a light sensor's signal, to a fraction of a millisecond.
 ///
-/// Sound inputs let no steady voltage through, so a flash is a jump one way and a jump back; which way is not known
-/// beforehand. A backlight's flicker and a panel's slow rise are smoothed over.
+/// Audio inputs block DC, so a flash is a step in one direction and a step back; the polarity is unknown. Backlight
+/// flicker and slow panel response are smoothed.
 struct FlashFinder {
+    /// A detected flash.
     struct Flash: Equatable {
-        /// Where the light is half way up, in frames.
+        /// The frame at half brightness.
         package var frame: Double
-        /// Height of both jumps above what else moves there; 1 is nothing.
+        /// Height of both steps relative to the noise; 1 is noise.
         var clarity: Double
     }
 
-    /// The window over which a jump is measured, in seconds: longer than a panel needs, shorter than a flash.
+    /// Window of the step detection in seconds: longer than a panel's response, shorter than a flash.
     private static let window = 0.006
-    /// Below this the sensor saw no more than flicker.
+    /// Minimum clarity; below it only flicker was recorded.
     static let leastClarity = 4.0
 
     private let rate: Double
-    /// For each frame: mean of the window after it minus mean of the window before it.
+    /// Per frame: the mean of the window after it minus the mean of the window before it.
     private let jumps: [Float]
     private let noise: Double
 
@@ -36,14 +37,14 @@ struct FlashFinder {
             }
         }
         self.jumps = jumps
-        // A sample of the heights is enough for their usual size.
+        // A subset of the frames is sufficient for a median.
         let heights = stride(from: 0, to: jumps.count, by: 97).map { Double(jumps[$0].magnitude) }
         noise = max(1e-5, OffsetStatistics.median(heights))
     }
 
-    /// Which way the sensor's voltage goes when it becomes light, judged by all flashes together.
+    /// Returns the sign of the signal for increasing light, from all flashes.
     ///
-    /// - Parameter flashes: where each should begin and how long it lasts, in frames.
+    /// - Parameter flashes: The expected start and the duration of each, in frames.
     func polarity(_ flashes: [(frame: Double, length: Double)], reach: Double) -> Double {
         var sum = 0.0
         for flash in flashes {
@@ -54,9 +55,9 @@ struct FlashFinder {
         return sum >= 0 ? 1 : -1
     }
 
-    /// The flash of known length that begins nearest to where it should; nil where there is nothing like it.
+    /// Returns the flash of known duration near its expected start, or nil if there is none.
     ///
-    /// - Parameter reach: how far away it may be, in frames.
+    /// - Parameter reach: The maximum distance in frames.
     func find(near frame: Double, length: Double, reach: Double, polarity: Double) -> Flash? {
         guard let best = best(near: frame, length: length, reach: reach, polarity: polarity) else { return nil }
         let clarity = best.height / noise
@@ -64,14 +65,14 @@ struct FlashFinder {
         return Flash(frame: refined(best.frame, polarity: polarity), clarity: clarity)
     }
 
-    /// The place where a jump up and, a flash's length later, a jump down are together largest; the smaller one counts.
+    /// Returns the position with the largest pair of opposite steps at a flash's distance; the smaller step counts.
     private func best(
         near frame: Double, length: Double, reach: Double, polarity: Double
     ) -> (frame: Int, height: Double)? {
         let first = max(0, Int(frame - reach))
         let last = min(jumps.count - 1 - Int(length), Int(frame + reach))
         guard first < last else { return nil }
-        // A screen that refreshes 60 times a second holds a flash up to a refresh longer or shorter.
+        // At 60 Hz a flash can be one refresh longer or shorter.
         let slack = Int(0.017 * rate)
         let step = max(1, Int(rate / 8000))
         var best: (frame: Int, height: Double)?
@@ -90,13 +91,13 @@ struct FlashFinder {
         return best
     }
 
-    /// The steepest place: the jump's own maximum near by, between frames by a parabola.
+    /// Returns the centre of the step, to half a frame.
     private func refined(_ place: Int, polarity: Double) -> Double {
         let reach = Int(Self.window * rate)
         var top = place
         for index in max(1, place - reach)...min(jumps.count - 2, place + reach)
         where Double(jumps[index]) * polarity > Double(jumps[top]) * polarity { top = index }
-        // The top of the smoothed jump is flat within noise; its flanks at nine tenths say where the middle is.
+        // The smoothed maximum is flat within the noise; the middle between its flanks at 90 % is more exact.
         let level = Double(jumps[top]) * polarity * 0.9
         var left = top
         while left > 0, Double(jumps[left]) * polarity > level { left -= 1 }

@@ -2,7 +2,12 @@ package import Profiles
 internal import SyncRendering
 
 extension LatencyProfile {
-    /// - Parameter run: names the run that speakers were aligned in.
+    /// Creates the profile of a calibration result.
+    ///
+    /// - Parameters:
+    ///   - run: The identifier of the run, shared by speakers that were aligned together.
+    ///   - shares: The latency shares that the output stated.
+    ///   - time: When it was measured.
     package init(
         _ answer: SpeakerAnswer, in whole: CalibrationAnswer, run: String, shares: [LatencyLedger.Share], at time: Int64
     ) {

@@ -1,22 +1,26 @@
-/// What broadcasting's recommendations say about an offset. Offsets here are positive when sound is late; the documents
-/// count sound that is early as positive.
+/// The assessment of an offset by broadcasting recommendations.
+///
+/// Offsets are positive when sound is late; in the documents early sound is positive.
 package struct LipSyncVerdict: Equatable {
+    /// The tolerance of one recommendation.
     package struct Limit: Equatable {
         let document: String
         let says: String
-        /// Milliseconds of offset that are within it.
+        /// Permitted offsets in milliseconds.
         let range: ClosedRange<Double>
     }
 
+    /// The tolerances, strictest first.
     package static let limits = [
-        // ATSC Implementation Subcommittee Finding IS-191 (26 June 2003): sound never leads by more than 15 ms and never lags by
-        // more than 45 ms.
+        // ATSC Implementation Subcommittee Finding IS-191 (26 June 2003): sound leads by at most
+        // 15 ms and lags by at most 45 ms.
         Limit(document: "ATSC IS-191", says: "meant for broadcasters' own chains", range: -15...45),
         // EBU Recommendation R37-2007: 40 ms early to 60 ms late at the output that feeds transmitters.
         Limit(document: "EBU R37", says: "the whole chain to the transmitter", range: -40...60),
         // ITU-R BT.1359-1 (1998), considering g), thresholds of detectability: 45 ms early, 125 ms late.
         Limit(document: "ITU-R BT.1359 detectability", says: "few people notice", range: -45...125),
-        // ITU-R BT.1359-1 (1998), considering g) and recommends 2, thresholds of acceptability: 90 ms early, 185 ms late.
+        // ITU-R BT.1359-1 (1998), considering g) and recommends 2, thresholds of
+        // acceptability: 90 ms early, 185 ms late.
         Limit(document: "ITU-R BT.1359 acceptability", says: "few people are annoyed", range: -90...185),
     ]
 
@@ -31,7 +35,7 @@ package struct LipSyncVerdict: Equatable {
             ? "good" : isMet[2] ? "unnoticed" : isMet[3] ? "noticeable" : "unacceptable"
     }
 
-    /// For people.
+    /// The assessment as a phrase for the user.
     package var sentence: String {
         switch word {
         case "good": "within every recommendation"

@@ -1,7 +1,7 @@
 package import LocalOutput
 package import MediaCore
 
-/// What a microphone has heard of a run so far, as a line for a terminal: a small plot of the offsets found.
+/// A text plot of the offsets found so far in a live recording. Used by the thread of the run.
 package final class LiveFindings {
     private let microphone: Microphone
     private let plan: StimulusPlan
@@ -9,18 +9,19 @@ package final class LiveFindings {
     private var offsets: [Double] = []
     private var looked = 0
 
-    /// An event is looked for this long after it was due: a late sound, and an echo, are over by then.
+    /// Time in seconds after which an event is evaluated; late sound and echoes are complete by then.
     private static let patience = 1.2
     private static let columns = 41
-    /// Milliseconds that the plot spans.
+    /// The range of the plot in milliseconds.
     private static let span = 20.0
 
+    /// Creates a plot for a run that the microphone records.
     package init(_ microphone: Microphone, _ plan: StimulusPlan) {
         self.microphone = microphone
         self.plan = plan
     }
 
-    /// Looks for the next event whose time is over; one at a time, because the run goes on meanwhile.
+    /// Evaluates at most one due event per call: the run continues on this thread.
     package func look(start: HostInstant, now: HostInstant) {
         guard looked < plan.events.count else { return }
         let event = plan.events[looked]
@@ -40,7 +41,7 @@ package final class LiveFindings {
         offsets.append(clock.nanoseconds(of: peak.frame + Double(first), since: due) / 1e6)
     }
 
-    /// `|        . .:.     | +52.3 ms`.
+    /// The plot as one line: `|        . .:.     | +52.3 ms`.
     package var line: String {
         guard !offsets.isEmpty else { return "" }
         let middle = OffsetStatistics.median(offsets)

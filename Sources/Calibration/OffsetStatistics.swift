@@ -1,28 +1,29 @@
 internal import Glibc
 
-/// A straight line through readings of which some may be wrong: the level in the middle, the slope, and how sure both are.
+/// A robust straight-line fit: the level at the mean time, the slope, and their errors.
 package struct OffsetStatistics: Equatable {
-    /// Where the readings lie in the middle of their times.
+    /// The value at the mean time of the readings.
     package var level: Double
-    /// Change of the readings per unit of time.
+    /// The change of the value per unit of time.
     var slope: Double
-    /// Standard deviation of one reading about the line.
+    /// The standard deviation of one reading from the line.
     package var sigma: Double
-    /// Half the width of the interval that holds the level with 95 % probability, as far as chance goes.
+    /// Half the 95 % confidence interval of the level; random errors only.
     var halfWidth95: Double
-    /// Standard error of the slope.
+    /// The standard error of the slope.
     var slopeError: Double
-    /// Indices of the readings that were used, and of those that lie too far from the rest.
+    /// Indices of the readings used and of the outliers.
     package var used: [Int]
     var outliers: [Int]
 
+    /// Returns nil for fewer than three consistent readings.
+    ///
     /// - Parameters:
-    ///   - readings: time and value of each.
-    ///   - floor: closer to the rest than this, no reading is called an outlier.
-    /// - Returns: nil for fewer than three readings that agree.
+    ///   - readings: Time and value.
+    ///   - floor: Distance from the fit below which no reading is an outlier.
     package init?(_ readings: [(time: Double, value: Double)], floor: Double) {
         guard readings.count >= 3 else { return nil }
-        // Theil and Sen's line: the median of all slopes bears up to 29 % of wrong readings.
+        // Theil–Sen estimator: the median of all slopes tolerates 29 % of outliers.
         var slopes: [Double] = []
         for (index, first) in readings.enumerated() {
             for second in readings[(index + 1)...] where abs(second.time - first.time) > 1e-9 {
@@ -33,12 +34,12 @@ package struct OffsetStatistics: Equatable {
         let heights = readings.map { $0.value - tilt * $0.time }
         let middle = Self.median(heights)
         let distances = heights.map { abs($0 - middle) }
-        // 1.4826 makes the median deviation of normal readings their standard deviation.
+        // 1.4826 converts the median absolute deviation of normally distributed readings to the standard deviation.
         let limit = max(floor, 5 * 1.4826 * Self.median(distances))
         used = readings.indices.filter { distances[$0] <= limit }
         outliers = readings.indices.filter { distances[$0] > limit }
         guard used.count >= 3 else { return nil }
-        // Least squares through what is left.
+        // Least squares for the remaining readings.
         let count = Double(used.count)
         let meanTime = used.reduce(0) { $0 + readings[$1].time } / count
         let meanValue = used.reduce(0) { $0 + readings[$1].value } / count
@@ -67,8 +68,9 @@ package struct OffsetStatistics: Equatable {
         return sorted.count % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2
     }
 
-    /// Two-sided 95 % quantile of Student's t for so many degrees of freedom (Fisher and Yates, table III); beyond
-    /// thirty by Cornish and Fisher's first term.
+    /// Returns the two-sided 95 % quantile of Student's t (Fisher and Yates, table III).
+    ///
+    /// Above thirty degrees of freedom it is the first term of the Cornish–Fisher expansion.
     static func student95(_ freedom: Int) -> Double {
         let table = [
             12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,

@@ -1,10 +1,12 @@
 package import MediaCore
 
-/// Sound that a microphone (or a recorder inside a speaker) heard, and which frame was heard when.
+/// Audio of a microphone, or of a recorder inside a speaker, with the host times of its frames.
 package struct Recording: Sendable {
-    /// Frame `frame` was heard at `instant`.
+    /// The host time of a frame.
     package struct Anchor: Sendable, Equatable {
+        /// The frame.
         package var frame: Int64
+        /// When the frame was recorded.
         package var instant: HostInstant
 
         package init(frame: Int64, instant: HostInstant) {
@@ -13,10 +15,11 @@ package struct Recording: Sendable {
         }
     }
 
-    /// Frames a second, as the recording says.
+    /// Frames per second as stated by the recording.
     package var sampleRate: Int
-    /// One array a channel, all of one length; full scale is 1.
+    /// One array per channel, all of equal length; full scale is 1.
     package var channels: [[Float]]
+    /// The known host times, in any order.
     package var anchors: [Anchor]
 
     package init(sampleRate: Int, channels: [[Float]], anchors: [Anchor]) {
@@ -27,26 +30,27 @@ package struct Recording: Sendable {
 
     var frames: Int { channels.first?.count ?? 0 }
 
-    /// Rates that chirps can be found in.
+    /// Rates at which chirps can be found.
     static let rateRange = 16_000...192_000
-    /// Longer than any run; more is a recording of something else.
+    /// Maximum duration, longer than any run.
     package static let longest = Duration.seconds(300)
-    /// A photodiode's, after the microphone's.
+    /// A microphone and a photodiode.
     static let mostChannels = 2
 }
 
-/// The recording's own clock in terms of the host's: a line through its anchors.
+/// The relation between the recording's frames and host time: a line through its anchors.
 package struct RecordingClock: Equatable {
-    /// Host time of frame 0, and nanoseconds for each frame.
+    /// The host time of frame 0 in nanoseconds, relative to `base`.
     package let origin: Double
+    /// Nanoseconds per frame.
     let perFrame: Double
-    /// The moment that `origin` counts from, to keep doubles exact.
+    /// The reference of `origin`; it keeps doubles exact.
     private let base: Int64
 
-    /// How far a rate may lie from what is stated: the worst crystals are within some hundred parts per million.
+    /// Maximum relative rate error; the worst crystals have some hundred ppm.
     static let largestRateError = 1e-3
 
-    /// - Returns: nil without anchors that make sense: at least one, and in order.
+    /// Returns nil without anchors.
     package init?(_ recording: Recording) {
         let anchors = recording.anchors.sorted { $0.frame < $1.frame }
         guard let first = anchors.first, let last = anchors.last else { return nil }
@@ -56,7 +60,7 @@ package struct RecordingClock: Equatable {
         }
         self.base = base
         let nominal = 1e9 / Double(recording.sampleRate)
-        // Less than two seconds apart, the jitter of two anchors would say more than their rate.
+        // With less than two seconds between the anchors their jitter would exceed the rate error.
         guard last.frame - first.frame >= Int64(recording.sampleRate) * 2, anchors.count >= 2 else {
             perFrame = nominal
             origin = OffsetStatistics.median(anchors.map { height($0) - Double($0.frame) * nominal })
@@ -75,22 +79,23 @@ package struct RecordingClock: Equatable {
         origin = line.level - line.slope * middle
     }
 
-    /// At most so many, evenly chosen: the line's cost grows with their square.
+    /// Returns at most 200 anchors, evenly selected: the cost of the fit is quadratic.
     private static func thinned(_ anchors: [Recording.Anchor]) -> [Recording.Anchor] {
         let most = 200
         guard anchors.count > most else { return anchors }
         return (0..<most).map { anchors[$0 * (anchors.count - 1) / (most - 1)] }
     }
 
-    /// Host nanoseconds at which a frame was heard; between two frames is a place like any other. Relative to `instant`.
+    /// Returns the host time of a frame, which may be fractional, in nanoseconds relative to `instant`.
     package func nanoseconds(of frame: Double, since instant: HostInstant) -> Double {
         Double(base.subtractingReportingOverflow(instant.nanoseconds).partialValue) + origin + frame * perFrame
     }
 
+    /// Returns the fractional frame that was recorded at `instant`.
     package func frame(at instant: HostInstant) -> Double {
         (Double(instant.nanoseconds.subtractingReportingOverflow(base).partialValue) - origin) / perFrame
     }
 
-    /// Frames a second of the host's clock.
+    /// Frames per second of host time.
     package var rate: Double { 1e9 / perFrame }
 }

@@ -1,17 +1,21 @@
 internal import MediaCore
 
-/// The times of a recording, beside it as `REC.wav.json`: `{"sample_rate": N, "anchors": [{"frame": N, "monotonic_ns": N}]}`.
-/// Frame `frame` was heard at `monotonic_ns` on CLOCK_MONOTONIC. Other members are left alone.
+/// The times of a recording in `REC.wav.json`: `{"sample_rate": N, "anchors": [{"frame": N, "monotonic_ns": N}]}`.
+///
+/// Frame `frame` was recorded at `monotonic_ns` on CLOCK_MONOTONIC. Other members are ignored.
 package enum RecordingSidecar {
+    /// Maximum size of a file in bytes.
     package static let largestFile = 16 << 20
     private static let mostAnchors = 100_000
 
     package struct Content: Equatable {
+        /// Frames per second; nil if not stated.
         package var sampleRate: Int?
+        /// The host times; never empty.
         package var anchors: [Recording.Anchor]
     }
 
-    /// - Returns: nil when it is no such file.
+    /// Parses a file. Returns nil if it is not valid.
     package static func read(_ bytes: [UInt8]) -> Content? {
         bytes.withUnsafeBytes { raw in
             guard let object = FlatObject(raw), let list = object.objects("anchors", most: mostAnchors) else {
@@ -30,7 +34,7 @@ package enum RecordingSidecar {
         }
     }
 
-    /// The same for a recording of our own.
+    /// Returns the file for a recording.
     package static func text(_ recording: Recording) -> String {
         let anchors = recording.anchors.map {
             JSONValue.object([

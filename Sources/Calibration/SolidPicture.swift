@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// A picture of one grey, in whatever shape fills a screen.
+/// A uniform grey frame that fills a screen.
 ///
-/// `@unchecked Sendable`: the pixels are written before it is handed out and only read afterwards.
+/// `@unchecked Sendable`: the pixels are written in `init` and only read afterwards.
 final class SolidPicture: Picture, @unchecked Sendable {
     let size = PixelSize(width: 64, height: 64)
     let pixelFormat = PixelFormat.bgra
@@ -12,7 +12,7 @@ final class SolidPicture: Picture, @unchecked Sendable {
     let bitDepth = 8
     private let pixels: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter shape: the area to fill; without one the picture is square.
+    /// - Parameter shape: The area to fill; nil: a square.
     init(grey: UInt8, filling shape: PixelSize?) {
         pixelAspect = shape.map { Ratio($0.width, $0.height) } ?? .one
         let count = size.width * size.height * 4

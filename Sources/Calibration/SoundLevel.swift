@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// How loud a recording is; full scale is 1.
+/// The level of a recording; full scale is 1.
 struct SoundLevel {
-    /// Below this nothing at all was recorded: one step of 16 bits is 3e-5.
+    /// Peak below which nothing was recorded: one step of 16 bits is 3e-5.
     static let silence: Float = 1e-4
-    /// −60 dB: a room with nobody in it.
+    /// RMS of an empty room: −60 dB.
     static let quiet = 1e-3
 
     let peak: Float

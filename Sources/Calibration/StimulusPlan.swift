@@ -1,17 +1,18 @@
 package import MediaCore
 
-/// What a calibration run flashes and sounds: events at irregular times, in turn for each speaker.
+/// The flashes and sounds of a calibration run at irregular times, alternating between the speakers.
 ///
-/// Every run is its own: times and codes are drawn anew, so that a recording of an earlier run does not fit.
+/// Times and codes are random per run, so that a recording of an earlier run does not match.
 package struct StimulusPlan: Sendable, Equatable {
+    /// One flash with its sound.
     package struct Event: Sendable, Equatable {
-        /// When flash and sound begin, on the run's own timeline.
+        /// When flash and sound begin, on the run's timeline.
         package var time: MediaTime
-        /// Which of the speakers sounds.
+        /// The index of the speaker.
         package var speaker: Int
         /// The event's bit of the run's code word.
         package var isLong: Bool
-        /// How much later than the flash the sound is meant to be; zero except where a person compares the two.
+        /// The intended delay of the sound relative to the flash; non-zero only for comparisons by eye and ear.
         var soundDelay: Duration = .zero
 
         package init(time: MediaTime, speaker: Int, isLong: Bool, soundDelay: Duration = .zero) {
@@ -21,60 +22,69 @@ package struct StimulusPlan: Sendable, Equatable {
             self.soundDelay = soundDelay
         }
 
-        /// How long the screen is white.
+        /// The duration of the flash.
         package var flash: Duration { isLong ? StimulusPlan.longFlash : StimulusPlan.shortFlash }
-        /// A speaker's own pair of sounds; the bit chooses between them.
+        /// The sound: each speaker has a pair, `isLong` selects one.
         package var code: ChirpCode { ChirpCode.all[(speaker * 2 + (isLong ? 1 : 0)) % ChirpCode.all.count] }
     }
 
-    /// Six refreshes of 60 Hz and twelve: told apart by any light sensor, and by people.
+    /// Six and twelve refreshes of 60 Hz: distinguishable by any light sensor and by eye.
     static let shortFlash = Duration.milliseconds(100)
     static let longFlash = Duration.milliseconds(200)
-    /// Four speakers have a pair of sounds each.
+    /// Each speaker needs a pair of codes.
     package static let mostSpeakers = ChirpCode.all.count / 2
+    /// The permitted number of events per speaker.
     package static let eventRange = 10...40
     static let usualEvents = 12
-    /// The whole run, with what comes before and after the events.
+    /// Maximum duration of a run, including the time before and after the events.
     package static let longestRun = Duration.seconds(60)
-    /// Before the first event: a sound server's first second is none to measure by, and a speaker that was late at the
-    /// start takes some seconds to draw level.
+    /// Time before the first event.
+    ///
+    /// The first second of a sound server is not measurable, and a speaker that starts late
+    /// needs some seconds to catch up.
     package static let before = Duration.milliseconds(4000)
-    /// After the last event: sound that is late by half a second is still part of it.
+    /// Time after the last event; includes sound that is late by half a second.
     package static let after = Duration.milliseconds(1500)
-    /// No more than three flashes a second may be shown to people (WCAG 2.2, success criterion 2.3.1); this keeps far
-    /// from it, and leaves a late sound room before the next event.
+    /// Minimum interval in seconds. WCAG 2.2, success criterion 2.3.1, permits at most three flashes a second.
+    ///
+    /// It also leaves time for a late sound before the next event.
     private static let shortestInterval = 0.75
     private static let usualInterval = 1.6
 
+    /// The events in order of time.
     package var events: [Event]
 
-    /// When everything has been shown and heard.
+    /// The duration of the run on its timeline.
     package var duration: MediaTime {
         (events.last?.time ?? .zero) + MediaTime(nanoseconds: Self.after.wholeNanoseconds)
     }
 
-    /// - Parameter perSpeaker: events for each speaker; fewer where they would not fit into the longest run.
+    /// Creates a random plan.
+    ///
+    /// - Parameter perSpeaker: Events per speaker; reduced if they exceed the maximum duration.
     package init(speakers: Int, perSpeaker: Int, using generator: inout some RandomNumberGenerator) {
         let speakers = max(1, min(Self.mostSpeakers, speakers))
         let room = (Self.longestRun - Self.before - Self.after).inSeconds
         let most = Int(room / Self.shortestInterval / 1.15) / speakers
         let count = max(1, min(perSpeaker, most)) * speakers
         let mean = min(Self.usualInterval, room / Double(count))
-        // Each event lies off an even grid by itself, so that the whole never grows beyond it.
+        // Events are displaced from an even grid, so that the total duration does not grow.
         let spread = min(0.35 * mean, mean - Self.shortestInterval) / 2
         events = (0..<count).map { number in
             let moment =
                 Self.before.inSeconds + Double(number) * mean + Double.random(in: -spread...spread, using: &generator)
-            // In whole 100 µs, so that times are the same in every unit.
+            // Multiples of 100 µs are exact in every unit.
             let time = MediaTime(value: Int64((moment * 10_000).rounded()), timescale: 10_000)
             return Event(time: time, speaker: number % speakers, isLong: Bool.random(using: &generator))
         }
     }
 
+    /// Creates a random plan with the system's random generator.
     package init(speakers: Int, perSpeaker: Int) {
         var generator = SystemRandomNumberGenerator()
         self.init(speakers: speakers, perSpeaker: perSpeaker, using: &generator)
     }
 
+    /// Creates a plan with given events.
     package init(events: [Event]) { self.events = events }
 }

@@ -4,30 +4,30 @@ package import MediaCore
 package import Profiles
 package import SyncRendering
 
-/// Plays a plan through the outputs that films take, and notes when each flash was handed to the screen.
+/// Plays a plan through the normal outputs and records when each flash was presented.
 ///
-/// Sound and picture go the way of any film, uncorrected: what is measured is what a film would show. Used by one thread;
-/// the screen's loop runs on the main thread meanwhile.
+/// No correction is applied to audio or video: the result is what a film would have. Used by one thread; the screen's
+/// loop runs on the main thread at the same time.
 package final class StimulusRun {
-    /// What was played.
+    /// The result of a completed run.
     package struct Played {
-        /// The line that all events were on: film time 0 at this moment.
+        /// The host time of media time 0.
         package var start: HostInstant
-        /// When the picture of a film time was shown, for those that were.
+        /// Presentation times by media time; frames that were not presented are missing.
         package var flips: [MediaTime: HostInstant]
     }
 
-    /// What happens while it plays.
+    /// The progress of a run.
     package enum Progress {
         /// The outputs are being opened.
         case opening
-        /// So many of the events are over, on a line that began at `start`.
+        /// The number of past events, and the host time of media time 0.
         case events(Int, start: HostInstant)
     }
 
     private static let openPatience = Duration.seconds(20)
     private static let screenPatience = Duration.seconds(10)
-    /// How often the run looks around; nothing depends on it.
+    /// Interval of the loop.
     private static let beat = Duration.milliseconds(20)
 
     private let plan: StimulusPlan
@@ -38,17 +38,19 @@ package final class StimulusRun {
     private let synchronizer: RenderSynchronizer
     private let layer = DisplayLayer(depth: 8)
     private let wake = Signal()
+    /// The first error of an output. Written by the feeder threads and the run's thread.
     private let trouble = Lock<OutputError?>(nil)
     private var renderers: [AudioRenderer] = []
     private var sounds: [StimulusSound] = []
     private var flips: [MediaTime: HostInstant] = [:]
-    /// Where the cards were heard at the end; nil for other outputs.
+    /// What the sound cards' sinks reported at the end; nil for other outputs.
     package private(set) var sinks: [SinkKnowledge?] = []
+    /// The latency shares that each output stated at the end.
     package private(set) var shares: [[LatencyLedger.Share]] = []
-    /// An output was lost on the way; another try may do.
+    /// Whether an output was lost or the computer suspended; a retry may succeed.
     package private(set) var wasLost = false
 
-    /// - Parameter screen: nil for a run without a picture.
+    /// - Parameter screen: Nil for a run without a picture.
     package init(_ plan: StimulusPlan, outputs: [any AudioOutput], screen: ScreenControl?, interruption: Interruption) {
         self.plan = plan
         self.outputs = outputs
@@ -58,17 +60,19 @@ package final class StimulusRun {
         synchronizer = RenderSynchronizer(clock: MonotonicClock(), events: events)
     }
 
-    /// Plays the plan once, whatever comes in between; the outputs are closed when it returns.
+    /// Plays the plan once and blocks until its end. The outputs are closed when it returns.
     ///
-    /// - Parameter isOver: asked many times a second; true ends the run before its end.
-    /// - Returns: nil when it was interrupted.
-    /// - Throws: status 69 for outputs that cannot be had, or are lost.
+    /// - Parameters:
+    ///   - isOver: Polled every 20 ms; true ends the run early.
+    ///   - progress: Called on the calling thread.
+    /// - Returns: Nil if interrupted.
+    /// - Throws: Status 69 if an output cannot be opened or is lost, or the status for missing permission.
     package func play(
         until isOver: () -> Bool = { false }, _ progress: (Progress) -> Void
     ) throws(TalkieError) -> Played? {
         defer { close() }
         progress(.opening)
-        // The screen first: it opens while the speakers are asked.
+        // The screen opens while the speakers connect.
         screen?.open(for: PixelSize(width: 1280, height: 720))
         openSound()
         try awaitScreen()
@@ -128,7 +132,7 @@ package final class StimulusRun {
         }
     }
 
-    /// Everything that will be seen. Two pictures only, so that all of it fits at once.
+    /// Enqueues all frames; they are two pictures only, so they fit at once.
     private func showFirstPicture() {
         guard let screen else { return }
         let shape = screen.status.area
@@ -145,7 +149,7 @@ package final class StimulusRun {
         screen.attach(layer, timebase: synchronizer.timebase, events: events)
     }
 
-    /// Waits until film passes: every output has what that needs. Returns when it began; nil when it was interrupted.
+    /// Waits until the timeline starts. Returns the host time of media time 0, or nil if interrupted.
     private func awaitStart() throws(TalkieError) -> HostInstant? {
         let deadline = HostInstant.now.advanced(by: Self.openPatience)
         while synchronizer.effectiveRate == 0 {
@@ -191,7 +195,7 @@ package final class StimulusRun {
                 let name = outputs.indices.contains(output.index) ? outputs[output.index].name : "a speaker"
                 trouble.withLock { $0 = $0 ?? OutputError(.lost, "'\(name)' was lost during the run; try again") }
             case .resumed:
-                // Film went on later, on another line.
+                // The timeline continued on another segment.
                 wasLost = true
                 trouble.withLock {
                     $0 = $0 ?? OutputError(.lost, "the computer was suspended during the run; try again")
@@ -212,9 +216,9 @@ package final class StimulusRun {
     private func close() {
         synchronizer.setRate(0, atHostTime: .now)
         screen?.detach()
-        // A speaker that does not answer shall not keep the others.
+        // In parallel: a speaker that does not answer must not delay the others.
         let closers = renderers.map { renderer in
-            // ignored: without a thread this one closes the output itself.
+            // Ignored: without a thread the output is closed on this one.
             let closer = try? WorkerThread.start(name: "calibration closing") { renderer.invalidate() }
             if closer == nil { renderer.invalidate() }
             return closer

@@ -1,9 +1,9 @@
 internal import MediaCore
 
-/// One speaker's sound of a run, made as it is asked for: silence, and chirps at their times.
+/// Generates one speaker's audio of a run on demand: silence, and chirps at their times.
 struct StimulusSound {
     static let sampleRate = 48_000
-    /// Frames handed over at once.
+    /// Frames per buffer.
     private static let piece = 4800
 
     private let events: [StimulusPlan.Event]
@@ -19,7 +19,7 @@ struct StimulusSound {
         frames = plan.duration.rescaled(to: Int32(Self.sampleRate))
     }
 
-    /// The next tenth of a second; nil at the end.
+    /// Returns the next tenth of a second; nil at the end.
     mutating func read() -> SampleBuffer? {
         guard next < frames else { return nil }
         let count = min(Int64(Self.piece), frames - next)

@@ -1,10 +1,12 @@
 internal import MediaCore
 package import Storage
 
-/// Reads a RIFF/WAVE recording (Microsoft's "Multimedia Programming Interface and Data Specifications 1.0", and
-/// WAVE_FORMAT_EXTENSIBLE). Bytes from outside: bounded by `Recording.longest`, never traps.
+/// Reads and writes RIFF/WAVE recordings.
+///
+/// Microsoft's "Multimedia Programming Interface and Data Specifications 1.0", and WAVE_FORMAT_EXTENSIBLE. Input is
+/// untrusted: limited by `Recording.longest`, never traps.
 package enum WaveFile {
-    /// 300 s of two channels of 32 bits at 192 kHz, and what may stand around them.
+    /// Maximum size of a file in bytes: 300 s of two channels of 32 bits at 192 kHz, plus other chunks.
     package static let largestFile = 480 << 20
 
     private struct Format {
@@ -14,7 +16,9 @@ package enum WaveFile {
         var bytesPerSample: Int
     }
 
-    /// The samples of the first two channels; anchors are not part of the file.
+    /// Returns the samples of the first two channels, without anchors.
+    ///
+    /// - Throws: `unreadable` with a predicate for the error message.
     package static func read(_ bytes: [UInt8]) throws(FileFailure) -> Recording {
         func word(_ offset: Int, _ count: Int) -> Int? {
             guard offset >= 0, count <= 4, offset <= bytes.count - count else { return nil }
@@ -33,11 +37,11 @@ package enum WaveFile {
                 format = try self.format(body, size, word)
             } else if isTag(position, "data") {
                 guard let format else { throw .unreadable("has samples before it says what they are") }
-                // Programs that write to a pipe leave 0 or the largest number.
+                // Programs that write to a pipe leave 0 or the maximum.
                 let length = size == 0 || size >= 0xFFFF_FF00 ? bytes.count - body : min(size, bytes.count - body)
                 return try samples(bytes[body..<(body + max(0, length))], format)
             }
-            // Chunks are padded to whole words.
+            // Chunks are padded to 16-bit words.
             position = body + size + size % 2
         }
         throw .unreadable("holds no samples")
@@ -49,7 +53,7 @@ package enum WaveFile {
         guard size >= 16, var tag = word(body, 2), let channels = word(body + 2, 2), let rate = word(body + 4, 4),
             let bits = word(body + 14, 2)
         else { throw .unreadable("ends within its own description") }
-        // WAVE_FORMAT_EXTENSIBLE: the real tag begins the sub-format's GUID.
+        // WAVE_FORMAT_EXTENSIBLE: the sub-format GUID begins with the actual tag.
         if tag == 0xFFFE, size >= 40, let real = word(body + 24, 2) { tag = real }
         guard (tag == 1 && (bits == 16 || bits == 24 || bits == 32)) || (tag == 3 && bits == 32) else {
             throw .unreadable(
@@ -96,12 +100,12 @@ package enum WaveFile {
             let raw = bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)
             guard format.isFloat else { return Float(Int32(bitPattern: UInt32(littleEndian: raw))) / 2_147_483_648 }
             let sample = Float(bitPattern: UInt32(littleEndian: raw))
-            // What is no number would poison every sum.
+            // A non-finite sample would invalidate every sum.
             return sample.isFinite ? max(-16, min(16, sample)) : 0
         }
     }
 
-    /// A recording as 32-bit floats (WAVE_FORMAT_IEEE_FLOAT).
+    /// Returns a recording as 32-bit floats (WAVE_FORMAT_IEEE_FLOAT).
     package static func bytes(_ recording: Recording) -> [UInt8] {
         let channels = recording.channels.count
         let size = recording.frames * channels * 4

@@ -1,17 +1,21 @@
 public import MediaCore
 public import SyncRendering
 
-/// Pictures through libavcodec: every codec that this machine's FFmpeg decodes.
+/// Video codecs of libavcodec: everything that the installed FFmpeg decodes.
 public struct FilmVideoCodecs: VideoCodecs {
+    /// Creates a codec factory without state.
     public init() {}
 
+    /// Returns a decoder.
+    ///
+    /// - Throws: `unsupported` if there is none for the format.
     public func decoder(for format: VideoFormat) throws(MediaError) -> any PictureDecoder {
         try FilmPictureDecoder(format: format)
     }
 }
 
 extension AudioRenderer {
-    /// A renderer for `RenderSynchronizer.addRenderer` that decodes what FFmpeg does.
+    /// Creates a renderer for `RenderSynchronizer.addRenderer` with the decoders of FFmpeg.
     public convenience init(
         contentKind: ContentKind = .film, events: EventLog = EventLog(clock: MonotonicClock())
     ) {
@@ -20,6 +24,6 @@ extension AudioRenderer {
 }
 
 extension DisplayLayer {
-    /// A layer that decodes what FFmpeg does, and takes decoded pictures as well.
+    /// Creates a layer with the decoders of FFmpeg; it also accepts decoded frames.
     public convenience init() { self.init(codecs: FilmVideoCodecs()) }
 }

@@ -1,23 +1,34 @@
 package import Glibc
 
-/// A program that a test starts and ends. (Foundation's own waits on a run loop, which stalls with several children.)
+/// A child process of a test. Foundation's `Process` waits on a run loop, which stalls with several children.
+///
+/// Used by one thread.
 package final class ChildProcess {
+    /// The process identifier.
     package let pid: pid_t
-    /// What it writes to standard output; −1 when that is thrown away.
+    /// The read end of a pipe from its standard output; −1 if the output is discarded.
     package let output: Int32
     private var hasEnded = false
 
+    /// The process could not be started.
     package struct NotStarted: Error {
+        /// The error number of posix_spawn.
         package var code: Int32
     }
 
+    /// Starts a program. Its standard error is discarded.
+    ///
+    /// - Parameters:
+    ///   - environment: Variables that replace inherited ones.
+    ///   - keepsOutput: Whether `output` reads its standard output.
+    /// - Throws: `NotStarted`.
     package init(_ path: String, _ arguments: [String], environment: [String: String] = [:], keepsOutput: Bool = false)
         throws
     {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // The threads of a task pool block signals, and a child would inherit that: SIGTERM must reach it.
+        // Threads of a task pool block signals, and a child inherits the mask: SIGTERM must reach it.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -55,7 +66,7 @@ package final class ChildProcess {
 
     deinit { end() }
 
-    /// Waits for its end; true when it exited with status 0.
+    /// Blocks until the process ends. Returns true if it exited with status 0; later calls always return true.
     @discardableResult
     package func wait() -> Bool {
         guard !hasEnded else { return true }
@@ -66,14 +77,14 @@ package final class ChildProcess {
         return status == 0
     }
 
-    /// Asks it to end and waits until it has.
+    /// Sends SIGTERM and blocks until the process has ended.
     package func end() {
         guard !hasEnded else { return }
         kill(pid, SIGTERM)
         wait()
     }
 
-    /// Everything it writes to its end.
+    /// Returns the remaining output; blocks until its end.
     package func readAll() -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
@@ -85,7 +96,7 @@ package final class ChildProcess {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Blocks until it has written something; false when it ended instead.
+    /// Blocks until the process writes a byte, which is consumed. Returns false if it ended instead.
     package func waitForOutput() -> Bool {
         var byte: UInt8 = 0
         return read(output, &byte, 1) == 1

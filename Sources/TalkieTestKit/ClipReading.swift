@@ -3,21 +3,27 @@ package import MediaCore
 internal import MediaFiles
 internal import SyncRendering
 
-/// A film's pictures as a test sees them: when each is shown and how bright it is.
+/// The decoded frames of a film: when each is displayed, and its brightness.
 package struct SeenPictures: Sendable {
+    /// A decoded frame.
     package struct Seen: Sendable {
+        /// Media time of the frame.
         package var start: MediaTime
+        /// The duration of the frame.
         package var duration: MediaTime
-        /// Mean of the luma samples, scaled to 0…255; nil where the format is not 8-bit planar.
+        /// Mean green component of a 16 × 16 copy, 0…255; nil if the frame cannot be converted.
         package var brightness: Double?
+        /// The size in pixels.
         package var size: PixelSize
     }
+    /// The frames in display order.
     package var pictures: [Seen] = []
+    /// The number of packets that could not be decoded.
     package var damagedPackets = 0
 
     package init() {}
 
-    /// Film times at which it turns from dark to bright.
+    /// Media times of changes from dark to bright.
     package var flashes: [MediaTime] {
         var times: [MediaTime] = []
         var wasBright = false
@@ -29,7 +35,9 @@ package struct SeenPictures: Sendable {
         return times
     }
 
-    /// Decodes what `source` gives, from where it stands to its end or to `limit` pictures.
+    /// Decodes the rest of a source, at most `limit` frames.
+    ///
+    /// - Parameter time: Frames that end before it are dropped; nil: none.
     package static func decode(
         _ source: any SampleSource, showingFrom time: MediaTime? = nil, limit: Int = .max
     ) throws -> SeenPictures {
@@ -59,7 +67,7 @@ package struct SeenPictures: Sendable {
         return seen
     }
 
-    /// Mean brightness of a small copy of the picture.
+    /// Returns the mean brightness of a small copy of the frame.
     private static func brightness(of picture: any Picture, _ converter: SoftwarePictureConverter) -> Double? {
         let side = 16
         return withUnsafeTemporaryAllocation(byteCount: side * side * 4 + 64, alignment: 64) { pixels in
@@ -73,21 +81,25 @@ package struct SeenPictures: Sendable {
     }
 }
 
-/// A film's sound as a test hears it: one channel, from one film time on, without holes.
+/// The decoded audio of a film: one channel from a media time on.
 package struct HeardSound: Sendable {
+    /// Media time of the first sample.
     package var start: MediaTime = .zero
+    /// Frames per second.
     package var sampleRate = 48000
     /// The first channel.
     package var samples: [Float] = []
-    /// Film times at which a block did not follow on from the one before.
+    /// Media times of blocks that do not continue the previous one (more than 30 µs).
     package var jumps: [MediaTime] = []
+    /// The number of packets that could not be decoded.
     package var damagedPackets = 0
 
     package init() {}
 
+    /// Media time after the last sample.
     package var end: MediaTime { start + MediaTime(value: Int64(samples.count), timescale: Int32(sampleRate)) }
 
-    /// Film times of the middles of all beeps, in seconds, by where their energy lies.
+    /// Media times of the energy centres of all beeps, in seconds.
     package var beeps: [Double] {
         var middles: [Double] = []
         var (weight, moment, quiet) = (0.0, 0.0, Int.max)
@@ -110,7 +122,7 @@ package struct HeardSound: Sendable {
         return middles
     }
 
-    /// Decodes what `source` gives, from where it stands to its end or to `limit`.
+    /// Decodes the rest of a source, up to media time `limit`.
     package static func decode(
         _ source: any SampleSource, layout: ChannelLayout = .stereo, sampleRate: Int = 48000, speed: Double = 1,
         until limit: MediaTime? = nil
@@ -148,7 +160,7 @@ package struct HeardSound: Sendable {
 }
 
 extension SampleSource {
-    /// Returns the next samples; nil at the end, also where that is not the end of the film.
+    /// Returns the next samples; nil at the end, also for an incomplete file.
     fileprivate func readToLastByte() throws(MediaError) -> SampleBuffer? {
         do throws(MediaError) { return try read() } catch {
             guard error.code == .incomplete else { throw error }

@@ -2,27 +2,36 @@ package import MediaCore
 package import SyncRendering
 internal import Synchronization
 
-/// A film whose pictures and samples tell which film and which of its pictures and frames they are: plain floats that every
-/// decoder reads (`FloatCodecs.value`), and pictures that carry `film × 1 000 000 + n`. What follows what at a joint can
-/// be compared exactly.
+/// A film whose frames and samples identify themselves, so that gapless boundaries can be compared exactly.
 ///
-/// `@unchecked Sendable`: everything is set before it is handed out.
+/// Samples are floats readable by every decoder (`FloatCodecs.value`); frames carry `film × 1 000 000 + n`.
+///
+/// `@unchecked Sendable`: all fields are set before it is shared.
 package final class CountedFilm: MediaSource, @unchecked Sendable {
+    /// The description of the film.
     package var summary: MediaSummary
+    /// The number of the film.
     package let number: Int
+    /// The duration of a frame.
     package let frame: MediaTime
+    /// The number of video frames.
     package let pictures: Int
+    /// The number of audio frames.
     package let soundFrames: Int
+    /// Audio frames per second.
     package let sampleRate: Int
-    /// What is to be read when, by track.
+    /// The subtitles per track.
     package let lines: [[CountedLine]]
-    /// Sources that were made and are still in use.
+    /// The number of live sources.
     package let open = Lock(0)
 
+    /// Creates a film.
+    ///
     /// - Parameters:
     ///   - number: 1…7.
-    ///   - soundFrames: at most 2²⁰; 0 is a film without sound, as 0 pictures is one without pictures.
-    ///   - statesLength: whether the container says how long the film and its tracks last.
+    ///   - pictures: The number of video frames; 0: no video track.
+    ///   - soundFrames: At most 2²⁰; 0: no audio track.
+    ///   - statesLength: Whether film and tracks have a stated duration.
     package init(
         _ number: Int, pictures: Int = 250, frame: MediaTime = MediaTime(value: 1, timescale: 25),
         soundFrames: Int = 480_000, sampleRate: Int = 48_000, statesLength: Bool = true, sharesReader: Bool = false,
@@ -61,7 +70,7 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
             isSeekable: !isLive, sharesReader: sharesReader, isLive: isLive)
     }
 
-    /// Film time just after the later of its tracks.
+    /// Media time after the later of the two tracks.
     package var length: MediaTime {
         max(MediaTime(value: Int64(soundFrames), timescale: Int32(sampleRate)), frame * Int64(pictures))
     }
@@ -72,16 +81,20 @@ package final class CountedFilm: MediaSource, @unchecked Sendable {
     }
 }
 
-/// Reads one track of a `CountedFilm`: packets of a thousand frames, and one packet a picture, every twelfth of them a sync
-/// picture.
+/// Reads one track of a `CountedFilm`: packets of a thousand audio frames, or one packet per video frame.
+///
+/// Every twelfth video frame is a sync frame. `cancel` may be called from any thread.
 final class CountedTrack: SampleSource {
     private static let packetFrames: Int64 = 1000
     private static let syncInterval: Int64 = 12
     let track: Track
     private let film: CountedFilm
+    /// The next frame; used by the reading thread.
     private let next = Atomic<Int64>(0)
+    /// Target of an exact seek; packets before it are decode-only.
     private let heardFrom = Lock<MediaTime?>(nil)
     private let hasJumped = Atomic<Bool>(false)
+    /// Set by `cancel` on any thread.
     private let cancelled = Atomic<Bool>(false)
 
     init(_ film: CountedFilm, _ track: Track) {
@@ -142,7 +155,7 @@ final class CountedTrack: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// Decodes the pictures of `CountedFilm`; like a decoder that reorders it holds one back until the next comes in.
+/// Decodes the video of `CountedFilm`. Holds one frame back until the next arrives, like a reordering decoder.
 package final class CountedPictureDecoder: PictureDecoder {
     private var held: SampleBuffer?
     private var ready: [SampleBuffer] = []

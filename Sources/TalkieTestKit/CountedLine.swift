@@ -1,13 +1,18 @@
 package import MediaCore
 package import SyncRendering
 
-/// A subtitle that only carries a number.
+/// A subtitle that carries a number.
 package struct CountedLine: Sendable {
+    /// The number.
     package var number: Int
+    /// Media time at which it appears.
     package var start: MediaTime
+    /// The duration of its display.
     package var duration: MediaTime
+    /// Whether it is drawn for every frame.
     package var isAnimated: Bool
 
+    /// Creates a subtitle; times in seconds.
     package init(_ number: Int, at start: Double, for duration: Double, isAnimated: Bool = false) {
         self.number = number
         self.start = MediaTime(seconds: start, preferredTimescale: 1000)
@@ -15,6 +20,7 @@ package struct CountedLine: Sendable {
         self.isAnimated = isAnimated
     }
 
+    /// The subtitle as a decoded cue.
     package var cue: SampleBuffer {
         let bytes = Array("\(number)".utf8)
         return SampleBuffer(
@@ -25,7 +31,7 @@ package struct CountedLine: Sendable {
     private static let sheet = SubtitleStyleSheet(header: [], isAuthored: false)
 }
 
-/// Reads the lines of a `CountedFilm` in order, and says each second how far it has come.
+/// Reads the subtitles of a `CountedFilm` in order, with an empty buffer for each second of progress.
 final class CountedLines: SampleSource {
     let track: Track
     private let lines: [CountedLine]
@@ -61,9 +67,9 @@ final class CountedLines: SampleSource {
     func cancel() {}
 }
 
-/// Draws a pixel for each line, as far to the right as its number; of one that moves, as far down as the picture's milliseconds.
+/// Draws a pixel per subtitle: x is its number; y is the media time in milliseconds if it is animated, else 0.
 package final class CountedDrawing: SubtitleDrawing {
-    /// How often something was drawn.
+    /// The number of calls of `draw`.
     package let draws = Lock(0)
     package init() {}
     package func takeTrouble() -> String? { nil }
@@ -81,6 +87,6 @@ package final class CountedDrawing: SubtitleDrawing {
 }
 
 extension VirtualScreen.Shown {
-    /// Numbers of the lines that lay over the picture.
+    /// The numbers of the subtitles over the frame.
     package var lines: [Int] { (overlay?.images ?? []).map(\.rect.x) }
 }

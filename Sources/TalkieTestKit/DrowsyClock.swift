@@ -1,7 +1,7 @@
 package import MediaCore
 internal import Synchronization
 
-/// The machine's own clock, with suspensions that a test commands: to those who read it, the boot clock has gone on.
+/// The machine's clock with simulated suspensions: the boot clock appears to have advanced. Callable from any thread.
 package final class DrowsyClock: HostClock {
     private let asleep = Atomic<Int64>(0)
 
@@ -10,7 +10,7 @@ package final class DrowsyClock: HostClock {
     package var now: HostInstant { .now }
     package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
-    /// The machine has been asleep for so long until now.
+    /// Simulates that the machine was suspended for `duration` until now.
     package func suspend(for duration: Duration) {
         asleep.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
     }

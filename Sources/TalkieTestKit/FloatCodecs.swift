@@ -1,9 +1,11 @@
 package import MediaCore
 package import SyncRendering
 
-/// Codecs that change nothing: packets hold the floats themselves (`pcm_f32le`), and an encoder cuts sound into packets of
-/// 352 frames, as AirPlay's lossless streams have. What comes out can be compared with what went in, sample by sample.
+/// Lossless codecs: packets contain the floats (`pcm_f32le`), so that output and input can be compared per sample.
+///
+/// The encoder produces packets of 352 frames, like AirPlay's lossless streams.
 package struct FloatCodecs: AudioCodecs {
+    /// Frames per packet of the encoder.
     package static let framesPerPacket = 352
 
     package init() {}
@@ -16,21 +18,22 @@ package struct FloatCodecs: AudioCodecs {
         FloatEncoder(format: input)
     }
 
-    /// The format of such packets.
+    /// Returns the format of such packets.
     package static func format(sampleRate: Int, name: String = "pcm_f32le") -> AudioFormat {
         AudioFormat(parameters: CodecParameters(codec: name), sampleRate: sampleRate, layout: .stereo)
     }
 
-    /// A value that tells which sound and which frame it is: exact in a float's 24 bits for 8 sounds of a million frames.
+    /// Returns a sample value that identifies sound and frame; exact in a float's 24 bits
+    /// for 8 sounds of a million frames.
     package static func value(_ sound: Int, _ frame: Int64) -> Float { Float(Int64(sound) << 20 | frame) / 8_388_608 }
 
-    /// The sound and the frame that a value stands for; nil for silence.
+    /// Returns the sound and frame of a sample value; nil for silence.
     package static func meaning(of value: Float) -> (sound: Int, frame: Int64)? {
         let number = Int64((value * 8_388_608).rounded())
         return number == 0 ? nil : (Int(number >> 20), number & 0xF_FFFF)
     }
 
-    /// A stretch of one sound on the timeline, in packets of so many frames.
+    /// Returns a range of frames of a sound in packets of `packet` frames.
     package static func buffer(
         _ sound: Int, frames range: Range<Int64>, format: AudioFormat, packet: Int64 = 1000
     ) -> SampleBuffer {
@@ -53,7 +56,7 @@ package struct FloatCodecs: AudioCodecs {
             duration: MediaTime(value: Int64(range.count), timescale: rate), flags: .sync)
     }
 
-    /// The samples of a packet, left channel only.
+    /// Returns the left channel of a packet.
     package static func samples(of packet: PacketBatch.Packet, in batch: PacketBatch) -> [Float] {
         batch.withBytes(of: packet) { bytes in
             stride(from: 0, to: bytes.count, by: 8).map { bytes.loadUnaligned(fromByteOffset: $0, as: Float.self) }

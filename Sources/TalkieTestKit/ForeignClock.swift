@@ -1,40 +1,46 @@
 package import MediaCore
 
-/// A clock across a network, made of numbers: its rate, the way to it, and how ways differ. Every run is the same.
+/// A simulated remote clock with rate error and path delay. Deterministic.
 package struct ForeignClock: Sendable {
-    /// Against this computer's clock; positive: it gains.
+    /// The rate error against the host clock in ppm; positive: it is fast.
     package var partsPerMillion = 0.0
-    /// Its time minus ours, at the origin of ours.
+    /// Its time minus the host's in nanoseconds, at the host's origin.
     package var offset: Int64 = 31_556_952_000_000_000
-    /// The shortest way, each direction.
+    /// Minimum path delay per direction.
     package var way: Duration = .microseconds(800)
-    /// Ways are longer by up to this, evenly, and one in twelve by ten times as much.
+    /// Maximum additional path delay, uniformly distributed; ten times as much for one message in twelve.
     package var jitter: Duration = .microseconds(300)
-    /// The share of its words that were gone for a while before it read its clock: they seem too quick.
+    /// The share of messages with a late timestamp: the thread was preempted before reading the
+    /// clock. Their path appears too short.
     package var interruptions = 0.0
+    /// The duration of such a preemption.
     package var interruption: Duration = .milliseconds(1)
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
+    /// Creates a clock with the given rate error in ppm.
     package init(partsPerMillion: Double = 0) { self.partsPerMillion = partsPerMillion }
 
-    /// One word of the clock, and a question with its answer.
+    /// One message of the clock, followed by a request and its answer.
     package struct Exchange: Sendable {
-        /// When its word left, on its clock, and came, on ours.
+        /// When the message left (its clock) and arrived (host clock).
         package var left: PTPInstant
+        /// Arrival of the message on the host clock.
         package var came: HostInstant
-        /// When the question left, on our clock, and came, on its; and when the answer was here.
+        /// When the request left (host clock).
         package var asked: HostInstant
+        /// Arrival of the request on its clock.
         package var heard: PTPInstant
+        /// Arrival of the answer on the host clock.
         package var answered: HostInstant
     }
 
-    /// Its time at a moment of ours, without any way.
+    /// Returns its time at a host instant, without path delay.
     package func time(at host: HostInstant) -> PTPInstant {
         let gained = Int64((Double(host.nanoseconds) * partsPerMillion * 1e-6).rounded())
         return PTPInstant(nanoseconds: host.nanoseconds &+ offset &+ gained)
     }
 
-    /// The clock speaks at a moment of ours, and is asked as soon as its word is here.
+    /// Simulates a message sent at a host instant, and a request sent when it arrives.
     package mutating func exchange(at host: HostInstant) -> Exchange {
         let came = host.advanced(by: oneWay())
         let there = came.advanced(by: oneWay())

@@ -1,11 +1,12 @@
 package import MediaCore
 internal import Synchronization
 
-/// A clock that a test turns by hand.
+/// A clock that advances only when the test says so. Callable from any thread.
 package final class ManualClock: HostClock {
     private let time: Atomic<Int64>
     private let asleep = Atomic<Int64>(0)
 
+    /// Creates a clock at an instant.
     package init(_ start: HostInstant = HostInstant(nanoseconds: 1_000_000_000_000)) {
         time = Atomic(start.nanoseconds)
     }
@@ -15,16 +16,17 @@ package final class ManualClock: HostClock {
     package var runsByItself: Bool { false }
     package var suspended: Duration { .nanoseconds(asleep.load(ordering: .acquiring)) }
 
-    /// The machine sleeps for so long: this clock stands still, the boot clock goes on.
+    /// Simulates a suspension: this clock stops, the boot clock advances.
     package func suspend(for duration: Duration) {
         asleep.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
     }
 
+    /// Advances the clock.
     package func advance(by duration: Duration) {
         time.add(duration.wholeNanoseconds, ordering: .acquiringAndReleasing)
     }
 
-    /// Jumps to a moment; never backwards.
+    /// Advances the clock to an instant; never backwards.
     package func advance(to instant: HostInstant) {
         if instant > now { time.store(instant.nanoseconds, ordering: .releasing) }
     }

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A queue that a test turns by hand, on the test's own clock: for closures that renderers and observers are given.
+/// A queue for callbacks of renderers and observers that runs only when the test says so, on its manual clock.
 package final class ManualQueue: MediaRequestQueue {
     private struct Item: Sendable {
         var due: HostInstant
@@ -19,10 +19,10 @@ package final class ManualQueue: MediaRequestQueue {
         items.withLock { $0.append(Item(due: clock.now.advanced(by: delay), work: work)) }
     }
 
-    /// Work that waits, due or not.
+    /// The number of pending items, due or not.
     package var count: Int { items.withLock { $0.count } }
 
-    /// Does what is due now, also what that brings about, at most so many pieces; returns how many.
+    /// Runs all due items, including those that they add, at most `limit`. Returns their number.
     @discardableResult
     package func turn(atMost limit: Int = 100_000) -> Int {
         var done = 0

@@ -1,26 +1,30 @@
 package import MediaCore
 package import SyncRendering
 
-/// A speaker that takes the packets of one codec untouched, and everything else encoded into packets of 1024 frames. It plays what it
-/// is handed without an end, as a speaker across the network does: a packet that overlaps the one before follows on from it and
-/// comes late, with all that is behind it.
+/// An output that accepts packets of one codec unchanged and everything else in packets of 1024 frames.
 ///
-/// `@unchecked Sendable`: everything happens on the one thread of a test.
+/// Like a network speaker it plays packets without gaps or overlaps: an overlapping packet follows the previous
+/// one and delays all later ones.
+///
+/// `@unchecked Sendable`: used by one thread of a test.
 package final class PacketTape: AudioOutput, @unchecked Sendable {
-    /// A packet as it is played.
+    /// A played packet.
     package struct Slot {
-        /// Frames of the timeline, counted from film time 0.
+        /// Frames on the timeline from media time 0.
         package var frames: Range<Int64>
-        /// Where its own time says that it begins.
+        /// The frame of its own timestamp.
         package var due: Int64
+        /// Whether the packet was passed through.
         package var isUntouched: Bool
-        /// Its bytes read as floats, which is what test films hold (`FloatCodecs.meaning`).
+        /// The contents as floats, as in test films (`FloatCodecs.meaning`).
         package var samples: [Float]
     }
 
+    /// Frames of an encoded packet.
     package static let framesPerPacket = 1024
+    /// Frames per second.
     package static let rate: Int32 = 48_000
-    /// Sound of the codec that passes.
+    /// Returns a format of the codec that is passed through.
     package static func format(bitRate: Int64 = 0, codec: String = "aac") -> AudioFormat {
         AudioFormat(
             parameters: CodecParameters(codec: codec, bitRate: bitRate, framesPerPacket: Int32(framesPerPacket)),
@@ -32,12 +36,15 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
     private let codec: String
+    /// The accepted packets since the last flush.
     package private(set) var slots: [Slot] = []
+    /// The deliveries that were prepared.
     package private(set) var deliveries: [AudioDelivery] = []
     package private(set) var acceptedUntil: MediaTime?
     package private(set) var isFinished = false
     private var context: AudioOutputContext?
 
+    /// Creates an output that passes `codec` through.
     package init(codec: String = "aac", desiredDepth: Duration = .seconds(60)) {
         (self.codec, self.desiredDepth) = (codec, desiredDepth)
     }
@@ -71,10 +78,10 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
             let time = packet.presentationTime ?? .zero
             if let context, (time - context.timebase.currentTime).duration > desiredDepth { break }
             let due = time.rescaled(to: Self.rate)
-            // A real encoder's packets are of any size.
+            // A real encoder's packets have any size.
             let samples = packet.count % 8 == 0 ? FloatCodecs.samples(of: packet, in: batch) : []
             let next = slots.last?.frames.upperBound ?? due
-            // Three milliseconds are rounding.
+            // 144 frames, 3 ms, are rounding.
             let start = due - next > 144 ? due : next
             var isUntouched = false
             var count = Int64(samples.count)
@@ -95,17 +102,17 @@ package final class PacketTape: AudioOutput, @unchecked Sendable {
     package func setGain(_ gain: Float) {}
     package func close() {}
 
-    // MARK: What was heard
+    // MARK: Played audio
 
-    /// The furthest that a packet lies from its place, in frames.
+    /// The largest distance of a packet from its timestamp in frames.
     package var furthest: Int64 { slots.map { abs($0.frames.lowerBound - $0.due) }.max() ?? 0 }
 
-    /// Frames between packets.
+    /// The longest gap between packets in frames.
     package var longestHole: Int64 {
         zip(slots, slots.dropFirst()).map { $1.frames.lowerBound - $0.frames.upperBound }.max() ?? 0
     }
 
-    /// What is heard at each frame of a range, nil where nothing is.
+    /// Returns the sound per frame of a range; nil in gaps and silence.
     package func sound(in range: Range<Int64>) -> [(sound: Int, frame: Int64)?] {
         var heard = [(sound: Int, frame: Int64)?](repeating: nil, count: range.count)
         for slot in slots where slot.frames.overlaps(range) {

@@ -1,8 +1,9 @@
 package import MediaCore
 package import SyncRendering
 
-/// An output that keeps what it is handed, up to a capacity, and plays it when the test says.
+/// An output that stores audio up to a capacity and consumes it when the test says so. Callable from any thread.
 package final class RecordingOutput: AudioOutput {
+    /// The stored calls and audio.
     package struct State: Sendable {
         package var samples: [Float] = []
         package var starts: [MediaTime] = []
@@ -14,16 +15,17 @@ package final class RecordingOutput: AudioOutput {
         package var isFinished = false
         package var isClosed = false
         package var gain: Float = 1
-        /// Every loudness that was set; nil where the owner's was restored.
+        /// All gains that were set; nil for a restored one.
         package var gains: [Float?] = []
-        /// What the owner left, 0…100.
+        /// The volume of the device's owner, 0…100.
         package var ownVolume: Double?
+        /// Thrown by `prepare`.
         package var refusal: OutputError?
-        /// Why it has fallen silent by itself.
+        /// The output's own failure.
         package var failure: OutputError?
-        /// How often it was asked to open ahead of need.
+        /// The number of calls of `open`.
         package var openings = 0
-        /// What it was lent last.
+        /// The context of the last `prepare`.
         package var context: AudioOutputContext?
     }
 
@@ -31,11 +33,15 @@ package final class RecordingOutput: AudioOutput {
     package let kind: AudioRouteKind
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
+    /// The state, for inspection and simulation of failures.
     package let state = Lock(State())
     private let capacity: Int
     private let format: PCMFormat
     private let passThroughCodec: String?
 
+    /// Creates an output.
+    ///
+    /// - Parameter capacity: Maximum number of queued frames.
     package init(
         name: String = "recording", capacity: Int = 48_000, desiredDepth: Duration = .seconds(2),
         sampleRate: Int = 48_000,
@@ -48,7 +54,7 @@ package final class RecordingOutput: AudioOutput {
         format = PCMFormat(sampleRate: sampleRate, layout: .stereo)
     }
 
-    /// What was queued is heard: makes room for as many frames.
+    /// Consumes queued frames, which makes space for as many.
     package func play(frames: Int) { state.withLock { $0.queuedFrames = max(0, $0.queuedFrames - frames) } }
 
     package func delivery(for format: AudioFormat, mustDecode: Bool) -> AudioDelivery {

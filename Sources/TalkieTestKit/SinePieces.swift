@@ -4,63 +4,76 @@ package import MediaCore
 internal import MediaFiles
 internal import SyncRendering
 
-/// One long tone, cut at arbitrary samples into files of different codecs and rates and put together again: whatever is lost,
-/// doubled or out of place at a joint shows as a step of its phase.
+/// One long tone, cut at arbitrary samples into files of different codecs and rates, and played as one.
+///
+/// Lost, repeated or displaced audio at a gapless boundary is visible as a phase step.
 package struct SinePieces {
-    /// A stretch of the tone as one file.
+    /// A section of the tone in one file.
     package struct Piece: Sendable {
+        /// The codec and its options for `ffmpeg`.
         package var codec: String
+        /// The extension of the file, which selects the container.
         package var ending: String
+        /// Frames per second.
         package var rate: Int
+        /// The number of frames.
         package var frames: Int
+        /// The channel layout by FFmpeg's name.
         package var channels: String
 
         package init(_ codec: String, _ ending: String, rate: Int, frames: Int, channels: String = "stereo") {
             (self.codec, self.ending, self.rate, self.frames, self.channels) = (codec, ending, rate, frames, channels)
         }
 
+        /// Returns a section in AAC.
         package static func aac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("aac -b:a 256k -cutoff 18000", "m4a", rate: rate, frames: frames)
         }
+        /// Returns a section in MP3.
         package static func mp3(_ rate: Int, _ frames: Int) -> Piece {
             Piece("libmp3lame -b:a 320k", "mp3", rate: rate, frames: frames)
         }
+        /// Returns a section in ALAC.
         package static func alac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("alac -sample_fmt s32p", "m4a", rate: rate, frames: frames)
         }
+        /// Returns a section in PCM.
         package static func pcm(_ rate: Int, _ frames: Int, _ codec: String = "pcm_f32le") -> Piece {
             Piece(codec, "wav", rate: rate, frames: frames)
         }
+        /// Returns a section in FLAC.
         package static func flac(_ rate: Int, _ frames: Int) -> Piece {
             Piece("flac", "flac", rate: rate, frames: frames)
         }
     }
 
-    /// What came of a joint.
+    /// The measurement of one gapless boundary.
     package struct Joint: Sendable {
-        /// The tone's phase behind the joint against that before it, in frames of the output; positive is late.
+        /// Phase after the boundary minus phase before it, in output frames; positive: late.
         package var shift: Double
-        /// How late the tone is behind the joint against where it belongs, in frames of the output.
+        /// Lateness of the tone after the boundary, in output frames.
         package var lateness: Double
-        /// The largest distance from the tone within two milliseconds of the joint, against its amplitude.
+        /// The largest deviation from the tone within two milliseconds of the boundary, relative to its amplitude.
         package var click: Double
     }
 
-    /// Ten milliseconds of it are whole turns at every rate of outputs, so that its phase is measured exactly.
+    /// Hertz. Ten milliseconds contain whole periods at every output rate, so that the phase is measured exactly.
     package static let frequency = 1000.0
+    /// The amplitude; full scale is 1.
     package static let amplitude = 0.5
 
+    /// The output format.
     package let output: PCMFormat
-    /// The first channel of everything that came out.
+    /// The first channel of the output.
     package private(set) var samples: [Float] = []
-    /// Film time of each joint, in frames of the output.
+    /// Positions of the boundaries in output frames.
     package private(set) var seams: [Double] = []
-    /// Blocks that did not begin where the one before ended, by more than half a frame.
+    /// The number of blocks that begin more than half a frame off the end of the previous one.
     package private(set) var jumps = 0
-    /// How many frames there should be.
+    /// The expected number of output frames.
     package private(set) var expected = 0.0
 
-    /// Makes the files, reads them one after the other into one converter, and keeps what comes out.
+    /// Creates the files and decodes them one after another with one converter.
     package init(_ pieces: [Piece], to output: PCMFormat = PCMFormat(sampleRate: 48000, layout: .stereo)) throws {
         self.output = output
         let block = PCMBlock(format: output, capacity: 1000)
@@ -98,11 +111,11 @@ package struct SinePieces {
         expected = offset.seconds * Double(output.sampleRate)
     }
 
-    /// One stretch of the tone as a file, drawn by the `ffmpeg` program.
+    /// Creates a section of the tone with the `ffmpeg` program. Returns the path.
     package static func file(_ piece: Piece, from start: MediaTime) throws -> String {
         let tone = "\(amplitude)*sin(2*PI*\(frequency)*(t+\(start.seconds)))"
         let length = Double(piece.frames) / Double(piece.rate) + 0.1
-        // A channel is left as it is only where it need not be mixed.
+        // Without mixing FFmpeg leaves a channel's samples unchanged.
         let all = piece.channels == "mono" ? "'\(tone)'" : "'\(tone)'|'\(tone)'"
         let source = "aevalsrc=\(all):s=\(piece.rate):d=\(length),atrim=end_sample=\(piece.frames)"
         return try TestClips.make(
@@ -111,7 +124,7 @@ package struct SinePieces {
                 + TestClips.words(piece.codec) + (piece.ending == "m4a" ? ["-movie_timescale", "\(piece.rate)"] : []))
     }
 
-    /// The same packets at a later place on the film.
+    /// Returns the same packets at a later media time.
     package static func moved(_ buffer: SampleBuffer, by offset: MediaTime) -> SampleBuffer {
         buffer.presentationTime.map { buffer.moved(to: $0 + offset) } ?? buffer
     }
@@ -120,7 +133,7 @@ package struct SinePieces {
         Self.amplitude * sin(2 * .pi * Self.frequency * frame / Double(output.sampleRate))
     }
 
-    /// How late the tone is around some frame, in frames: by its phase over ten milliseconds.
+    /// Returns the lateness of the tone in frames, from its phase over ten milliseconds.
     private func lateness(_ range: Range<Int>) -> Double {
         let turn = 2 * Double.pi * Self.frequency / Double(output.sampleRate)
         var (inPhase, quadrature) = (0.0, 0.0)
@@ -131,7 +144,7 @@ package struct SinePieces {
         return -atan2(quadrature, inPhase) / turn
     }
 
-    /// What became of each joint.
+    /// The measurements of all boundaries.
     package var joints: [Joint] {
         let window = output.sampleRate / 100
         let guardBand = output.sampleRate / 500
@@ -141,7 +154,7 @@ package struct SinePieces {
             let after = lateness(at + guardBand..<at + guardBand + window)
             var worst = 0.0
             for index in at - guardBand..<at + guardBand where samples.indices.contains(index) {
-                // Before the joint measured against the tone as it was there, behind it as it is there.
+                // Before the boundary relative to the tone's phase there, after it relative to the phase after it.
                 let due = tone(Double(index) - (Double(index) < seam ? before : after))
                 worst = max(worst, abs(Double(samples[index]) - due))
             }

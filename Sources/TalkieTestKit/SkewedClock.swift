@@ -1,15 +1,16 @@
 package import MediaCore
 
-/// A computer's clock as another computer's would be: it began elsewhere and runs a little fast or slow against the
-/// machine's. Time passes by itself.
+/// The clock of a simulated second computer: an offset and a constant rate error relative to the host clock.
 package struct SkewedClock: HostClock {
     private let machineOrigin: HostInstant
     private let origin: HostInstant
     private let rate: Double
 
+    /// Creates a clock.
+    ///
     /// - Parameters:
-    ///   - partsPerMillion: positive: it gains on the machine's clock.
-    ///   - offset: its time minus the machine's, now.
+    ///   - partsPerMillion: The rate error in ppm; positive: it is fast.
+    ///   - offset: Its time minus the host clock's at creation.
     package init(partsPerMillion: Double, offset: Duration) {
         machineOrigin = .now
         origin = machineOrigin.advanced(by: offset)
@@ -18,15 +19,17 @@ package struct SkewedClock: HostClock {
 
     package var now: HostInstant { instant(ofMachine: .now) }
 
+    /// Returns this clock's instant for a host instant.
     package func instant(ofMachine instant: HostInstant) -> HostInstant {
         Self.along(instant, from: machineOrigin, to: origin, rate: rate)
     }
 
+    /// Returns the host instant of an instant on this clock.
     package func machineInstant(of instant: HostInstant) -> HostInstant {
         Self.along(instant, from: origin, to: machineOrigin, rate: 1 / rate)
     }
 
-    /// “Never”, the last instant there is, is never on every clock.
+    /// The maximum instant means "never" and is not converted.
     private static func along(
         _ instant: HostInstant, from: HostInstant, to: HostInstant, rate: Double
     ) -> HostInstant {

@@ -1,10 +1,12 @@
 internal import Glibc
 
-/// Files of subtitles that tests need.
+/// Creates subtitle files for tests.
 package enum SubtitleFiles {
+    /// A subtitle; times in milliseconds.
     package struct Line: Sendable {
-        /// Milliseconds of film.
+        /// Media time at which it appears, in milliseconds.
         package var start: Int
+        /// Media time at which it disappears, in milliseconds.
         package var end: Int
         package var text: String
 
@@ -23,13 +25,14 @@ package enum SubtitleFiles {
             + padded(milliseconds % 1000, 3)
     }
 
-    /// SubRip.
+    /// Returns a SubRip file.
     package static func srt(_ lines: [Line]) -> String {
         lines.enumerated().map { "\($0 + 1)\n\(stamp($1.start)) --> \(stamp($1.end))\n\($1.text)\n" }
             .joined(separator: "\n")
     }
 
-    /// Presentation graphics as they are on a Blu-ray, on a plane of 720 × 576: a rectangle of one colour for each line, taken away at its end.
+    /// Returns a Blu-ray presentation graphics file on a plane of 720 × 576: one filled
+    /// rectangle per line, cleared at its end.
     package static func sup(_ lines: [Line], width: Int = 8, height: Int = 4, x: Int = 100, y: Int = 500) -> [UInt8] {
         var file: [UInt8] = []
         func number(_ value: Int, _ bytes: Int) -> [UInt8] {
@@ -41,7 +44,8 @@ package enum SubtitleFiles {
         }
         let window = number(x, 2) + number(y, 2)
         for (index, line) in lines.enumerated() {
-            // A composition of one object, its window, two colours (Y, Cr, Cb, alpha), its lines in runs, the end.
+            // A composition of one object, its window, two colours (Y, Cr, Cb, alpha), its
+            // run-length coded lines, the end.
             let header = number(720, 2) + number(576, 2) + [0x10]
             segment(0x16, at: line.start, header + number(index * 2, 2) + [0x80, 0, 0, 1] + [0, 0, 0, 0] + window)
             segment(0x17, at: line.start, [1, 0] + window + number(width, 2) + number(height, 2))
@@ -59,18 +63,19 @@ package enum SubtitleFiles {
         return file
     }
 
-    /// Writes it beside the clips, under a name of its contents. Returns the path.
+    /// Writes a file next to the clips, named by a hash of its contents. Returns the path.
     package static func write(_ bytes: [UInt8], as suffix: String) throws -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         let path = "\(TestClips.folder)/subtitles-\(String(hash, radix: 36)).\(suffix)"
-        // Written under a name of its own and then moved: two tests may ask at once.
+        // Written under a temporary name and renamed: two tests can write it at the same time.
         let draft = "\(path)-\(UInt64.random(in: 0 ... .max))"
         try TestClips.write(bytes, to: draft)
         rename(draft, path)
         return path
     }
 
+    /// Writes a text file. Returns the path.
     package static func write(_ text: String, as suffix: String) throws -> String {
         try write(Array(text.utf8), as: suffix)
     }

@@ -2,21 +2,26 @@ package import MediaCore
 package import SyncRendering
 internal import Synchronization
 
-/// A film made of numbers: picture n carries n, sound frame n is a sample whose value tells n. A shift by one is seen.
+/// A synthetic film: frame n carries n, and the samples of audio frame n have a value that identifies n.
 ///
-/// `@unchecked Sendable`: everything is set before it is handed out.
+/// A shift by one frame is detectable. Immutable.
 package final class SyntheticFilm: MediaSource {
+    /// The description of the film.
     package let summary: MediaSummary
+    /// The duration of a frame.
     package let frame: MediaTime
+    /// Audio frames per second.
     package let sampleRate: Int
     let duration: MediaTime
     let audioStart: MediaTime
-    /// Pictures from one sync picture to the next.
+    /// Distance of two sync frames.
     let syncInterval: Int64
 
+    /// Creates a film.
+    ///
     /// - Parameters:
-    ///   - audioStart: film time of the first sound.
-    ///   - syncInterval: pictures from one sync picture to the next.
+    ///   - audioStart: Media time of the first audio.
+    ///   - syncInterval: Distance of two sync frames.
     package init(
         duration: MediaTime, frame: MediaTime = MediaTime(value: 1001, timescale: 24000), sampleRate: Int = 48000,
         audioStart: MediaTime = .zero, syncInterval: Int64 = 24, chapters: [Chapter] = []
@@ -41,19 +46,21 @@ package final class SyntheticFilm: MediaSource {
         track.kind == .audio ? SyntheticSound(film: self, track: track) : SyntheticPictures(film: self, track: track)
     }
 
-    /// The sample value that stands for a sound frame; exact in 24 bits of float mantissa.
+    /// Returns the sample value of an audio frame; exact in 24 bits of float mantissa.
     package static func value(ofFrame frame: Int64) -> Float { Float(frame % 8_388_608 + 1) / 8_388_608 }
-    /// The sound frame (modulo 2²³) that a sample value stands for; nil for silence.
+    /// Returns the audio frame (modulo 2²³) of a sample value; nil for silence.
     package static func frame(ofValue value: Float) -> Int64? {
         value == 0 ? nil : Int64((value * 8_388_608).rounded()) - 1
     }
 }
 
-/// Packets of 1024 frames, four to a batch, empty of bytes.
+/// Reads packets of 1024 frames, four per buffer, without contents.
 final class SyntheticSound: SampleSource {
     let track: Track
     private let film: SyntheticFilm
+    /// The next frame; used by the reading thread.
     private let next = Atomic<Int64>(0)
+    /// Set by `cancel` on any thread.
     private let cancelled = Atomic<Bool>(false)
 
     init(film: SyntheticFilm, track: Track) {
@@ -93,11 +100,13 @@ final class SyntheticSound: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// One packet a picture; some are sync pictures.
+/// Reads one packet per video frame.
 final class SyntheticPictures: SampleSource {
     let track: Track
     private let film: SyntheticFilm
+    /// The next frame; used by the reading thread.
     private let next = Atomic<Int64>(0)
+    /// Set by `cancel` on any thread.
     private let cancelled = Atomic<Bool>(false)
 
     init(film: SyntheticFilm, track: Track) {
@@ -130,7 +139,7 @@ final class SyntheticPictures: SampleSource {
     func cancel() { cancelled.store(true, ordering: .relaxed) }
 }
 
-/// Decodes synthetic pictures to `NumberedPicture`.
+/// Decodes synthetic video to `NumberedPicture`.
 package final class SyntheticPictureDecoder: PictureDecoder {
     private let frame: MediaTime
     private var waiting: [SampleBuffer] = []
@@ -154,7 +163,7 @@ package final class SyntheticPictureDecoder: PictureDecoder {
     package func discardPictures(before time: MediaTime) { discardsBefore = time }
 }
 
-/// Decodes synthetic sound: every sample tells its frame number.
+/// Decodes synthetic audio: every sample identifies its frame.
 package struct SyntheticCodecs: AudioCodecs {
     package init() {}
     package func converter(from format: AudioFormat, to output: PCMFormat, speed: Double) throws(MediaError)
@@ -168,14 +177,14 @@ package struct SyntheticCodecs: AudioCodecs {
 final class SyntheticConverter: PCMConverter {
     private var packets: [PacketBatch.Packet] = []
     private let speed: Double
-    /// Frames of the first packet that are out already.
+    /// The number of frames of the first packet already returned.
     private var done = 0
     let damagedPackets = 0
 
     init(speed: Double) { self.speed = speed }
 
     func send(_ buffer: SampleBuffer) {
-        // There is nothing that a decoder would have to get used to.
+        // Decode-only packets are not needed: there is no decoder state.
         guard !buffer.flags.contains(.decodeOnly), case .encodedAudio(_, let batch) = buffer.payload else { return }
         packets += batch.packets
     }
@@ -189,7 +198,7 @@ final class SyntheticConverter: PCMConverter {
         guard let packet = packets.first, let time = packet.presentationTime else { return false }
         let rate = Int32(block.format.sampleRate)
         let first = time.rescaled(to: rate)
-        // Sound that is "stretched" leaves out or repeats numbers.
+        // Changed speed skips or repeats frame numbers.
         let frames = Int((Double(packet.duration.rescaled(to: rate)) / speed).rounded())
         block.frames = min(block.capacity, frames - done)
         block.start =

@@ -1,26 +1,28 @@
 package import MediaCore
 package import SyncRendering
 
-/// An output that writes every frame it is handed to its place on a tape, which is the timeline in frames, and counts those
-/// that are there already or lie between two places. It takes so much ahead of the playhead, and gives back what is taken
-/// back in time.
+/// An output that writes each frame to its position on the timeline and counts overlaps and fractional positions.
 ///
-/// `@unchecked Sendable`: everything happens on the one thread of a test.
+/// It accepts audio up to `desiredDepth` ahead of the playhead and supports partial flushes.
+///
+/// `@unchecked Sendable`: used by one thread of a test.
 package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package let name = "tape"
     package let kind = AudioRouteKind.virtual
     package let latency = OutputLatency(startLead: .milliseconds(50))
     package let desiredDepth: Duration
     package let format: PCMFormat
-    /// The left channel, by frame of the timeline since it was flushed last.
+    /// The left channel by timeline frame, since the last flush.
     package private(set) var tape: [Int64: Float] = [:]
-    /// What was heard before each flush.
+    /// The played audio before each flush.
     package private(set) var takes: [[Int64: Float]] = []
+    /// The number of frames written to an occupied position.
     package private(set) var doubled = 0
-    /// The furthest that a frame lay from its place, in frames.
+    /// The largest distance of a block from a whole frame, in frames.
     package private(set) var furthest = 0.0
+    /// The number of successful partial flushes.
     package private(set) var partialFlushes = 0
-    /// How far ahead of the playhead sound can be taken back; nil: never.
+    /// Minimum lead of a partial flush before the playhead; nil: always refused.
     package var recallLead: Duration? = .milliseconds(100)
     private var context: AudioOutputContext?
     package private(set) var partialFlushResult: PartialFlushResult?
@@ -82,13 +84,13 @@ package final class TapeOutput: PartialFlushing, @unchecked Sendable {
     package func setGain(_ gain: Float) {}
     package func close() {}
 
-    /// Which sound and frame lies at each place, from the first to the last; nil where the tape is blank or silent.
+    /// The sound per position from the first to the last one; nil where it is blank or silent.
     package var content: [(sound: Int, frame: Int64)?] {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return [] }
         return (first...last).map { tape[$0].flatMap { FloatCodecs.meaning(of: $0) } }
     }
 
-    /// Places between the first and the last frame that nothing was written to.
+    /// The number of blank positions between the first and the last frame.
     package var blanks: Int {
         guard let first = tape.keys.min(), let last = tape.keys.max() else { return 0 }
         return Int(last - first) + 1 - tape.count

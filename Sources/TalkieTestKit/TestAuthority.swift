@@ -1,19 +1,22 @@
 internal import Glibc
 
-/// An authority that signs certificates for servers of this machine, by the `openssl` program.
+/// A certificate authority for servers on this machine, implemented with the `openssl` program.
 package struct TestAuthority {
-    /// The authority's own certificate, in PEM.
+    /// The path of the authority's certificate, PEM.
     package let certificate: String
     private let folder: String
 
-    /// A certificate and its key, as files in PEM.
+    /// The paths of a certificate and its key, PEM.
     package struct Identity: Sendable {
+        /// The path of the certificate.
         package var certificate: String
+        /// The path of the key.
         package var key: String
     }
 
     private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
+    /// Creates an authority with its files in `folder`.
     package init(in folder: String) throws {
         self.folder = folder
         certificate = folder + "/authority.pem"
@@ -24,9 +27,11 @@ package struct TestAuthority {
             ])
     }
 
+    /// Creates a certificate.
+    ///
     /// - Parameters:
-    ///   - names: as X.509's subjectAltName (RFC 5280, 4.2.1.6).
-    ///   - days: how long it is valid; below zero it was.
+    ///   - names: The X.509 subjectAltName (RFC 5280, 4.2.1.6).
+    ///   - days: The validity in days; negative: expired.
     package func sign(_ name: String, for names: String = "DNS:localhost,IP:127.0.0.1", days: Int = 1) throws
         -> Identity
     {
@@ -46,14 +51,15 @@ package struct TestAuthority {
     }
 }
 
-/// TLS in front of a server of this machine that speaks none, by Python's `ssl`.
+/// A TLS proxy for a plain server on this machine, implemented with Python's `ssl`.
 package final class TLSFront {
+    /// The TCP port.
     package let port: UInt16
     private let child: ChildProcess
 
-    /// Waits until connections are taken.
+    /// Starts the proxy and blocks until it accepts connections.
     ///
-    /// - Parameter laterIdentity: shown from the second connection on.
+    /// - Parameter laterIdentity: The certificate from the second connection on; nil: the same.
     package init(
         to server: UInt16, as identity: TestAuthority.Identity, later laterIdentity: TestAuthority.Identity? = nil
     ) throws {
@@ -71,8 +77,10 @@ package final class TLSFront {
         self.port = port
     }
 
+    /// Returns the URL of a path.
     package func url(_ path: String, host: String = "localhost") -> String { "https://\(host):\(port)/\(path)" }
 
+    /// Ends the proxy and blocks until it has ended.
     package func stop() { child.end() }
 
     private static let program = """

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Films that tests need, drawn by the `ffmpeg` program the first time somebody asks for them and kept for the next.
+/// Test films, created by the `ffmpeg` program on first use and cached.
 package enum TestClips {
-    /// A film that could not be made: the program's own words.
+    /// A film could not be created; the message of the program.
     package struct Failure: Error, CustomStringConvertible {
         package var description: String
     }
 
-    /// Where the clips lie: `TALKIE_TEST_CLIPS`, or a folder among the temporary files.
+    /// The folder of the clips: `TALKIE_TEST_CLIPS`, or a folder in /tmp.
     package static let folder: String = {
         let chosen = getenv("TALKIE_TEST_CLIPS").map { String(cString: $0) }
         let path = chosen ?? "/tmp/talkie-test-clips-\(getuid())"
@@ -15,14 +15,16 @@ package enum TestClips {
         return path
     }()
 
-    /// A picture that is black and flashes white for a tenth of a second at every whole second, and a sound that is
-    /// silent and beeps (1 kHz) for the same tenth. Film time n therefore shows and sounds alike for whole n.
+    /// Returns the path of a clip with flashes and beeps, created on first use.
+    ///
+    /// The video is black and white for a tenth of a second at every whole second; the audio is silent and beeps
+    /// (1 kHz) for the same tenth. Media time n therefore has flash and beep for whole n.
     ///
     /// - Parameters:
-    ///   - name: the file's name; its ending chooses the container.
-    ///   - codec: arguments that choose codecs and what else the container is told.
-    ///   - input: arguments before the sound's input, such as `-itsoffset`.
-    ///   - rate: pictures a second.
+    ///   - name: The file name; its extension selects the container.
+    ///   - codec: Arguments for codecs and container.
+    ///   - input: Arguments before the audio input, such as `-itsoffset`.
+    ///   - rate: Video frames per second.
     package static func flashAndBeep(
         _ name: String, _ codec: String, before input: String = "", rate: String = "25", seconds: Int = 4,
         sampleRate: Int = 48000, channels: String = "mono", size: String = "192x108"
@@ -36,18 +38,18 @@ package enum TestClips {
             ["-f", "lavfi", "-i", picture] + words(input) + ["-f", "lavfi", "-i", sound] + words(codec))
     }
 
-    /// Runs `ffmpeg` with these arguments to write `name`, unless the same was done before. Returns the path.
+    /// Runs `ffmpeg` with these arguments to write `name` unless cached. Returns the path.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = "\(folder)/\(fingerprint(arguments))-\(name)"
         if access(path, R_OK) == 0 { return path }
-        // Written under a name of its own and then moved: two tests may ask at once.
+        // Written under a temporary name and renamed: two tests can request it at the same time.
         let draft = "\(folder)/draft-\(getpid())-\(UInt64.random(in: 0 ... .max))-\(name)"
         try run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + arguments + [draft])
         guard rename(draft, path) == 0 else { throw Failure(description: "cannot move \(draft)") }
         return path
     }
 
-    /// Writes the bytes of several files one after the other. Returns the path.
+    /// Concatenates files. Returns the path.
     package static func join(_ parts: [String], to name: String) throws -> String {
         let path = "\(folder)/\(fingerprint(parts))-\(name)"
         if access(path, R_OK) == 0 { return path }
@@ -57,7 +59,7 @@ package enum TestClips {
         return path
     }
 
-    /// Everything in a file.
+    /// Returns the contents of a file.
     package static func bytes(of path: String) throws -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw Failure(description: "cannot read \(path)") }
         defer { fclose(file) }
@@ -67,14 +69,14 @@ package enum TestClips {
         return all
     }
 
-    /// Writes a file, over what was there.
+    /// Writes a file, replacing an existing one.
     package static func write(_ bytes: [UInt8], to path: String) throws {
         guard let file = fopen(path, "wb") else { throw Failure(description: "cannot write \(path)") }
         defer { fclose(file) }
         if fwrite(bytes, 1, bytes.count, file) != bytes.count { throw Failure(description: "cannot write \(path)") }
     }
 
-    /// Splits at spaces; enough for codec options.
+    /// Splits at spaces; sufficient for codec options.
     package static func words(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     private static func fingerprint(_ arguments: [String]) -> String {
@@ -83,7 +85,9 @@ package enum TestClips {
         return String(hash, radix: 36)
     }
 
-    /// Runs a program found on PATH and waits for it; throws what it wrote to standard error.
+    /// Runs a program from PATH and blocks until it ends.
+    ///
+    /// - Throws: `Failure` with its standard error.
     package static func run(_ program: String, _ arguments: [String]) throws {
         var pipes: [Int32] = [0, 0]
         guard pipe(&pipes) == 0 else { throw Failure(description: "no pipe") }

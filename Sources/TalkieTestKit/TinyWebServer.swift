@@ -2,41 +2,51 @@ internal import Glibc
 package import MediaCore
 internal import Synchronization
 
-/// A web server on this machine with one bad manner per address, for tests of what reads from the network.
+/// An HTTP server on this machine with one fault per path prefix, for tests of network readers.
 ///
-/// `/NAME` sends a file of the folder and understands ranges; with a prefix it misbehaves:
-/// `/whole/NAME` knows no ranges, `/stall/NAME` sends the header of the answer and then nothing,
-/// `/half/NAME` sends half of what it announced and then nothing, `/drop/NAME` sends half and hangs up,
-/// `/faulty/NAME` sends half and hangs up, answers the next two requests with 503, and then knows ranges, `/login/NAME` sets a cookie,
-/// `/typed/TYPE/SUBTYPE/NAME` says that it is of a type,
-/// `/circle` sends back to itself, `/moved/NAME` sends on to the file, `/onward/SCHEME/PORT/NAME` to another server, `/silent` takes the request and never answers.
+/// `/NAME` sends a file of the folder and supports ranges. With a prefix it misbehaves:
+///
+/// - `/whole/NAME` does not support ranges; `/stall/NAME` sends the response header and then nothing.
+/// - `/half/NAME` sends half of the announced body and then nothing; `/drop/NAME` sends half and closes the connection.
+/// - `/short/NAME` sends nothing beyond the middle of the file.
+/// - `/faulty/NAME` sends half and closes, answers the next two requests with 503, then supports ranges.
+/// - `/login/NAME` sets a cookie; `/typed/TYPE/SUBTYPE/NAME` has that content type.
+/// - `/circle` redirects to itself, `/moved/NAME` to the file, `/onward/SCHEME/PORT/NAME` to another server.
+/// - `/silent` accepts the request and never answers.
+///
 /// Anything else is 404.
 ///
-/// `@unchecked Sendable`: the listening socket is set once in `init`; all else is atomic or on the server's threads.
+/// `@unchecked Sendable`: the listening socket is set once in `init`; all other state is atomic or locked.
 package final class TinyWebServer: @unchecked Sendable {
     private let listener: Int32
     private let folder: String
+    /// The TCP port.
     package let port: UInt16
+    /// Set by `stop`, read by the server thread.
     private let isStopping = Atomic<Bool>(false)
+    /// Written by the client threads.
     private let requestCount = Atomic<Int>(0)
     private let byteCount = Atomic<Int>(0)
     private let arrival = Signal()
 
+    /// Requests per file with the prefix `faulty`.
     private let faults = Lock<[String: Int]>([:])
+    /// Written by the client threads.
     private let heads = Lock<[String]>([])
 
-    /// What was asked for, word by word, the latest last.
+    /// The headers of all requests, newest last.
     package var requestHeads: [String] { heads.withLock { $0 } }
 
-    /// Requests answered so far.
+    /// The number of received requests.
     package var requests: Int { requestCount.load(ordering: .relaxed) }
 
-    /// Bytes of all answers so far, as far as the system has taken them.
+    /// The number of bytes of all responses accepted by the system.
     package var bytesSent: Int { byteCount.load(ordering: .relaxed) }
 
-    /// Waits for the next request that nobody has waited for yet; false when the moment passes without one.
+    /// Blocks until the next request. Returns false at the deadline.
     package func waitForRequest(until deadline: HostInstant) -> Bool { arrival.wait(until: deadline) }
 
+    /// Starts the server on 127.0.0.1.
     package init(serving folder: String) throws {
         self.folder = folder
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -55,9 +65,10 @@ package final class TinyWebServer: @unchecked Sendable {
         _ = try WorkerThread.start(name: "tiny web") { [self] in serve() }
     }
 
+    /// Returns the URL of a path.
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)/\(path)" }
 
-    /// Takes no more connections; those that stall end with their clients.
+    /// Stops accepting connections; stalled ones end with their clients.
     package func stop() {
         isStopping.store(true, ordering: .relaxed)
         shutdown(listener, Int32(SHUT_RDWR))
@@ -68,7 +79,7 @@ package final class TinyWebServer: @unchecked Sendable {
         while !isStopping.load(ordering: .relaxed) {
             let client = accept(listener, nil, nil)
             if client < 0 { return }
-            // What the system holds counts as sent.
+            // Bytes in the socket buffer count as sent, so it is small.
             var space: Int32 = 32 << 10
             setsockopt(client, SOL_SOCKET, SO_SNDBUF, &space, socklen_t(MemoryLayout<Int32>.size))
             _ = try? WorkerThread.start(name: "tiny web client") { [self] in
@@ -152,7 +163,7 @@ package final class TinyWebServer: @unchecked Sendable {
             send(client, Array(body.prefix(body.count / 2)))
             waitForHangUp(client)
         case "faulty" where turn == 1: send(client, Array(body.prefix(body.count / 2)))
-        // Whatever is asked for: nothing comes from the middle on.
+        // Nothing beyond the middle of the file, whatever the range.
         case "short": send(client, Array(body.prefix(max(0, bytes.count / 2 - start))))
         case "drop": send(client, Array(body.prefix(body.count / 2)))
         default: send(client, Array(body))

@@ -1,24 +1,28 @@
 package import MediaCore
 package import SyncRendering
 
-/// A kind of speaker that nothing in Sources knows: what a stranger writes to add one.
+/// An output provider that is unknown to the sources, as a third party would write it. Callable from any thread.
 package final class ToyProvider: PairingProvider {
     package let name = "toy"
     private let rooms: [String: any AudioOutput]
     private let obstacle: String?
-    /// Rooms are found by name before they appear.
+    /// Whether outputs can be found by name before they appear.
     private let findsAbsent: Bool
-    /// Rooms that are there from the beginning; `appear` brings the others.
+    /// The visible rooms; `appear` adds others.
     private let present: Lock<[String]>
     private let changed = Signal()
+    /// The last title.
     package let title = Lock("")
-    /// The rooms whose outputs somebody wanted, in this order.
+    /// The rooms of requested outputs, in order.
     package let wanted = Lock<[String]>([])
-    /// What somebody who pairs wanted.
+    /// The requested pairings.
     package let wishes = Lock<[PairingWish]>([])
-    /// Sentences about files that could not be read.
+    /// Messages about unreadable files.
     package let unread = Lock<[String]>([])
 
+    /// Creates a provider.
+    ///
+    /// - Parameter present: The rooms that are visible from the start; nil: all.
     package init(
         _ rooms: [String: any AudioOutput], present: [String]? = nil, obstacle: String? = nil, findsAbsent: Bool = true
     ) {
@@ -28,11 +32,13 @@ package final class ToyProvider: PairingProvider {
         self.present = Lock(present ?? rooms.keys.sorted())
     }
 
+    /// Makes a room visible.
     package func appear(_ room: String) {
         present.withLock { $0.append(room) }
         changed.raise()
     }
 
+    /// Returns the place of a room.
     package func place(_ room: String) -> OutputPlace {
         OutputPlace(
             provider: name, id: "toy:\(room)", name: room, kind: OutputPlace.Kind(rawValue: "toy"), obstacle: obstacle)

@@ -1,18 +1,19 @@
 package import MediaCore
 package import SyncRendering
 
-/// A sound card's queue in virtual time, with the vices of real ones, each with its own switch. It remembers which
-/// sample was heard when.
+/// A simulated sound card queue in virtual time, with a switch for each fault of real ones.
+///
+/// It records which sample was audible when. Used by one thread of a test.
 package final class VirtualPlayoutDevice: PlayoutDevice {
-    /// Samples that were heard one after the other.
+    /// Consecutively audible samples.
     package struct Heard: Sendable {
-        /// When the first of them was heard.
+        /// When the first sample was audible.
         package var start: HostInstant
-        /// Host nanoseconds from one to the next.
+        /// Host nanoseconds per frame.
         package var nanosecondsPerFrame: Double
-        /// Interleaved.
+        /// Interleaved samples.
         package var samples: [Float] = []
-        /// When a frame was heard.
+        /// Returns when a frame was audible.
         package func instant(of index: Int) -> HostInstant {
             HostInstant(nanoseconds: start.nanoseconds + Int64((Double(index) * nanosecondsPerFrame).rounded()))
         }
@@ -21,19 +22,21 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     package let format: PCMFormat
     package let capacity: Int
     package var canRewind: Bool
-    /// How much faster than nominal the card runs, in parts per million. Takes effect at the next start.
+    /// Rate error in ppm; positive: fast. Applied at the next start.
     package var ratePPM = 0.0
-    /// Between the queue's end and the ear.
+    /// Delay from the end of the queue to audibility.
     package var latency: Duration
-    /// Readings of the delay are wrong by up to this, either way.
+    /// Maximum error of delay readings in either direction.
     package var delayJitter: Duration = .zero
-    /// Readings of the delay are wrong by this for the given time after a start.
+    /// Error of delay readings for a time after a start.
     package var delayErrorAtStart: (error: Duration, lasting: Duration) = (.zero, .zero)
-    /// What was heard, in order.
+    /// The audible samples in order.
     package private(set) var heard: [Heard] = []
-    /// Called for every frame that is heard, in order; `heard` then stays empty.
+    /// Called for every audible frame in order; `heard` then stays empty.
     package var listener: ((UnsafeBufferPointer<Float>, HostInstant) -> Void)?
+    /// Whether the device is lost.
     package var isGone = false
+    /// The number of starts.
     package private(set) var starts = 0
 
     private let clock: ManualClock
@@ -60,7 +63,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
     private var nanosecondsPerFrame: Double { 1e9 / (Double(format.sampleRate) * (1 + ratePPM * 1e-6)) }
     private var queuedFrames: Int { writtenFrames - playedFrames }
 
-    /// Plays what is due by now.
+    /// Plays the frames that are due.
     package func advance() {
         guard state == .running else { return }
         let elapsed = Double(clock.now.nanoseconds - startedAt.nanoseconds)
@@ -160,7 +163,7 @@ package final class VirtualPlayoutDevice: PlayoutDevice {
         return true
     }
 
-    /// The queue runs dry now, as when the machine was stopped for longer than it held.
+    /// Simulates an underrun, as after a stall longer than the queue.
     package func runDry() {
         advance()
         if state == .running { state = .underrun }

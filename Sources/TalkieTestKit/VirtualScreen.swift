@@ -1,8 +1,9 @@
 package import MediaCore
 package import SyncRendering
 
-/// A picture that only carries a number.
+/// A video frame that carries a number.
 package final class NumberedPicture: Picture {
+    /// The number.
     package let number: Int
     package let size = PixelSize(width: 16, height: 16)
     package let pixelFormat = PixelFormat.other
@@ -14,29 +15,35 @@ package final class NumberedPicture: Picture {
     package func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         body(PicturePlanes(bases: (nil, nil, nil, nil), strides: (0, 0, 0, 0)))
     }
-    /// The n-th picture of a film with the given frame duration.
+    /// Returns frame `number` of a film with the given frame duration.
     package static func buffer(_ number: Int, every frame: MediaTime) -> SampleBuffer {
         SampleBuffer(
             payload: .picture(NumberedPicture(number)), presentationTime: frame * Int64(number), duration: frame)
     }
 }
 
-/// A screen in virtual time: it remembers what was shown when, and takes as long as the test says.
+/// A display in virtual time that records what was shown when. Used by one thread of a test.
 package final class VirtualScreen: VideoOutput {
+    /// A presented frame.
     package struct Shown: Sendable {
+        /// The number of the frame.
         package var number: Int
+        /// When it became visible.
         package var at: HostInstant
+        /// The overlay above it.
         package var overlay: Overlay?
     }
-    /// Where words may be drawn; nil takes none.
+    /// The area for subtitles; nil: none.
     package var canvas: SubtitleCanvas?
     private let clock: ManualClock
     package var refresh: RefreshMode
     package var latency = OutputLatency(startLead: .zero)
     package var presentCost: Duration = .zero
-    /// Time that passes during `prepare` and `present`.
+    /// Virtual time consumed by `prepare`.
     package var preparing: Duration = .zero
+    /// Virtual time consumed by `present`.
     package var presenting: Duration = .zero
+    /// All presented frames.
     package private(set) var shown: [Shown] = []
     private var waiting: Int?
     private var waitingOverlay: Overlay?
@@ -58,7 +65,7 @@ package final class VirtualScreen: VideoOutput {
         clock.advance(by: presenting)
         var visible = clock.now
         if case .fixed(let period, let phase) = refresh {
-            // Becomes light at the next flip, as a real screen does.
+            // Visible at the next flip, as on a real display.
             let periodNs = period.wholeNanoseconds
             let since = visible.nanoseconds - phase.nanoseconds
             visible = HostInstant(nanoseconds: phase.nanoseconds + (since + periodNs - 1) / periodNs * periodNs)

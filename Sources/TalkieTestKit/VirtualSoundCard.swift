@@ -1,41 +1,48 @@
 package import MediaCore
 package import SyncRendering
 
-/// A sound card in virtual time: the real playout code over a `VirtualPlayoutDevice`. Turned by hand with `run`.
+/// A sound card in virtual time: the real playout code on a `VirtualPlayoutDevice`. Advanced by `run`.
 package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
-    // `@unchecked Sendable`: everything happens on the one thread of a test.
+    // `@unchecked Sendable`: used by one thread of a test.
 
     package let name: String
     package let kind = AudioRouteKind.virtual
     package var desiredDepth: Duration = .milliseconds(300)
-    /// Until then it says that it must learn a clock first, like a speaker across the network.
+    /// Until then it waits for a clock, like a network speaker.
     package var clockIsReady: HostInstant?
-    /// Why it cannot be opened.
+    /// Thrown by `prepare`.
     package var refusal: OutputError?
-    /// Why the loudness that was set is not in force.
+    /// The reason why the gain is not in effect.
     package var gainFailure: OutputError?
+    /// The number of calls of `close` while open.
     package private(set) var closings = 0
+    /// The simulated device.
     package let device: VirtualPlayoutDevice
+    /// The pump; nil while closed.
     package private(set) var pump: SoundCardPump?
+    /// The playout; nil while closed.
     package private(set) var playout: SoundCardPlayout?
-    /// The pump wakes later than it asked by up to this.
+    /// Maximum delay of the pump's wake-ups.
     package var wakeJitter: Duration = .zero
     package var edges = SoundCardPlayout.Edges()
     package var depths = SoundCardPump.Depths()
-    /// Gives the feeder a chance to deliver; called before every step.
+    /// Called before each iteration so that a feeder can deliver.
     package var feeder: ((VirtualSoundCard) -> Void)?
-    /// Where devices come from when this one is lost, by name; the card's own is called as the card.
+    /// Substitute devices by name after a loss; the card's own device has the card's name.
     package var supply = DeviceFailover.Supply { _ in nil }
+    /// The failover logic; nil while closed.
     package private(set) var keeper: DeviceFailover?
-    /// The line of sound elsewhere that cannot be moved, as a speaker beside the card would hold it.
+    /// The fixed timeline of an output that cannot be moved, such as a speaker in the same group.
     package var held: (() -> TimebaseSegment?)?
-    /// As of a speaker that is away, and of one that has yet to learn the clock.
+    /// Simulates an absent speaker.
     package var isAway = false
+    /// Simulates a speaker that has to follow a clock first.
     package var earliestStart: HostInstant?
-    /// As of a speaker that came back and is not heard before, and of one that shows no sign of life.
+    /// Simulates a speaker that is silent until then after a reconnection.
     package var audibleFrom: HostInstant?
+    /// Simulates a speaker that does not answer.
     package var isUnresponsive = false
-    /// What a start needs beyond the device's own queue.
+    /// Additional start lead.
     package var extraLead: Duration = .zero
 
     private let clock: ManualClock
@@ -45,6 +52,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
     private var random: UInt64 = 0x2545_F491_4F6C_DD1D
     private static let history = Duration.milliseconds(300)
 
+    /// Creates a card on a device.
     package init(clock: ManualClock, device: VirtualPlayoutDevice, name: String = "virtual card") {
         self.clock = clock
         self.device = device
@@ -52,7 +60,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         wake = clock.now
     }
 
-    /// Lets virtual time pass, waking the pump when it asked to be.
+    /// Advances virtual time and runs the pump whenever it is due.
     package func run(until end: HostInstant) {
         while let keeper, wake <= end {
             clock.advance(to: wake)
@@ -68,10 +76,10 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
         device.advance()
     }
 
-    /// Lets some virtual time pass.
+    /// Advances virtual time by a duration.
     package func run(for duration: Duration) { run(until: clock.now.advanced(by: duration)) }
 
-    /// The machine stands still for so long: nobody fills the queue.
+    /// Simulates a stalled machine: the queue is not filled.
     package func stall(for duration: Duration) {
         clock.advance(by: duration)
         wake = clock.now
@@ -119,7 +127,7 @@ package final class VirtualSoundCard: PartialFlushing, @unchecked Sendable {
             buffer: buffer, timebase: other.timebase, events: other.events, id: other.id,
             history: Self.history, edges: edges, resampler: DriftResampler(taps: 8))
         let pump = SoundCardPump(device: device, buffer: buffer, playout: playout, context: other, depths: depths)
-        // Read when it is needed: a test may set it later.
+        // Read lazily: a test can set it later.
         keeper = DeviceFailover(
             pump: pump, device: device, name: name, context: other,
             supply: DeviceFailover.Supply { [unowned self] in

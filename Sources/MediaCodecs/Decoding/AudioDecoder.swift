@@ -2,45 +2,45 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Decodes packets of sound and cuts off what encoders added at the ends. Owned and called by one thread.
+/// Decodes audio packets and removes encoder delay and padding. Owned and called by one thread.
 final class AudioDecoder {
-    /// What one call of `next` produced: frames `skip ..< skip + count` of `frame` are to be heard.
+    /// The result of one call of `next`: frames `skip ..< skip + count` of `frame` are audible.
     struct Output {
         var skip: Int
         var count: Int
-        /// Film time of the first frame to be heard, by its packet's stamp; nil when it follows on.
+        /// Media time of the first audible frame, from its packet's timestamp; nil if it continues the previous output.
         var time: MediaTime?
-        /// Does not follow on from what was before.
+        /// Whether it follows a discontinuity.
         var isDiscontinuous: Bool
-        /// The first of a piece with a format of its own, which is to follow on from the piece before.
+        /// Whether it is the first output after a gapless boundary.
         var beginsPiece: Bool
     }
 
-    /// The frame that the last `Output` speaks of; valid until the next call.
+    /// The frame that the last `Output` refers to; valid until the next call.
     let frame: UnsafeMutablePointer<AVFrame>
     private(set) var damagedPackets = 0
-    /// The sound of such packets, until it is taken.
+    /// The audio of packets that could not be decoded, until the owner takes it.
     var undecodable: UndecodableSound?
-    /// The place of the packet being decoded, as far as it is to be heard.
+    /// The time range of the packet being decoded; nil for a decode-only packet.
     private var sending: UndecodableSound?
 
     private var context: UnsafeMutablePointer<AVCodecContext>
-    /// Opened ahead of the buffers that need it.
+    /// A decoder that `prepare` opened in advance.
     private var ahead: (format: AudioFormat, context: UnsafeMutablePointer<AVCodecContext>)?
     private let packet: UnsafeMutablePointer<AVPacket>
     private var format: AudioFormat
 
-    /// Buffers not yet decoded, oldest first, and the packet of the first that comes next.
+    /// Buffers not yet decoded, oldest first. `index` is the next packet of the first one.
     private var queue: [SampleBuffer] = []
     private var index = 0
     private var timescale: Int32
-    /// Frames still to be cut from the start, in frames of the decoded sound.
+    /// Frames still to be removed from the start, at the container's rate.
     private var toSkip = 0
-    /// Frames to be cut from the end of the packet being decoded.
+    /// Frames to be removed from the end of the packet being decoded, at the container's rate.
     private var trimEnd = 0
-    /// How long the packet being decoded says it is, in frames of the container's rate; nil when it says so roughly.
+    /// The stated duration of the packet being decoded, in frames at the container's rate; nil if it is not exact.
     private var statedFrames: Int?
-    /// Whether the packet before was as long as it said, and how long it was.
+    /// Whether the previous packets had exactly their stated duration, and the length of the last one.
     private var lengthsAgree = false
     private var lastTotal = 0
     private var isDecodeOnly = false
@@ -48,11 +48,11 @@ final class AudioDecoder {
     private var beginsPiece = false
     private var isFinished = false
     private var isDrained = false
-    /// The decoder is giving out the last of one piece before the next one begins.
+    /// Whether the decoder is being drained at a gapless boundary.
     private var isChanging = false
-    /// Decoded sound that came as it is: it takes its turn among the packets, and needs no decoder.
+    /// Wraps decoded audio from the application; it is queued between packets and bypasses the decoder.
     private var plain = PlainSound()
-    /// `frame` holds such sound, which has not been given out.
+    /// Whether `frame` holds such audio, not yet returned.
     private var isLent = false
     private var interleaver: PlaneInterleaver?
 
@@ -83,14 +83,14 @@ final class AudioDecoder {
             AudioLayouts.set(&filled.pointee.ch_layout, format.layout)
         }
         context.pointee.thread_count = 1
-        // What is to be cut off is stated with each packet; a decoder that cut by itself would cut twice.
+        // Each packet states its trims; a decoder that also applied them would cut twice.
         context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
         context.pointee.pkt_timebase = AVRational(num: 1, den: Int32(clamping: format.sampleRate))
         try CodecContext.open(context, named: format.parameters.codec)
         return context
     }
 
-    /// True while a buffer handed in has packets left.
+    /// Whether queued buffers contain undecoded packets.
     var hasInput: Bool { !queue.isEmpty }
 
     func send(_ buffer: SampleBuffer) {
@@ -101,7 +101,9 @@ final class AudioDecoder {
         }
     }
 
-    /// Opens a decoder for a format that is about to come; it takes over when everything before is out.
+    /// Opens a decoder for a future format in advance; it takes over once all previous audio has been returned.
+    ///
+    /// - Throws: `MediaError` if the format cannot be decoded; the current decoder remains in use.
     func prepare(for fresh: AudioFormat) throws(MediaError) {
         if ahead?.format == fresh { return }
         let opened = try Self.open(fresh)
@@ -122,7 +124,7 @@ final class AudioDecoder {
         isDiscontinuous = true
     }
 
-    /// Decodes until there is something to hear; nil when more packets are needed.
+    /// Decodes until audio is available. Returns nil when more packets are needed.
     func next() throws(MediaError) -> Output? {
         while true {
             if isLent {
@@ -136,7 +138,7 @@ final class AudioDecoder {
             }
             if code != cff_error_again, code != cff_error_eof { noteDamage() }
             if code == cff_error_eof {
-                // Ready for what may come after an end, for instance when a playlist goes on.
+                // The decoder must accept packets after the end of an item, as in a playlist.
                 avcodec_flush_buffers(context)
                 isDrained = true
             }
@@ -144,11 +146,10 @@ final class AudioDecoder {
         }
     }
 
-    /// How far the stamp of the frame just decoded is off by its container's rounding, judged by the packets after it
-    /// in the same buffer; nil when nothing can be said.
+    /// Returns the rounding error of the current frame's timestamp, or nil if it cannot be determined.
     ///
-    /// Each stamp is right within half a tick of the container's clock. Where all packets are as long as this one,
-    /// all of them together leave only a small range for the first.
+    /// Each timestamp is exact within half a tick of the container's clock. If all packets of the buffer have equal
+    /// length, together they limit the error of the first one to a small range.
     func roundingError(frames: Int, rate: Int32) -> MediaTime? {
         guard let buffer = queue.first, case .encodedAudio(_, let batch) = buffer.payload, index > 0,
             index <= batch.packets.count, let first = batch.packets[index - 1].presentationTime,
@@ -157,17 +158,17 @@ final class AudioDecoder {
         let tick = 1 / Double(first.timescale)
         var (least, most) = (-tick / 2, tick / 2)
         for later in index..<batch.packets.count {
-            // Times of several scales are an application's own, and not rounded.
+            // Timestamps with several timescales come from an application and are not rounded.
             guard let time = batch.packets[later].presentationTime, time.timescale == first.timescale else {
                 return nil
             }
             let counted = Double(later - index + 1) * Double(frames) / Double(rate)
             let error = (time - first).seconds - counted
-            // The first frame's true time lies at `first + x`; this stamp says that x is within half a tick of `error`.
+            // The first frame's true time is `first + x`; this timestamp limits x to half a tick around `error`.
             least = max(least, error - tick / 2)
             most = min(most, error + tick / 2)
         }
-        // A contradiction: the packets are not of one length, or the stamps are not rounded but wrong.
+        // Contradiction: packets of different lengths, or timestamps that are wrong rather than rounded.
         guard least <= most + 1e-6, batch.packets.count > index else { return nil }
         return MediaTime(boundedSeconds: (least + most) / 2)
     }
@@ -176,7 +177,7 @@ final class AudioDecoder {
         while let buffer = queue.first {
             if case .pcm(let block) = buffer.payload, index == 0 {
                 if try begin(buffer, plain.format(of: block)) { return true }
-                // It stays in the queue, and with it its memory, until the next is wanted.
+                // The buffer stays queued to keep its memory valid until the next one is needed.
                 index = 1
                 lend(block, at: buffer.presentationTime ?? block.start)
                 return true
@@ -196,7 +197,7 @@ final class AudioDecoder {
         return avcodec_send_packet(context, nil) >= 0
     }
 
-    /// Gets ready for a buffer; true when the decoder must first give out what is left of the piece before.
+    /// Prepares for a buffer. Returns true if the decoder must be drained first.
     private func begin(_ buffer: SampleBuffer, _ fresh: AudioFormat) throws(MediaError) -> Bool {
         if buffer.flags.contains(.discontinuity) {
             avcodec_flush_buffers(context)
@@ -219,7 +220,7 @@ final class AudioDecoder {
         return false
     }
 
-    /// Whether a buffer begins a piece of its own: another format, or the delay of another encoder's run.
+    /// Whether a buffer begins after a gapless boundary: another format, or the delay of a new encoder run.
     private func isSeam(_ buffer: SampleBuffer, _ fresh: AudioFormat) -> Bool {
         if buffer.flags.contains(.joint) { return true }
         if fresh === format { return false }
@@ -275,8 +276,10 @@ final class AudioDecoder {
         isLent = true
     }
 
-    /// Frames at the end that a packet decodes to beyond the length it states: the padding of an MP4's last one. Only
-    /// where packets are all of one length and said so truly until now; Vorbis gives a packet's sound one packet late.
+    /// Returns the padding of an MP4's last packet: the frames decoded beyond its stated duration.
+    ///
+    /// Only if all previous packets had their exact stated length. Vorbis is excluded: it returns a
+    /// packet's audio one packet late.
     private func padding(_ total: Int, _ scaled: (Int) -> Int) -> Int {
         guard let stated = statedFrames.map(scaled), format.parameters.codec != "vorbis" else { return 0 }
         let isTrusted = lengthsAgree && total == lastTotal
@@ -285,19 +288,19 @@ final class AudioDecoder {
         return isTrusted && stated < total ? total - stated : 0
     }
 
-    /// Cuts the decoded frame; nil when nothing of it is to be heard.
+    /// Trims the decoded frame. Returns nil if no frame of it is audible.
     private func trimmed() -> Output? {
         let total = Int(frame.pointee.nb_samples)
         let rate = frame.pointee.sample_rate
         guard total > 0, InputLimit.sampleRates.contains(rate), AudioLayouts.isSensible(frame.pointee.ch_layout) else {
             return nil
         }
-        // Trims are stated at the container's rate, which HE-AAC's decoded rate may be twice of.
+        // Trims are at the container's rate; the decoded rate of HE-AAC can be twice that.
         func scaled(_ frames: Int) -> Int {
             Int(rate) == format.sampleRate ? frames : frames * Int(rate) / format.sampleRate
         }
         var start: MediaTime?
-        // A decoder may count on from a stamp near the limit.
+        // A decoder can extrapolate from a timestamp near the limit.
         if let pts = frame.pointee.pts.boundedTicks { start = MediaTime(value: pts, timescale: timescale) }
         let skipped = min(scaled(toSkip), total)
         if toSkip > 0 {

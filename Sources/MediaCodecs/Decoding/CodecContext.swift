@@ -2,12 +2,14 @@ internal import CFFmpeg
 internal import Glibc
 internal import MediaCore
 
-/// Opens libavcodec's decoders from the house's formats, and puts its error numbers into sentences.
+/// Opens libavcodec decoders for the formats of MediaCore and converts error numbers to messages.
 enum CodecContext {
-    /// Pictures beyond this many pixels are refused, whatever a bitstream says: half a gigabyte decoded.
+    /// Maximum number of pixels of a video frame, whatever the bitstream states: half a gigabyte decoded.
     static let largestArea: Int64 = 268_435_456
 
-    /// A decoder that is set up but not opened. The caller frees it.
+    /// Returns a configured, unopened decoder. The caller frees it.
+    ///
+    /// - Throws: `unsupported` if there is no decoder or the parameters are invalid, `exhausted` without memory.
     static func decoder(
         for parameters: CodecParameters, type: AVMediaType, _ fill: (UnsafeMutablePointer<AVCodecParameters>) -> Void
     ) throws(MediaError) -> UnsafeMutablePointer<AVCodecContext> {
@@ -51,7 +53,7 @@ enum CodecContext {
         return context
     }
 
-    /// Opens what `decoder(for:type:_:)` set up; frees it on failure.
+    /// Opens a decoder of `decoder(for:type:_:)`; frees it on failure.
     static func open(_ context: UnsafeMutablePointer<AVCodecContext>, named codec: String) throws(MediaError) {
         let code = avcodec_open2(context, nil, nil)
         if code >= 0 { return }
@@ -70,7 +72,7 @@ enum CodecContext {
         MediaError(.exhausted, "nothing can be decoded: \(SystemCause.text(ENOMEM))")
     }
 
-    /// libavutil's words for an error number, in lower case so that they fit into a sentence; ours where a limit was reached.
+    /// Returns libavutil's message for an error number in lower case; resource limits have messages of their own.
     static func text(_ code: Int32) -> String {
         if code == cff_error_from_errno(EAGAIN) { return ExhaustionError.thread(EAGAIN).message }
         if SystemCause.isExhaustion(code) { return SystemCause.text(code) }

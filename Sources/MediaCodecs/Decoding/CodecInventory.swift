@@ -1,14 +1,16 @@
 internal import CFFmpeg
 
-/// What the FFmpeg on this computer can do.
+/// The capabilities of the installed FFmpeg.
 public enum CodecInventory {
-    /// A library and its version as it runs here.
+    /// A library and its version at run time.
     public struct Library: Sendable, Hashable {
+        /// The name, such as `libavcodec`.
         public var name: String
+        /// The version as `major.minor.micro`.
         public var version: String
     }
 
-    /// The libraries in use, as loaded and not as compiled against.
+    /// The versions of the loaded libraries, not of the headers.
     public static var libraries: [Library] {
         [
             Library(name: "libavformat", version: text(avformat_version())),
@@ -19,18 +21,18 @@ public enum CodecInventory {
         ]
     }
 
-    /// Major, minor and micro in one number (AV_VERSION_INT).
+    /// Formats an AV_VERSION_INT: major, minor and micro in one number.
     private static func text(_ version: UInt32) -> String {
         "\(version >> 16).\(version >> 8 & 0xFF).\(version & 0xFF)"
     }
 
-    /// Whether something decodes a codec, by FFmpeg's name for the codec: `"h264"`, `"aac"`.
+    /// Returns whether a decoder exists for a codec by FFmpeg's name: `"h264"`, `"aac"`.
     public static func canDecode(_ codec: String) -> Bool {
         guard let descriptor = avcodec_descriptor_get_by_name(codec) else { return false }
         return avcodec_find_decoder(descriptor.pointee.id) != nil
     }
 
-    /// Whether addresses of a protocol can be opened: `"https"`.
+    /// Returns whether URLs of a protocol can be opened: `"https"`.
     public static func canRead(protocol wanted: String) -> Bool {
         var state: UnsafeMutableRawPointer?
         while let name = avio_enum_protocols(&state, 0) {

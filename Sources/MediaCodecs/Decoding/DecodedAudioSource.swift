@@ -1,35 +1,38 @@
 public import MediaCore
 internal import SyncRendering
 
-/// The sound of a track as decoded samples: what an asset reader's output with linear PCM settings is.
+/// Reads an audio track as decoded samples, like an asset reader's track output with linear PCM settings.
 ///
 ///     let sound = try DecodedAudioSource(film.reader(for: track), as: PCMFormat(sampleRate: 48_000, layout: .stereo))
 ///     while let buffer = try sound.read() { … }
 ///
-/// One thread at a time reads and seeks; `cancel` may come from any thread. A jump lands on the frame, wherever packets begin.
+/// One thread at a time reads and seeks; `cancel` may be called from any thread. Seeks are exact to the frame.
 public final class DecodedAudioSource: SampleSource {
     private struct State {
         var converter: any PCMConverter
         var isAtEnd = false
-        /// What lies before this is there for the decoder to settle.
+        /// Audio before this time is decoded for convergence only and dropped.
         var from: MediaTime?
         var isDiscontinuous = false
     }
 
-    /// The track as it is stored; buffers are of `format`.
+    /// The source track as stored; buffers are in `format`.
     public var track: Track { source.track }
+    /// The format of the returned buffers.
     public let format: PCMFormat
-    /// Frames in a buffer at most.
+    /// Maximum number of frames per buffer.
     public let bufferLength: Int
     private let source: any SampleSource
-    // One thread at a time reads; the lock is there to have that checked rather than believed.
+    // Only one thread reads at a time; with the lock the compiler verifies this.
     private let state: Lock<State>
 
+    /// Opens a decoder for an audio track.
+    ///
     /// - Parameters:
-    ///   - source: of a track of sound.
-    ///   - format: what is wanted; nil is the track's own rate and channels.
-    ///   - bufferLength: frames in a buffer.
-    /// - Throws: `unsupported` for pictures, and where no decoder fits.
+    ///   - source: The packets of an audio track.
+    ///   - format: The output format; nil: the track's rate and channels.
+    ///   - bufferLength: The maximum number of frames per buffer.
+    /// - Throws: `unsupported` if the track is not audio or there is no decoder.
     public init(_ source: any SampleSource, as format: PCMFormat? = nil, bufferLength: Int = 4096) throws(MediaError) {
         guard let stored = source.track.audioFormat else {
             throw MediaError(.unsupported, "track \(source.track.id) has no sound; choose one that has")
@@ -41,7 +44,9 @@ public final class DecodedAudioSource: SampleSource {
         state = Lock(State(converter: try FilmAudioConverter(from: stored, to: format)))
     }
 
-    /// The next decoded sound, or nil at the end of the track.
+    /// Returns the next buffer, or nil at the end of the track. May block on the source.
+    ///
+    /// - Throws: Errors of the source and the decoder.
     public func read() throws(MediaError) -> SampleBuffer? {
         let block = PCMBlock(format: format, capacity: bufferLength)
         while true {
@@ -49,7 +54,7 @@ public final class DecodedAudioSource: SampleSource {
                 return buffer
             }
             if state.withLock({ $0.isAtEnd }) { return nil }
-            // Outside the lock: a disk may keep it waiting, and `cancel` must get through.
+            // Outside the lock: reading can block, and `cancel` must not wait for it.
             let packets = try source.read()
             try state.withLock { (state) throws(MediaError) in
                 if let packets {
@@ -75,6 +80,9 @@ public final class DecodedAudioSource: SampleSource {
         return nil
     }
 
+    /// Seeks the source and resets the decoder. Returns the time of the next buffer, or nil if unknown.
+    ///
+    /// In mode `exact` audio before `time` is decoded and dropped.
     @discardableResult
     public func seek(to time: MediaTime, mode: SeekMode) throws(MediaError) -> MediaTime? {
         let landed = try source.seek(to: time, mode: mode)
@@ -86,5 +94,6 @@ public final class DecodedAudioSource: SampleSource {
         return mode == .exact ? time : landed
     }
 
+    /// Cancels a blocked read of the source. Callable from any thread.
     public func cancel() { source.cancel() }
 }

@@ -1,38 +1,39 @@
 public import MediaCore
 public import SyncRendering
 
-/// Decodes pictures, and makes of them what a screen can show: two fields become two pictures, HDR (PQ, HLG) becomes BT.709,
-/// and what one can see through lies on tiles.
-/// Owned and called by one thread, which does all of it, so that a screen's thread only shows.
+/// Decodes video and converts it for display. Owned and called by one thread.
 ///
-/// Pictures of other films are handed on as they come, and so are those in HDR where the screen maps their tones itself.
+/// Interlaced frames become two frames, HDR (PQ, HLG) becomes BT.709, and transparent images are blended with tiles.
+/// Other frames are returned unchanged, as are HDR frames if the screen maps tones itself.
 public final class FilmPictureDecoder: PictureDecoder {
     private let decoder: VideoDecoder
     private let deinterlacing: DeinterlacingSwitch
     private let toneMapping: ToneMappingSwitch
     private let drawing: PictureDrawing
     private let report: DecoderReport
-    /// Nil until a picture has two fields.
+    /// Nil until the first interlaced frame.
     private var fields: Deinterlacer?
-    /// Nil until a picture is HDR.
+    /// Nil until the first HDR frame.
     private var tones: ToneMapper?
-    /// Nil until one can see through a picture.
+    /// Nil until the first transparent image.
     private var glass: TransparentPicture?
-    /// Pictures that came out together with others.
+    /// Frames not yet returned, in display order.
     private var ready: [SampleBuffer] = []
-    /// No more are to come: what is inside comes out.
+    /// Whether `finish` was called: the filters are drained.
     private var isFinishing = false
-    /// What is over by then is not shown.
+    /// Target of an exact seek: frames that end before it are dropped.
     private var showFrom: MediaTime?
 
+    /// Opens a decoder.
+    ///
     /// - Parameters:
-    ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
-    ///   - deinterlacing: asked before each picture.
-    ///   - toneMapping: asked before each picture in HDR.
-    ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
-    ///   - drawing: how the tones of HDR films are mapped here.
-    ///   - report: told with each picture who decoded it.
-    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
+    ///   - threads: The number of decoding threads; nil: depends on the frame size and the machine.
+    ///   - deinterlacing: Read before each frame.
+    ///   - toneMapping: Read before each HDR frame.
+    ///   - hardware: Whether to decode in hardware; software decodes what the hardware does not support.
+    ///   - drawing: The tone-mapping settings.
+    ///   - report: Receives the decoder of each frame.
+    /// - Throws: `unsupported` if there is no decoder or the track's parameters are invalid, or `exhausted`.
     public init(
         format: VideoFormat, threads: Int? = nil, deinterlacing: DeinterlacingSwitch = DeinterlacingSwitch(),
         toneMapping: ToneMappingSwitch = ToneMappingSwitch(), hardware: HardwareDecoding = .no,
@@ -45,26 +46,34 @@ public final class FilmPictureDecoder: PictureDecoder {
         self.report = report
     }
 
+    /// The skip policy of the decoder. May be changed between any two calls.
     public var effort: DecodingEffort {
         get { decoder.effort }
         set { decoder.effort = newValue }
     }
 
+    /// The number of packets that could not be decoded.
     public var damagedPackets: Int { decoder.damagedPackets }
 
-    /// Whether a filter for fields was ever made, for tests.
+    /// Whether the deinterlacer was ever created, for tests.
     var hasDeinterlaced: Bool { fields != nil }
 
+    /// Decodes a buffer. A damaged packet is counted and skipped.
+    ///
+    /// - Throws: `unsupported` for a format that cannot be decoded, or the error of a failed hardware
+    ///   decoder without replacement.
     public func send(_ buffer: SampleBuffer) throws(MediaError) {
         isFinishing = false
         try decoder.send(buffer)
     }
 
+    /// Ends the input; `receive` returns the remaining frames.
     public func finish() {
         isFinishing = true
         decoder.finish()
     }
 
+    /// Discards all frames inside, for a seek.
     public func flush() {
         ready.removeAll(keepingCapacity: true)
         (isFinishing, showFrom) = (false, nil)
@@ -72,18 +81,23 @@ public final class FilmPictureDecoder: PictureDecoder {
         decoder.flush()
     }
 
+    /// Drops frames that end at or before `time`, after an exact seek.
+    ///
+    /// If the film ends before `time`, its last frame is returned.
     public func discardPictures(before time: MediaTime) {
         showFrom = time
         decoder.discardPictures(before: time)
     }
 
+    /// Skips forward to `time` without a flush. Returns false and changes nothing while the deinterlacer holds frames.
     public func goOn(to time: MediaTime) -> Bool {
-        // What a filter for fields holds may be the very picture, or a neighbour that it must not mix in.
+        // The deinterlacer may hold the target frame, or a neighbour that must not be blended in.
         if let fields, fields.isInUse { return false }
         showFrom = time
         return decoder.goOn(to: time)
     }
 
+    /// Returns the next frame in display order, or nil if more input is needed.
     public func receive() -> SampleBuffer? {
         while true {
             if !ready.isEmpty {
@@ -99,7 +113,7 @@ public final class FilmPictureDecoder: PictureDecoder {
             }
             if let decoder = decoder.atWork { report.note(decoder) }
             guard let picture = buffer.picture as? DecodedPicture, takes(picture) else {
-                // One at a time: what is inside comes before it.
+                // Preserves the order: drains the deinterlacer first.
                 guard let fields, fields.isInUse else { return shown(buffer) }
                 fields.finish(decoder.format, to: &ready)
                 ready.append(buffer)
@@ -114,7 +128,7 @@ public final class FilmPictureDecoder: PictureDecoder {
         }
     }
 
-    /// Whether a picture goes through the filter: one with two fields, and what comes among such.
+    /// Whether a frame is deinterlaced: interlaced frames and, in `auto`, progressive ones among them.
     private func takes(_ picture: DecodedPicture) -> Bool {
         switch deinterlacing.mode {
         case .no: false
@@ -123,7 +137,7 @@ public final class FilmPictureDecoder: PictureDecoder {
         }
     }
 
-    /// The first half of the picture in which a jump ends may lie before that place; its second half follows.
+    /// Whether a frame ends before the target of the seek: the first field of the target frame can.
     private func isOver(_ buffer: SampleBuffer) -> Bool {
         guard let showFrom else { return false }
         if !ready.isEmpty, let end = buffer.end, end <= showFrom { return true }
@@ -131,7 +145,7 @@ public final class FilmPictureDecoder: PictureDecoder {
         return false
     }
 
-    /// The same moment as a screen can show it.
+    /// Returns the frame converted for display.
     private func shown(_ buffer: SampleBuffer) -> SampleBuffer {
         guard let picture = buffer.picture as? DecodedPicture else { return buffer }
         if TransparentPicture.isTransparent(picture, of: decoder.format) {

@@ -2,20 +2,21 @@ internal import CFFmpeg
 internal import Glibc
 internal import SyncRendering
 
-/// A device that decodes, as a decoder uses it. Tests have one of their own.
+/// A hardware decoding device. Tests implement their own.
 protocol HardwareAcceleration: AnyObject {
-    /// As `--hwdec` has it.
+    /// The value of `--hwdec`.
     var name: String { get }
-    /// The format that pictures in its memory are said to have.
+    /// The pixel format of frames in the device's memory.
     var pixelFormat: AVPixelFormat { get }
-    /// Prepares a decoder that is not opened yet; false where the device is not there or has nothing for this codec. libavcodec asks it
-    /// again with the bitstream at hand, and decodes by itself what it refuses then.
+    /// Configures an unopened decoder. Returns false if the device is missing or does not support the codec.
+    ///
+    /// libavcodec checks the bitstream again later and falls back to software if the device refuses it.
     func attach(to context: UnsafeMutablePointer<AVCodecContext>) -> Bool
-    /// Copies a picture out of its memory; 0, or libavutil's error number.
+    /// Copies a frame from the device's memory. Returns 0 or a libavutil error number.
     func download(_ picture: UnsafeMutablePointer<AVFrame>, to target: UnsafeMutablePointer<AVFrame>) -> Int32
 }
 
-/// VA-API by way of a render node. Owned by the decoder's thread.
+/// VA-API on a render node. Owned by the decoder's thread.
 final class VideoAcceleration: HardwareAcceleration {
     let name = HardwareDecoding.vaapi.rawValue
     let pixelFormat = AV_PIX_FMT_VAAPI
@@ -23,12 +24,12 @@ final class VideoAcceleration: HardwareAcceleration {
     private var device: UnsafeMutablePointer<AVBufferRef>?
     private var wasOpened = false
 
-    /// - Parameter nodes: devices to try in this order; the first that answers is taken.
+    /// - Parameter nodes: Device paths to try in this order; the first one that opens is used.
     init(nodes: [String] = VideoAcceleration.renderNodes) { self.nodes = nodes }
 
     deinit { av_buffer_unref(&device) }
 
-    /// Nil where none is wanted or, for `auto`, none is there.
+    /// Returns nil for `no`, and for `auto` without a render node.
     static func chosen(by wish: HardwareDecoding) -> VideoAcceleration? {
         switch wish {
         case .no: nil
@@ -37,7 +38,8 @@ final class VideoAcceleration: HardwareAcceleration {
         }
     }
 
-    /// Linux numbers them from 128 to 191 (drivers/gpu/drm/drm_drv.c, minors of `DRM_MINOR_RENDER`).
+    /// Accessible render nodes. Linux numbers them from 128 to 191 (drivers/gpu/drm/drm_drv.c,
+    /// minors of `DRM_MINOR_RENDER`).
     static var renderNodes: [String] {
         (128..<192).map { "/dev/dri/renderD\($0)" }.filter { access($0, R_OK | W_OK) == 0 }
     }
@@ -51,7 +53,7 @@ final class VideoAcceleration: HardwareAcceleration {
             }
         }
         guard let device else { return false }
-        // The decoder's own choice of formats prefers a device that it was given, and takes another when that fails.
+        // get_format of libavcodec prefers a given device and falls back if that fails.
         context.pointee.hw_device_ctx = av_buffer_ref(device)
         return context.pointee.hw_device_ctx != nil
     }

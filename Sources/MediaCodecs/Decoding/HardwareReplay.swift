@@ -1,18 +1,20 @@
 internal import MediaCore
 
-/// What a decoder must do again by itself when its device fails: everything since the picture group before the present one, because
-/// pictures of that one may still be inside.
+/// The buffers to decode again in software after a hardware failure: everything from the
+/// previous sync frame's group on.
+///
+/// Frames of that group can still be inside the decoder.
 struct HardwareReplay {
-    /// What is kept at most; a film of 80 Mbit/s with a sync picture each second needs a third of it.
+    /// Maximum size in bytes; 80 Mbit/s with a sync frame per second needs a third of it.
     static let most = 64 << 20
 
     private var groups: [[SampleBuffer]] = [[]]
     private var bytes = 0
-    /// More came than is kept: what follows can be decoded from the next sync picture on only.
+    /// Whether the limit was exceeded: decoding can only resume at the next sync frame.
     private(set) var isBroken = false
-    /// Failures since the last picture.
+    /// Failures since the last returned frame.
     var failures = 0
-    /// Film time up to which pictures were handed out.
+    /// Media time of the end of the last returned frame.
     var shownUntil: MediaTime?
 
     var buffers: [SampleBuffer] { isBroken ? [] : Array(groups.joined()) }

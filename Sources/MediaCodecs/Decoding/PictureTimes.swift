@@ -1,16 +1,16 @@
 internal import MediaCore
 
-/// Gives every decoded picture a time and a length, whatever its container left out or got wrong.
+/// Assigns a start and a duration to every decoded frame, and repairs missing and wrong timestamps.
 ///
-/// Counts in ticks of the track's own timescale, so that what was right stays exact.
+/// Times are ticks of the track's timescale, so correct timestamps stay exact.
 struct PictureTimes {
     /// Ticks per second.
     private(set) var timescale: Int32
-    /// Ticks of one picture by the container's nominal rate, or 0.
+    /// Frame duration in ticks by the container's nominal rate, or 0.
     private let nominal: Int64
     private var last: Int64?
     private var lastLength: Int64 = 0
-    /// Stamps that were missing or wrong, so far.
+    /// The number of missing or wrong timestamps so far.
     private(set) var repairs = 0
 
     init(timescale: Int32, frameRate: Ratio?) {
@@ -22,18 +22,18 @@ struct PictureTimes {
         }
     }
 
-    /// After a jump nothing follows on from what was before.
+    /// Forgets the previous frame, for a seek.
     mutating func reset() {
         last = nil
         lastLength = 0
     }
 
-    /// The time and length of the next picture, in order of showing.
+    /// Returns start and duration of the next frame in display order.
     ///
     /// - Parameters:
-    ///   - stated: what the stamps say, or nil.
-    ///   - length: what the container says, or 0.
-    ///   - extraFields: fields that the picture is shown longer (MPEG-2's `repeat_first_field`).
+    ///   - stated: The timestamp, or nil.
+    ///   - length: The duration of the container, or 0.
+    ///   - extraFields: Additional fields of display time (MPEG-2's `repeat_first_field`).
     mutating func place(_ stated: Int64?, length: Int64, extraFields: Int32 = 0) -> (start: Int64, length: Int64) {
         var duration = length > 0 && length <= Int64(timescale) * 60 ? length : nominal
         if duration == 0 {
@@ -46,8 +46,8 @@ struct PictureTimes {
             start = stated
             if let last, stated <= last {
                 if last - stated <= Int64(timescale) / 4 {
-                    // A stamp given twice or a little too early. Half a picture on, so that a right one that follows
-                    // is right again.
+                    // A repeated or slightly early timestamp: half a frame later, so that a
+                    // correct one that follows stays valid.
                     start = last + max(1, min(duration, lastLength > 0 ? lastLength : duration) / 2)
                     repairs += 1
                 } else {

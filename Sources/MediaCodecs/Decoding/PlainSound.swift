@@ -1,12 +1,13 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Decoded sound that an application enqueues, as frames of libavutil: it goes the way of all sound behind the decoder, and nothing is
-/// copied. Owned and called by one thread.
+/// Wraps decoded audio of an application in libavutil frames without a copy; the path after the decoder is the same.
+///
+/// Owned and called by one thread.
 struct PlainSound {
     private var last: AudioFormat?
 
-    /// What a block would be as packets of a film.
+    /// Returns the format that the block would have as packets.
     mutating func format(of block: PCMBlock) -> AudioFormat {
         let layout = block.format.layout
         if let last, last.sampleRate == block.format.sampleRate, last.layout == layout { return last }
@@ -15,7 +16,7 @@ struct PlainSound {
         return format
     }
 
-    /// Lends a block's samples to a frame, which must be emptied or filled anew before the block goes.
+    /// Lends a block's samples to a frame. The frame must be unreferenced or reused before the block is released.
     func lend(_ block: PCMBlock, at start: MediaTime, to frame: UnsafeMutablePointer<AVFrame>) {
         av_frame_unref(frame)
         frame.pointee.format = AV_SAMPLE_FMT_FLT.rawValue

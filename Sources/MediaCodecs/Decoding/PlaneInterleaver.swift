@@ -1,17 +1,17 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Plain sound whose channels lie one after the other in each packet, brought into the order that decoders want.
+/// Interleaves PCM packets that store their channels one after another, as decoders require.
 ///
-/// libavcodec knows some such codecs and misses others, all those of floats among them; ours have its name for the
-/// interleaved one with `_planar` behind it (`LinearPCM`).
+/// libavcodec supports few such codecs and none with floats. The codec names here are those of the interleaved
+/// codecs plus `_planar` (`LinearPCM`).
 final class PlaneInterleaver {
     private static let ending = "_planar"
     private let channels: Int
     private let sampleBytes: Int
     private var scratch: UnsafeMutableRawBufferPointer
 
-    /// Nil for every format that needs no help.
+    /// Returns nil for all other formats.
     init?(_ format: AudioFormat) {
         guard let name = Self.interleavedName(format.parameters.codec),
             let descriptor = avcodec_descriptor_get_by_name(name)
@@ -23,7 +23,7 @@ final class PlaneInterleaver {
 
     deinit { scratch.deallocate() }
 
-    /// What a decoder is opened for.
+    /// Returns the parameters for opening the decoder.
     static func decoded(_ parameters: CodecParameters) -> CodecParameters {
         guard let name = interleavedName(parameters.codec) else { return parameters }
         var plain = parameters
@@ -38,7 +38,7 @@ final class PlaneInterleaver {
         return String(codec.dropLast(ending.count))
     }
 
-    /// The same sound, interleaved; valid until the next call. A rest that is no whole frame is left out.
+    /// Returns the interleaved samples; valid until the next call. An incomplete last frame is dropped.
     func interleaved(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         let frames = bytes.count / (channels * sampleBytes)
         let needed = frames * channels * sampleBytes

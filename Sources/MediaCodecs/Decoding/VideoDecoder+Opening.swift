@@ -3,18 +3,18 @@ internal import Glibc
 internal import MediaCore
 
 extension VideoDecoder {
-    /// The device's decoder and the device, or this processor's.
+    /// Opens the decoder with hardware if possible, otherwise in software.
     static func open(
         _ format: VideoFormat, threads: Int?, _ acceleration: (any HardwareAcceleration)?
     ) throws(MediaError) -> (UnsafeMutablePointer<AVCodecContext>, (any HardwareAcceleration)?) {
-        // The device has threads of its own; ours would only hold pictures back.
+        // The device has its own threads; frame threads would only add latency.
         if let acceleration, let context = try? openOnce(format, threads: 1, acceleration) {
             return (context, acceleration)
         }
         return (try open(format, threads: threads), nil)
     }
 
-    /// This processor's decoder.
+    /// Opens the software decoder.
     static func open(_ format: VideoFormat, threads: Int?) throws(MediaError)
         -> UnsafeMutablePointer<AVCodecContext>
     {
@@ -23,7 +23,7 @@ extension VideoDecoder {
             return try openOnce(format, threads: count)
         } catch {
             guard error.code == .exhausted, count > 1 else { throw error }
-            // Without threads of its own it decodes on ours.
+            // Out of threads: decode on the caller's thread.
             return try openOnce(format, threads: 1)
         }
     }
@@ -50,7 +50,7 @@ extension VideoDecoder {
         return context
     }
 
-    /// Each thread beyond the first delays the first picture by one; small pictures need none.
+    /// Returns the thread count. Each frame thread delays the first frame by one; small frames need none.
     private static func defaultThreads(_ size: PixelSize) -> Int {
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let area = size.width.multipliedReportingOverflow(by: size.height).partialValue

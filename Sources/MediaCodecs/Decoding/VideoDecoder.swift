@@ -2,52 +2,55 @@ internal import CFFmpeg
 public import MediaCore
 public import SyncRendering
 
-/// Decodes pictures with libavcodec. Owned and called by one thread; libavcodec adds threads of its own.
+/// Decodes video with libavcodec. Owned and called by one thread; libavcodec adds its own threads.
 ///
-/// Send one buffer, then receive until nil. Pictures come out in order of showing, each with its time and length.
+/// Send one buffer, then receive until nil. Frames are returned in display order with start and duration.
 public final class VideoDecoder: PictureDecoder {
-    /// Packets that could not be decoded, so far; their pictures are missing or repaired by the decoder.
+    /// The number of packets that could not be decoded; their frames are missing or concealed by the decoder.
     public private(set) var damagedPackets = 0
-    /// A device has failed, and no decoder could be opened in its place.
+    /// The error after a hardware failure if no software decoder could be opened; all further calls throw it.
     private var brokenBy: MediaError?
-    /// Pictures whose time stamps were missing or wrong and were put right, so far.
+    /// The number of frames with missing or wrong timestamps that were repaired.
     public var repairedTimes: Int { times?.repairs ?? 0 }
-    /// May be changed between any two calls.
+    /// The skip policy. May be changed between any two calls.
     public var effort = DecodingEffort.full
 
     private(set) var format: VideoFormat
     private let threads: Int?
     private var context: UnsafeMutablePointer<AVCodecContext>
-    /// Nil where this processor decodes.
+    /// Nil for software decoding.
     private(set) var hardware: (any HardwareAcceleration)?
-    /// The codec and who decoded the latest picture: `h264 (software)`, `h264 (vaapi)`. A device that was given to the decoder may have
-    /// been refused by it. Nil before the first.
+    /// The codec and the decoder of the latest frame: `h264 (software)`, `h264 (vaapi)`; nil before the first frame.
+    ///
+    /// libavcodec can refuse a device that was attached.
     private(set) var atWork: String?
     private var isDeviceAtWork: Bool?
     private var replay = HardwareReplay()
-    /// The device fails: this processor takes over before anything else is done.
+    /// Whether the hardware failed: `takeOver` must run before further decoding.
     private var hasHardwareFailed = false
-    /// Pictures up to here were handed out before it took over.
+    /// End of the last frame returned before the hardware failed; earlier frames are not returned again.
     private var replayedUntil: MediaTime?
-    /// Too little was kept for that: nothing before the next sync picture can be decoded.
+    /// Whether too little was kept for a replay: packets before the next sync frame are dropped.
     private var awaitsSync = false
     private var isFinishing = false
     private let packet: UnsafeMutablePointer<AVPacket>
     private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
     private var times: PictureTimes?
-    /// Pictures that had to come out before more could go in.
+    /// Frames that had to be received before another packet was accepted.
     private var ready: [SampleBuffer] = []
     private var isDiscontinuous = false
     private var showFrom: MediaTime?
-    /// The latest place at or before `showFrom` for which a picture was sent since that is asked for.
+    /// Latest time at or before `showFrom` of a packet sent since the seek.
     private var latestSent: MediaTime?
-    /// The last picture that `discardPictures(before:)` held back, in case no later one comes.
+    /// The last frame dropped by `discardPictures(before:)`; returned if no later one follows.
     private var held: SampleBuffer?
 
+    /// Opens a decoder.
+    ///
     /// - Parameters:
-    ///   - threads: how many threads to decode with; nil chooses by picture size and machine.
-    ///   - hardware: whether a graphics processor decodes; what it cannot, this processor does.
-    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or `limitExceeded`.
+    ///   - threads: The number of decoding threads; nil: depends on the frame size and the machine.
+    ///   - hardware: Whether to decode in hardware; software decodes what the hardware does not support.
+    /// - Throws: `unsupported` if there is no decoder or the track's parameters are invalid, or `exhausted`.
     public convenience init(
         format: VideoFormat, threads: Int? = nil, hardware: HardwareDecoding = .no
     ) throws(MediaError) {
@@ -70,12 +73,12 @@ public final class VideoDecoder: PictureDecoder {
         av_packet_free(&lastPacket)
     }
 
-    // MARK: In
+    // MARK: Input
 
-    /// Hands in the next packet. A damaged one is counted and skipped.
+    /// Sends the next buffer. A damaged packet is counted and skipped.
     ///
-    /// - Throws: `unsupported` when the format changed to one that cannot be decoded, and the reason where a device has failed and this
-    ///   processor cannot take its place: nothing is decoded any more then.
+    /// - Throws: `unsupported` if the new format cannot be decoded. After a hardware failure without a software
+    ///   replacement, every call throws that error.
     public func send(_ buffer: SampleBuffer) throws(MediaError) {
         if let brokenBy { throw brokenBy }
         guard case .encodedVideo(let format, let batch) = buffer.payload else { return }
@@ -97,7 +100,7 @@ public final class VideoDecoder: PictureDecoder {
     private func decode(_ buffer: SampleBuffer, _ batch: PacketBatch) {
         context.pointee.skip_frame = skipping(for: buffer)
         context.pointee.skip_loop_filter = effort <= .plain && showFrom == nil ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
-        // Indices, because iterating would retain the array for each packet.
+        // Indices: iterating would retain the array for each packet.
         for index in batch.packets.indices {
             feed(batch.packets[index], of: batch, isSync: buffer.flags.contains(.sync))
         }
@@ -110,8 +113,10 @@ public final class VideoDecoder: PictureDecoder {
         return AVDISCARD_DEFAULT
     }
 
-    /// On the way to a place that was asked for exactly, at whatever effort: what no other picture needs is left out where a later
-    /// one is seen at that place. Lengths are not asked, because a picture stays for longer where nothing is coded.
+    /// Skips non-reference frames before the target of an exact seek, with any skip policy, if
+    /// a later frame is visible there.
+    ///
+    /// Durations are not used: a frame stays visible while no other is coded.
     private func skipping(for buffer: SampleBuffer, before place: MediaTime) -> AVDiscard {
         guard let time = buffer.presentationTime, time <= place else { return AVDISCARD_DEFAULT }
         if let latestSent, time < latestSent, latestSent <= place { return AVDISCARD_NONREF }
@@ -127,7 +132,7 @@ public final class VideoDecoder: PictureDecoder {
         packet.pointee.duration = entry.duration.rescaled(to: times.timescale)
         packet.pointee.flags = isSync ? AV_PKT_FLAG_KEY : 0
         batch.withBytes(of: entry) { bytes in
-            // libavcodec copies what is not reference-counted, with the padding that its readers need.
+            // libavcodec copies packets without a reference count and adds the required padding.
             packet.pointee.data = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             packet.pointee.size = Int32(clamping: bytes.count)
             sendPacket(packet)
@@ -146,7 +151,7 @@ public final class VideoDecoder: PictureDecoder {
                 }
                 return
             }
-            // It wants to be relieved of pictures first, also of such that are not handed out.
+            // EAGAIN: frames must be received before another packet is accepted, also those that are dropped.
             if let picture = nextPicture() { ready.append(picture) }
             if hasHardwareFailed { return }
         }
@@ -156,13 +161,13 @@ public final class VideoDecoder: PictureDecoder {
         (entry.presentationTime ?? entry.decodeTime ?? entry.duration).timescale
     }
 
-    /// No more packets follow: what is inside comes out.
+    /// Ends the input; `receive` returns the remaining frames.
     public func finish() {
         isFinishing = true
         sendPacket(nil)
     }
 
-    /// Forgets everything inside, for a jump.
+    /// Discards all frames inside, for a seek.
     public func flush() {
         ready.removeAll(keepingCapacity: true)
         reset()
@@ -170,11 +175,12 @@ public final class VideoDecoder: PictureDecoder {
         isDiscontinuous = true
     }
 
-    /// After an exact seek: pictures that end at or before `time` are decoded and not handed out. When the film ends
-    /// before that time, its last picture is handed out instead of none. Ends by itself with the first picture shown
-    /// and with `flush`.
+    /// Drops frames that end at or before `time`, for an exact seek.
+    ///
+    /// If the film ends before `time`, its last frame is returned. Reset by the first returned frame and by `flush`.
     public func discardPictures(before time: MediaTime) { showFrom = time }
 
+    /// Skips forward to `time` without a flush. Always succeeds.
     public func goOn(to time: MediaTime) -> Bool {
         discardPictures(before: time)
         return true
@@ -207,11 +213,11 @@ public final class VideoDecoder: PictureDecoder {
         context = fresh
     }
 
-    // MARK: The device fails
+    // MARK: Hardware failure
 
-    /// libavcodec's frame threads hold 64 packets at most.
+    /// libavcodec's frame threads hold at most 64 packets.
     private static let maxErrors = 64
-    /// One packet in a row may be the film's fault.
+    /// Consecutive failures after which the hardware is given up; a single one can be a damaged packet.
     private static let mostFailures = 3
 
     private func noteHardwareFailure(isCertain: Bool = false) {
@@ -220,12 +226,12 @@ public final class VideoDecoder: PictureDecoder {
         if isCertain || replay.failures >= Self.mostFailures || replay.shownUntil == nil { hasHardwareFailed = true }
     }
 
-    /// This processor decodes from now on, and anew what the device has not handed out.
+    /// Switches to software and decodes again what the hardware has not returned.
     private func takeOver() {
         hasHardwareFailed = false
         hardware = nil
         do throws(MediaError) { replaceContext(try Self.open(format, threads: threads)) } catch {
-            // The device's context must not be used any more: it may give errors without end.
+            // The context of the failed device can return errors without end, so it is not used again.
             brokenBy = error
             return
         }
@@ -240,7 +246,7 @@ public final class VideoDecoder: PictureDecoder {
         if wasFinishing { sendPacket(nil) }
     }
 
-    /// Brings a picture out of the device's memory; nil when that fails. Others are handed on as they are.
+    /// Copies a frame out of the device's memory; returns nil on failure. Other frames are returned unchanged.
     private func inOrdinaryMemory(_ picture: DecodedPicture) -> DecodedPicture? {
         guard let hardware, picture.libavFormat == hardware.pixelFormat else { return picture }
         let target = pool.acquire()
@@ -263,9 +269,9 @@ public final class VideoDecoder: PictureDecoder {
         while let picture = nextPicture() { ready.append(picture) }
     }
 
-    // MARK: Out
+    // MARK: Output
 
-    /// The next picture, or nil when more packets are needed or everything is out.
+    /// Returns the next frame, or nil if more packets are needed or all frames were returned.
     public func receive() -> SampleBuffer? {
         if !ready.isEmpty { return ready.removeFirst() }
         if let picture = nextPicture() { return picture }
@@ -282,7 +288,7 @@ public final class VideoDecoder: PictureDecoder {
             let code = avcodec_receive_frame(context, received.frame)
             if code == cff_error_again { return nil }
             if code == cff_error_eof {
-                // The place asked for lies behind the last picture: that one is nearest.
+                // The seek target is after the last frame: that one is the nearest.
                 defer { held = nil }
                 return held
             }
@@ -290,7 +296,8 @@ public final class VideoDecoder: PictureDecoder {
                 damagedPackets += 1
                 noteHardwareFailure()
                 errors += 1
-                // A decoder reports each damaged packet once; one that reports more than it can hold needs another packet.
+                // A damaged packet is reported once; after more errors than frames inside,
+                // the decoder needs another packet.
                 guard errors < Self.maxErrors else { return nil }
                 continue
             }
@@ -314,7 +321,7 @@ public final class VideoDecoder: PictureDecoder {
             if let showFrom, var before = held, let start = buffer.presentationTime, start > showFrom,
                 let shown = before.presentationTime
             {
-                // Nothing is coded for the place asked for, because nothing changed there: the picture before stays.
+                // No frame is coded at the target because nothing changed: extend the previous one.
                 before.duration = start - shown
                 ready.append(buffer)
                 return before

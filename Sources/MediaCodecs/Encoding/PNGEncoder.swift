@@ -1,12 +1,15 @@
 internal import CFFmpeg
 public import MediaCore
 
-/// Writes a picture as a PNG file (ISO/IEC 15948), with libavcodec.
+/// Encodes an image as PNG (ISO/IEC 15948) with libavcodec.
 public enum PNGEncoder {
+    /// Returns the contents of a PNG file.
+    ///
     /// - Parameters:
-    ///   - pixels: B, G, R, A per pixel, full range, rows without gaps. Alpha is left out.
-    ///   - size: no side beyond 16384.
-    /// - Throws: `unsupported` when there is no encoder, `limitExceeded` when the size and the pixels disagree.
+    ///   - pixels: B, G, R, A per pixel, full range, rows without gaps. Alpha is dropped.
+    ///   - size: No side exceeds 16384.
+    /// - Throws: `unsupported` without an encoder, `limitExceeded` if size and pixels
+    ///   disagree, `exhausted` without memory.
     public static func encode(bgra pixels: [UInt8], size: PixelSize) throws(MediaError) -> [UInt8] {
         guard (1...16384).contains(size.width), (1...16384).contains(size.height),
             pixels.count == size.width * size.height * 4

@@ -1,8 +1,8 @@
 internal import CFFmpeg
 
-/// Writes interleaved floats into the planes that encoders want.
+/// Converts interleaved floats to the planes of an encoder's frame.
 enum PlanarSamples {
-    /// - Parameter bits: significant bits of integer formats; 24 are written into the upper part of 32.
+    /// - Parameter bits: Significant bits of integer formats; 24 are written to the upper part of 32.
     static func write(
         _ source: UnsafePointer<Float>, frames: Int, channels: Int, to frame: UnsafeMutablePointer<AVFrame>,
         at offset: Int, bits: Int32
@@ -27,7 +27,7 @@ enum PlanarSamples {
         }
     }
 
-    /// The nearest integer; beyond full scale and not-a-number are brought to the range.
+    /// Returns the nearest integer, clamped to full scale; NaN becomes 0.
     private static func scaled(_ sample: Float, _ full: Float) -> Int32 {
         let value = (sample * full).rounded()
         return value >= full ? Int32(full) : value >= -full ? Int32(value) : value < -full ? -Int32(full) : 0

@@ -2,7 +2,7 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Encodes sound for a speaker: ALAC with 16 or 24 bit, or AAC-LC. Owned and called by one thread.
+/// Encodes audio for a network speaker: ALAC with 16 or 24 bit, or AAC-LC. Owned and called by one thread.
 final class SpeakerAudioEncoder: PCMEncoder {
     let framesPerPacket: Int
 
@@ -10,19 +10,19 @@ final class SpeakerAudioEncoder: PCMEncoder {
     private let frame: UnsafeMutablePointer<AVFrame>
     private let packet: UnsafeMutablePointer<AVPacket>
     private let input: PCMFormat
-    /// Frames of `frame` filled so far.
+    /// The number of frames in `frame`.
     private var filled = 0
     private var block: PCMBlock?
     private var offset = 0
-    /// Film time of the first frame put in, and frames put in since.
+    /// Media time of the first input frame, and the number of frames encoded since.
     private var start: MediaTime?
     private var count: Int64 = 0
     private var isFinished = false
     private var isDrained = false
     private let bits: Int32
 
-    /// AirPlay's ALAC packets hold 352 frames (the `spf` of its stream descriptions); AAC-LC's 1024
-    /// (ISO 14496-3, 4.5.1.1).
+    /// AirPlay's ALAC packets hold 352 frames (`spf` in its stream descriptions). AAC-LC
+    /// has 1024 (ISO 14496-3, 4.5.1.1).
     private static let alacFrames: Int32 = 352
 
     init(from input: PCMFormat, to format: AudioFormat) throws(MediaError) {
@@ -77,8 +77,8 @@ final class SpeakerAudioEncoder: PCMEncoder {
         av_packet_free(&three)
     }
 
-    /// What a decoder must know: AudioSpecificConfig, or the ALAC cookie as libavcodec writes it (which states 4096
-    /// frames per packet whatever the packets hold).
+    /// The decoder configuration: AudioSpecificConfig, or the ALAC cookie of libavcodec, which states
+    /// 4096 frames for any packet size.
     var configuration: [UInt8] {
         guard let bytes = context.pointee.extradata, context.pointee.extradata_size > 0 else { return [] }
         return Array(UnsafeBufferPointer(start: bytes, count: Int(context.pointee.extradata_size)))
@@ -98,7 +98,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
 
     func reset() {
         let codec = context.pointee.codec
-        // Encoders need not know how to forget; opening anew always does.
+        // Reopening works for encoders without the flush capability.
         if context.pointee.codec.pointee.capabilities & Int32(bitPattern: UInt32(1 << 21)) != 0 {
             avcodec_flush_buffers(context)
         } else if let fresh = avcodec_alloc_context3(codec) {
@@ -158,7 +158,7 @@ final class SpeakerAudioEncoder: PCMEncoder {
                 duration: MediaTime(value: length, timescale: rate)))
     }
 
-    /// Moves frames from the block into the frame; true when that is full.
+    /// Copies frames from the block into the frame. Returns true when the frame is full.
     private func fill() -> Bool {
         guard let block else { return false }
         let count = min(framesPerPacket - filled, block.frames - offset)

@@ -1,8 +1,8 @@
 internal import CFFmpeg
 
-/// Filters of libavfilter in a row, from a source of frames to a sink. Owned and called by one thread.
+/// A chain of libavfilter filters from a source to a sink. Owned and called by one thread.
 final class FilterGraph {
-    /// A filter by name, and its settings as libavfilter writes them.
+    /// A filter's name and its libavfilter options.
     struct Step {
         var name: String
         var settings: String?
@@ -13,7 +13,8 @@ final class FilterGraph {
     private var input: UnsafeMutablePointer<AVFilterContext>?
     private var output: UnsafeMutablePointer<AVFilterContext>?
 
-    /// Nil where libavfilter is not installed, has no such filter, or refuses the settings. Works on the thread that calls it alone.
+    /// Returns nil if libavfilter is missing, lacks a filter, or rejects an option. The
+    /// graph has no threads of its own.
     init?(_ steps: [Step]) {
         guard let library = FilterLibrary.shared else { return nil }
         self.library = library
@@ -34,15 +35,15 @@ final class FilterGraph {
 
     deinit { library.freeGraph(&graph) }
 
-    /// Puts a frame in; nil says that no more follows.
+    /// Sends a frame; nil ends the input.
     ///
-    /// - Parameter keeps: the frame is the caller's still; otherwise it is empty afterwards, if it was taken.
-    /// - Returns: false where it was not taken.
+    /// - Parameter keeps: Whether the caller keeps its reference; otherwise the frame is empty after success.
+    /// - Returns: False if the frame was rejected.
     @discardableResult
     func push(_ frame: UnsafeMutablePointer<AVFrame>?, keeps: Bool = false) -> Bool {
         library.push(input, frame, keeps ? Int32(AV_BUFFERSRC_FLAG_KEEP_REF) : 0) >= 0
     }
 
-    /// Takes a frame out, into an empty one; false when nothing is ready.
+    /// Receives a frame into an empty one. Returns false if none is ready.
     func pull(into frame: UnsafeMutablePointer<AVFrame>) -> Bool { library.pull(output, frame) >= 0 }
 }

@@ -1,10 +1,9 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// The functions of libavfilter, found when the first filter is wanted.
+/// The functions of libavfilter, loaded on first use.
 ///
-/// Debian's libavfilter brings thirty libraries along, speech synthesis among them: 12 MB of memory, for every film. Few films need
-/// a filter.
+/// Debian's libavfilter loads thirty libraries, speech synthesis among them: 12 MB of memory. Few films need a filter.
 struct FilterLibrary: Sendable {
     let makeGraph: cff_avfilter_graph_alloc
     let freeGraph: cff_avfilter_graph_free
@@ -15,7 +14,7 @@ struct FilterLibrary: Sendable {
     let push: cff_av_buffersrc_add_frame_flags
     let pull: cff_av_buffersink_get_frame
 
-    /// Nil where the library is not installed, or is of another FFmpeg than the one that decodes. Stays loaded.
+    /// Nil if the library is missing or belongs to another FFmpeg than the decoder. Never unloaded.
     static let shared = FilterLibrary()
 
     private init?() {

@@ -1,23 +1,31 @@
 internal import CFFmpeg
 public import MediaCore
 
-/// A picture in libavcodec's own memory, without a copy.
+/// A video frame in libavcodec's memory, without a copy.
 ///
-/// `@unchecked Sendable`: the frame is filled by the decoder's thread before publication and only read afterwards;
-/// `RecyclingPool` refills it only when nobody else holds the object.
+/// `@unchecked Sendable`: the decoder's thread fills the frame before publication; afterwards it is only read.
+/// `RecyclingPool` reuses the object only when it holds the last reference.
 public final class DecodedPicture: Picture, @unchecked Sendable {
     let frame: UnsafeMutablePointer<AVFrame>
+    /// The size in pixels, without rotation and pixel aspect ratio.
     public private(set) var size = PixelSize(width: 0, height: 0)
+    /// The pixel format; `other` for formats without a name in MediaCore.
     public private(set) var pixelFormat = PixelFormat.other
+    /// The pixel aspect ratio; the container's has priority over the bitstream's.
     public private(set) var pixelAspect = Ratio.one
+    /// The rotation for display in degrees, from the container.
     public private(set) var rotation = 0
+    /// The colour description; fields missing in the bitstream come from the container.
     public private(set) var color = ColorDescription()
+    /// Bits per component.
     public private(set) var bitDepth = 8
+    /// The memory layout of the planes; nil for formats that cannot be described.
     public private(set) var planeLayout: PlaneLayout?
+    /// The chroma location, 0 to 5 (H.273); nil if not stated.
     public private(set) var chromaLocation: UInt8?
-    /// Of its track; nil until it was described.
+    /// The format of the track; nil before `describe`.
     private(set) var format: VideoFormat?
-    /// What `planeLayout` was made for.
+    /// The pixel format of `planeLayout`.
     private var laidOut = AV_PIX_FMT_NONE
 
     init() {
@@ -30,6 +38,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
         av_frame_free(&last)
     }
 
+    /// Calls `body` with pointers to the planes; they are valid during the call.
     public func withPlanes<Result>(_ body: (PicturePlanes) -> Result) -> Result {
         let (data, stride) = (frame.pointee.data, frame.pointee.linesize)
         return body(
@@ -41,17 +50,18 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
                 strides: (Int(stride.0), Int(stride.1), Int(stride.2), Int(stride.3))))
     }
 
-    /// libavutil's number of the pixel format.
+    /// The pixel format in libavutil.
     var libavFormat: AVPixelFormat { AVPixelFormat(frame.pointee.format) }
 
-    /// It says that it is made of two fields, taken one after the other.
+    /// Whether the frame is marked as interlaced.
     var isInterlaced: Bool { cff_frame_is_interlaced(frame) != 0 }
 
+    /// The brightest white in cd/m², from the bitstream or the container; nil if not stated.
     public var peakLuminance: Double? { codedPeak ?? format?.peakLuminance }
 
-    /// cd/m² of the brightest white, as the bitstream states it here; nil where it does not.
+    /// The brightest white in cd/m² of this frame's metadata; nil if not stated.
     var codedPeak: Double? {
-        // The brightest that was measured (CTA-861.3, MaxCLL) comes before the brightest that the film could have had.
+        // The measured maximum (CTA-861.3, MaxCLL) has priority over the mastering display's.
         if let data = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL)?.pointee,
             let bytes = data.data, data.size >= MemoryLayout<AVContentLightMetadata>.size
         {
@@ -66,7 +76,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
         return Double(display.max_luminance.num) / Double(display.max_luminance.den)
     }
 
-    /// Makes room for a picture of another's shape; memory of the right size is kept. `describe` must follow.
+    /// Allocates memory for a frame of the same size; suitable memory is reused. The caller then calls `describe`.
     func prepare(_ format: AVPixelFormat, as other: DecodedPicture) -> Bool {
         let shape = other.frame.pointee
         let present = frame.pointee
@@ -85,8 +95,7 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
         return true
     }
 
-    /// Reads the description of what the decoder has just put into `frame`; what the bitstream does not say is taken
-    /// from the container.
+    /// Reads the properties of the frame in `frame`. Properties missing in the bitstream come from the container.
     func describe(_ format: VideoFormat) {
         let shown = frame.pointee
         self.format = format
@@ -105,10 +114,10 @@ public final class DecodedPicture: Picture, @unchecked Sendable {
         }
         bitDepth = av_pix_fmt_desc_get(kind).map { Int($0.pointee.comp.0.depth) } ?? 8
         if laidOut != kind { (planeLayout, laidOut) = (PlaneLayout(kind), kind) }
-        // libavutil counts from 1, and 0 is "not said".
+        // libavutil counts from 1; 0 is unspecified.
         let location = shown.chroma_location.rawValue
         chromaLocation = (1...6).contains(location) ? UInt8(location - 1) : nil
-        // H.273 keeps 2 for "not said" in each of the three tables.
+        // In H.273, 2 is unspecified in each of the three tables.
         func known(_ stated: UInt32, _ container: UInt8) -> UInt8 {
             stated == 2 ? container : UInt8(clamping: stated)
         }

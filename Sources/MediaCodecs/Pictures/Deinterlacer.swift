@@ -2,18 +2,18 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Makes two pictures of each that consists of two fields, with libavfilter's `bwdif`. Owned and called by one thread.
+/// Deinterlaces each frame into two with libavfilter's `bwdif`. Owned and called by one thread.
 ///
-/// The filter looks one picture ahead and one back; what is inside comes out with `finish`. It counts pictures and knows no
-/// times: those are kept here, so that they stay exact, whatever holes a film has.
+/// The filter looks one frame ahead and back; `finish` returns the remaining ones. It gets frame numbers as timestamps.
+/// The exact times are stored here, so that gaps in a film do not affect them.
 final class Deinterlacer {
-    /// What the graph was made for.
+    /// The configuration of the graph.
     private struct Shape: Equatable {
         var width, height, format: Int32
         var takesAll: Bool
     }
 
-    /// A picture inside the graph.
+    /// A frame inside the graph.
     private struct Inside {
         var buffer: SampleBuffer
         var hasTwo: Bool
@@ -21,19 +21,19 @@ final class Deinterlacer {
 
     private var graph: FilterGraph?
     private var shape: Shape?
-    /// This FFmpeg, or this kind of picture, has no graph.
+    /// A configuration for which no graph could be created.
     private var refused: Shape?
     private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
     private var inside: [Inside] = []
-    /// The filter's number of the first of them.
+    /// The filter's number of the first frame in `inside`.
     private var number: Int64 = 0
-    /// The filter's number of the picture whose first field came out last.
+    /// The filter's number of the frame whose first field was returned last.
     private var begun: Int64 = -1
 
-    /// Something may be inside.
+    /// Whether frames may be inside.
     var isInUse: Bool { graph != nil }
 
-    /// Forgets what is inside, for a jump.
+    /// Discards the frames inside, for a seek.
     func flush() {
         graph = nil
         shape = nil
@@ -41,10 +41,10 @@ final class Deinterlacer {
         (number, begun) = (0, -1)
     }
 
-    /// Takes a picture in; what comes out is appended to `ready`, in order of showing.
+    /// Sends a frame; output is appended to `ready` in display order.
     ///
-    /// - Parameter takesAll: also pictures that do not say that they have two fields.
-    /// - Returns: false when it cannot; then it is empty, and the picture is to be shown as it is.
+    /// - Parameter takesAll: Whether to deinterlace frames that are not marked as interlaced.
+    /// - Returns: False on failure; the filter is then empty, and the frame is to be displayed unchanged.
     func push(
         _ buffer: SampleBuffer, _ picture: DecodedPicture, takesAll: Bool, of format: VideoFormat,
         to ready: inout [SampleBuffer]
@@ -70,7 +70,7 @@ final class Deinterlacer {
         return true
     }
 
-    /// Gives out what is inside, and is empty.
+    /// Appends the remaining frames and resets the filter.
     func finish(_ format: VideoFormat, to ready: inout [SampleBuffer]) {
         if graph?.push(nil) == true { pull(format, to: &ready) }
         flush()
@@ -81,21 +81,21 @@ final class Deinterlacer {
             let picture = pool.acquire()
             av_frame_unref(picture.frame)
             guard graph?.pull(into: picture.frame) == true else { return }
-            // Counted in halves: two for each picture.
+            // The filter's timestamps are in half frames.
             let count = picture.frame.pointee.pts
             let index = Int((count >> 1) - number)
             guard count != cff_nopts_value, inside.indices.contains(index) else { continue }
             inside.removeFirst(index)
             number += Int64(index)
             picture.describe(format)
-            // Of a picture that was alone inside, both fields have the first one's number.
+            // If a frame was the only one inside, both fields have the number of the first.
             let isSecond = count & 1 == 1 || begun == number
             begun = number
             ready.append(field(isSecond, picture))
         }
     }
 
-    /// A field's own moment: the first has its picture's, the second lies in the middle.
+    /// Returns a field with its time: the first has the frame's start, the second starts halfway.
     private func field(_ isSecond: Bool, _ picture: DecodedPicture) -> SampleBuffer {
         var buffer = inside[0].buffer
         buffer.payload = .picture(picture)
@@ -112,8 +112,9 @@ final class Deinterlacer {
         return buffer
     }
 
-    /// How long the first picture inside lasts: up to the next one, unless there is a hole between them. Where fields are
-    /// packets of their own (H.264 in transport streams) a picture states the length of one of them.
+    /// The duration of the first frame inside: up to the next one unless there is a gap.
+    ///
+    /// If fields are separate packets (H.264 in transport streams), a frame states the duration of one field.
     private var length: MediaTime {
         let stated = inside[0].buffer.duration
         guard inside.count > 1, let start = inside[0].buffer.presentationTime,
@@ -138,7 +139,7 @@ final class Deinterlacer {
 }
 
 extension MediaTime {
-    /// Exact, where the timescale allows it.
+    /// Half of the time, exact if the timescale can be doubled.
     fileprivate var half: MediaTime {
         value % 2 == 0 || timescale > Int32.max / 2
             ? MediaTime(value: value / 2, timescale: timescale) : MediaTime(value: value, timescale: timescale * 2)

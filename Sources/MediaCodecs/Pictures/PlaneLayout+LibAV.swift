@@ -2,8 +2,10 @@ internal import CFFmpeg
 internal import MediaCore
 
 extension PlaneLayout {
-    /// How libavutil describes a pixel format; nil where its numbers are not whole bytes that lie side by side in one order: palettes,
-    /// packed 4:2:2, words of bits, floats, high bytes first.
+    /// Converts libavutil's description of a pixel format.
+    ///
+    /// Returns nil for palettes, packed 4:2:2, bit streams, floats and big-endian formats: their components are not
+    /// whole bytes side by side in one order.
     init?(_ format: AVPixelFormat) {
         let foreign =
             AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL
@@ -23,7 +25,7 @@ extension PlaneLayout {
         var planes: [Plane] = []
         for number in components.map(\.plane).max().map({ 0...$0 }) ?? 0...0 {
             let inside = components.indices.filter { components[$0].plane == number }
-            // Films have no use for alpha.
+            // Alpha is not displayed.
             if hasAlpha, inside == [count - 1] { continue }
             guard let step = inside.first.map({ components[$0].step }), step % bytes == 0,
                 (1...4).contains(step / bytes), inside.allSatisfy({ components[$0].step == step })

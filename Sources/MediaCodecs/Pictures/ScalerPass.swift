@@ -2,9 +2,9 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// One setting of libswscale: pictures of one format and size to another, by one matrix and range.
+/// One libswscale configuration: a conversion of format and size with one matrix and range. Used by one thread.
 final class ScalerPass {
-    /// Everything the conversion's tables depend on.
+    /// All parameters that the conversion tables depend on.
     struct Setup: Equatable {
         var source: AVPixelFormat
         var sourceSize: PixelSize
@@ -12,11 +12,11 @@ final class ScalerPass {
         var targetSize: PixelSize
         var matrix: YCbCrMatrix
         var isFullRange: Bool
-        /// What makes pictures larger or smaller, one of `cff_scale_…`.
+        /// The scaling filter, one of `cff_scale_…`.
         var filter = cff_scale_bilinear
     }
 
-    /// libswscale's filter by mpv's name of one; its own spline is another than mpv's.
+    /// Returns libswscale's filter for mpv's name; libswscale's spline differs from mpv's.
     static func filter(_ scaler: PictureDrawing.Scaler?) -> Int32 {
         switch scaler {
         case .nearest: cff_scale_nearest
@@ -26,7 +26,7 @@ final class ScalerPass {
         }
     }
 
-    /// Where a plane begins and how far its rows lie apart; the tuple lies in memory as libswscale wants it.
+    /// Base pointers and row strides in bytes; the tuples have the memory layout that libswscale expects.
     typealias Planes<Pointer> = (bases: (Pointer?, Pointer?, Pointer?, Pointer?), strides: (Int32, Int32, Int32, Int32))
 
     private var context: cff_scaler?
@@ -37,7 +37,7 @@ final class ScalerPass {
 
     deinit { sws_freeContext(context) }
 
-    /// Gets ready for pictures of this kind; allocates only when it differs from the last. False when it cannot.
+    /// Prepares a conversion; allocates only if it differs from the last one. Returns false on failure.
     func prepare(_ wanted: Setup) -> Bool {
         if wanted == setup { return context != nil }
         setup = wanted
@@ -55,8 +55,8 @@ final class ScalerPass {
         set("sws_flags", Int(wanted.sourceSize == wanted.targetSize ? cff_scale_nearest : wanted.filter))
         set("threads", threads)
         let toRGB = wanted.target == AV_PIX_FMT_BGRA
-        // Red, green and blue are what they are, whatever matrix and range a file states beside them. libswscale takes
-        // them through Y'CbCr on some ways; there and back it must be by the same numbers.
+        // RGB is not affected by a stated matrix and range. libswscale converts some formats via Y'CbCr; both
+        // directions need the same coefficients.
         let isRGB = Self.isRGB(wanted.source)
         let table = sws_getCoefficients(isRGB && toRGB ? SWS_CS_DEFAULT : Self.coefficients(wanted.matrix))
         let isFullRange = isRGB && toRGB ? true : wanted.isFullRange
@@ -73,7 +73,7 @@ final class ScalerPass {
 
     func run(_ source: Planes<UnsafePointer<UInt8>>, to target: Planes<UnsafeMutablePointer<UInt8>>) -> Bool {
         guard let context, let setup else { return false }
-        // libswscale wants four of each, one after the other, as the tuples lie in memory.
+        // libswscale expects arrays of four; the tuples have the same memory layout.
         let rows = withUnsafeBytes(of: source.bases) { from in
             withUnsafeBytes(of: target.bases) { to in
                 withUnsafeBytes(of: source.strides) { fromStrides in

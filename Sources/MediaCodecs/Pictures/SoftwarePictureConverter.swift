@@ -2,13 +2,13 @@ internal import CFFmpeg
 public import MediaCore
 public import SyncRendering
 
-/// Converts pictures with libswscale, in one pass for format and size. Owned and called by one thread.
+/// Converts frames with libswscale, format and size in one pass. Owned and called by one thread.
 ///
-/// libswscale's vector code works in blocks of eight pixels: where the target's width is no multiple of that, it leaves
-/// the last columns out or writes beyond them. Those columns take a way of their own here, so that exactly the target
-/// is written, which may be a part of a larger surface.
+/// libswscale's vector code works in blocks of eight pixels. If the target's width is not a multiple of that, it omits
+/// the last columns or writes beyond them. Those columns are converted separately here, so that exactly the target is
+/// written, which may be part of a larger surface.
 ///
-/// Pictures in HDR come out as BT.709; the first one takes 13 MB and 70 ms for the table.
+/// HDR becomes BT.709; the first HDR frame needs 13 MB and 70 ms for the table.
 public final class SoftwarePictureConverter: PictureConverter {
     private static let block = 8
 
@@ -16,14 +16,16 @@ public final class SoftwarePictureConverter: PictureConverter {
     private let edge: ScalerPass
     private var scratch: UnsafeMutableRawPointer?
     private var scratchSize = 0
-    /// Nil until a picture in HDR comes.
+    /// Nil until the first HDR frame.
     private var tones: ToneMapper?
 
     private let drawing: PictureDrawing
 
+    /// Creates a converter.
+    ///
     /// - Parameters:
-    ///   - threads: slices converted side by side. More than one did not pay where it was measured.
-    ///   - drawing: how tones are mapped and pictures scaled; of what only libplacebo can do, BT.2390 and bilinear take the place.
+    ///   - threads: The number of slices converted in parallel. More than one was not faster in measurements.
+    ///   - drawing: Tone mapping and scaling; BT.2390 and bilinear replace what only libplacebo supports.
     public init(threads: Int = 1, drawing: PictureDrawing = PictureDrawing()) {
         self.drawing = drawing
         whole = ScalerPass(threads: max(1, threads))
@@ -32,21 +34,27 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     deinit { scratch?.deallocate() }
 
+    /// Converts a whole frame. Returns false on failure; the target's contents are then undefined.
     public func convert(_ picture: any Picture, to target: PixelTarget) -> Bool {
         convert(picture, PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height), target)
     }
 
+    /// Converts a part of a frame, in its own pixels. Returns false on failure or if the part is invalid.
+    ///
+    /// - Parameter part: Inside the frame; left and top edges are multiples of 16.
     public func convert(_ picture: any Picture, part: PixelRect, to target: PixelTarget) -> Bool {
         let whole = PixelRect(x: 0, y: 0, width: picture.size.width, height: picture.size.height)
         guard part.isInside(whole), part.x % 16 == 0, part.y % 16 == 0 else { return false }
         return convert(picture, part, target)
     }
 
+    /// Whether the frame is HDR and is converted to BT.709.
     public func mapsTones(of picture: any Picture) -> Bool {
         picture.color.isHighDynamicRange && picture is DecodedPicture
     }
 
-    /// What the decoder left as it is coded, for a screen that maps tones itself: a screenshot, or a window that cannot.
+    /// Returns an HDR frame mapped to BT.709. Decoders leave it unmapped for screens that
+    /// map tones; screenshots need this.
     private func mapped(_ picture: any Picture) -> DecodedPicture? {
         guard picture.color.isHighDynamicRange, let decoded = picture as? DecodedPicture, let format = decoded.format
         else { return nil }
@@ -82,9 +90,9 @@ public final class SoftwarePictureConverter: PictureConverter {
         }
     }
 
-    // MARK: Widths that are no multiple of a block
+    // MARK: Widths that are not a multiple of a block
 
-    /// The blocks go straight to the target, the few columns that are left by way of a strip of their own.
+    /// Converts whole blocks directly to the target, and the remaining columns via a temporary strip.
     private func convertInTwoParts(
         _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
@@ -96,7 +104,7 @@ public final class SoftwarePictureConverter: PictureConverter {
             main.targetSize.width = blocks
             guard whole.prepare(main), whole.run(from, to: Self.planes(of: target)) else { return false }
         }
-        // The strip takes one more block along, because tiny pictures are not what libswscale is good at.
+        // The strip includes one more block: libswscale handles very narrow images badly.
         let start = max(0, blocks - Self.block)
         var strip = setup
         strip.sourceSize.width = width - start
@@ -116,10 +124,10 @@ public final class SoftwarePictureConverter: PictureConverter {
         return true
     }
 
-    /// Only planes of half width can be cut at any block.
+    /// Only planes of half width can be split at any block.
     private static func canBeCut(_ format: AVPixelFormat) -> Bool { format == AV_PIX_FMT_YUV420P }
 
-    /// Everything goes to memory of our own first.
+    /// Converts everything to temporary memory first.
     private func convertAside(
         _ from: ScalerPass.Planes<UnsafePointer<UInt8>>, _ setup: ScalerPass.Setup, _ target: PixelTarget
     ) -> Bool {
@@ -145,7 +153,7 @@ public final class SoftwarePictureConverter: PictureConverter {
 
     // MARK: Formats and planes
 
-    /// Planes that begin at the corner of a part.
+    /// Moves the base pointers to the corner of a part.
     private static func move(
         _ planes: inout ScalerPass.Planes<UnsafePointer<UInt8>>, to part: PixelRect, in format: AVPixelFormat
     ) {
@@ -196,7 +204,7 @@ public final class SoftwarePictureConverter: PictureConverter {
         return plainName(of: decoded.libavFormat)
     }
 
-    /// The J formats say with their name what `isFullRange` says already.
+    /// Returns the equivalent of a deprecated J format; `isFullRange` contains the range.
     static func plainName(of format: AVPixelFormat) -> AVPixelFormat {
         switch format {
         case AV_PIX_FMT_YUVJ420P: return AV_PIX_FMT_YUV420P

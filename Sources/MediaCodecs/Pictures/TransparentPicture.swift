@@ -1,17 +1,18 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Lays pictures that one can see through on light tiles, as mpv does (`--alpha=blend-tiles`): what lies behind is nowhere else to be
-/// seen, and what is drawn in black would not be on black. Owned and called by one thread.
+/// Blends transparent images with light tiles, as mpv does (`--alpha=blend-tiles`). Owned and called by one thread.
+///
+/// There is no background to show, and black drawings would be invisible on black.
 final class TransparentPicture {
     private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
     private let scaler = ScalerPass(threads: 1)
 
-    /// Pixels of a tile's side, and its two greys.
+    /// The side of a tile in pixels, and its two greys.
     private static let tile = 16
     private static let light: (Int, Int) = (0xEE, 0xDD)
 
-    /// Whether one can see through pictures of this kind at all. Only codings of pictures say so: in films it is for studios.
+    /// Returns whether a frame is displayed as transparent. Image codecs only: alpha in films is for production.
     static func isTransparent(_ picture: DecodedPicture, of format: VideoFormat) -> Bool {
         guard ["png", "apng", "gif", "webp", "tiff", "bmp"].contains(format.parameters.codec),
             let descriptor = av_pix_fmt_desc_get(picture.libavFormat)
@@ -19,7 +20,7 @@ final class TransparentPicture {
         return descriptor.pointee.flags & UInt64(AV_PIX_FMT_FLAG_ALPHA) != 0 || picture.libavFormat == AV_PIX_FMT_PAL8
     }
 
-    /// - Returns: nil where it cannot be made.
+    /// Returns the blended frame, or nil on failure.
     func flatten(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
         let target = pool.acquire()
         let setup = ScalerPass.Setup(

@@ -1,7 +1,7 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Channel layouts between the house's form and libavutil's; the position bits are the same.
+/// Conversions between channel layouts of MediaCore and libavutil; position bits are the same.
 enum AudioLayouts {
     static func set(_ target: inout AVChannelLayout, _ layout: ChannelLayout) {
         av_channel_layout_uninit(&target)
@@ -17,7 +17,7 @@ enum AudioLayouts {
         layout.nb_channels > 0 && layout.nb_channels <= 64
     }
 
-    /// The positions of a layout; where they are not said, the usual ones for that many channels.
+    /// Returns the channel positions; the default ones for the channel count if unspecified.
     static func mask(of layout: AVChannelLayout) -> UInt64 {
         if layout.order == AV_CHANNEL_ORDER_NATIVE { return layout.u.mask }
         var usual = AVChannelLayout()

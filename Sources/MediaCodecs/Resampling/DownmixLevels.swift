@@ -1,17 +1,18 @@
 internal import CFFmpeg
 internal import Glibc
 
-/// How many channels become few: the film's own numbers where it carries them (AC-3 and E-AC-3 do: ETSI TS 102 366,
-/// 5.4.2.4, 5.4.2.5 and annex D), otherwise −3 dB for centre and surround and nothing of the low-frequency channel
-/// (ITU-R BS.775-3, annex 4). The sum is scaled so that full scale in every channel does not clip.
+/// Downmix levels: the film's own if stated (AC-3 and E-AC-3: ETSI TS 102 366, 5.4.2.4, 5.4.2.5 and annex D).
 ///
-/// A centre channel that is lifted on top of that leaves the others as they are: full scale in every channel then goes beyond full
-/// scale, which is the limiter's business (`SoundTreatment`).
+/// Otherwise −3 dB for centre and surround, and no low-frequency channel (ITU-R BS.775-3, annex 4). The sum is scaled
+/// so that full scale in all channels does not clip.
+///
+/// An additional lift of the centre channel leaves the other channels unchanged. Full scale in all channels then
+/// exceeds full scale, which the limiter handles (`SoundTreatment`).
 struct DownmixLevels: Equatable {
     var center = 0.5.squareRoot()
     var surround = 0.5.squareRoot()
     var lowFrequency = 0.0
-    /// Decibels.
+    /// The additional gain of the centre channel in dB.
     var dialogueLift = 0.0
 
     init() {}
@@ -29,7 +30,7 @@ struct DownmixLevels: Equatable {
         lowFrequency = sensible(stated.lfe_mix_level, 0)
     }
 
-    /// Sets a resampler up that is not initialized yet.
+    /// Configures a resampler that is not initialized yet.
     func apply(to resampler: OpaquePointer, from: inout AVChannelLayout, to output: inout AVChannelLayout) {
         let options = UnsafeMutableRawPointer(resampler)
         av_opt_set_double(options, "center_mix_level", center, 0)
@@ -39,13 +40,13 @@ struct DownmixLevels: Equatable {
         if dialogueLift != 0 { lift(resampler, &from, &output) }
     }
 
-    /// The matrix that libswresample would have made, the centre's column made larger.
+    /// Sets the default matrix of libswresample with a larger centre column.
     private func lift(_ resampler: OpaquePointer, _ from: inout AVChannelLayout, _ output: inout AVChannelLayout) {
         let (inputs, outputs) = (Int(from.nb_channels), Int(output.nb_channels))
         let center = Int(av_channel_layout_index_from_channel(&from, AV_CHAN_FRONT_CENTER))
         guard center >= 0, inputs > 1, inputs <= Self.mostChannels, outputs <= Self.mostChannels else { return }
-        // As of FFmpeg 5.1 the whole of the largest matrix there is gets scaled, whatever the layouts, and rows that are nearer to each
-        // other than that are scaled twice.
+        // FFmpeg 5.1 scales the whole largest matrix whatever the layouts; with a smaller stride
+        // rows overlap and are scaled twice.
         let stride = Self.mostChannels
         var matrix = [Double](repeating: 0, count: stride * stride)
         let code = swr_build_matrix2(

@@ -2,25 +2,24 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Decodes, trims, mixes and resamples sound into blocks whose times are counted in frames.
+/// Decodes, trims, mixes and resamples audio into blocks with exact frame times. Owned and called by one thread.
 ///
-/// Holes up to two seconds become silence, double material is dropped, and longer jumps begin a new block. Pieces of any
-/// formats may follow on from each other: where the rate stays, they pass the filter as one; where it changes, each is cut to
-/// its frames on one common grid, so that no frame is missing or double and nothing adds up. Owned and called by one
-/// thread.
+/// Gaps up to two seconds become silence, overlaps are dropped, longer jumps begin a new block. At a gapless boundary
+/// with the same rate the audio passes one filter. At a change of rate each side is cut to its frames on a common grid,
+/// without missing or repeated frames.
 final class FilmAudioConverter: PCMConverter {
     private let decoder: AudioDecoder
     private let resampler: Resampler
     private var line: SoundLine?
-    /// Film time of the first frame handed out since the sound was last unbroken, and how many there were.
+    /// Media time of the first frame since the last discontinuity, and the number of frames returned since.
     private var grid: (start: MediaTime, given: Int64) = (.zero, 0)
-    /// Frames on the grid when everything of the line that ends is out.
+    /// The end of the timeline being drained, in grid frames.
     private var lineEnd: Int64 = 0
     private var pending: AudioDecoder.Output?
     private var isDraining = false
-    /// What comes follows on from the line that is being drained, at another rate.
+    /// Whether the next audio continues the timeline being drained, at another rate.
     private var isJoint = false
-    /// What comes does not follow on from the line that is being drained.
+    /// Whether the next audio does not continue it.
     private var isBroken = false
     private var isFinished = false
     private var lastEnd: MediaTime?
@@ -82,7 +81,7 @@ final class FilmAudioConverter: PCMConverter {
         return block.frames > 0
     }
 
-    /// Lets `body` write behind what the block holds; false when it had nothing.
+    /// Appends the output of `body` to the block. Returns false if there was none.
     private func take(into block: PCMBlock, _ body: (UnsafeMutablePointer<Float>, Int) -> Int) -> Bool {
         let room = block.capacity - block.frames
         let got = body(block.samples + block.frames * output.channels, room)
@@ -97,7 +96,7 @@ final class FilmAudioConverter: PCMConverter {
         grid.start + MediaTime(value: frames, timescale: Int32(clamping: output.sampleRate))
     }
 
-    /// Frames from the grid's start to a film moment.
+    /// Returns the frames from the grid's start to a media time.
     private func gridFrames(to time: MediaTime) -> Int64 {
         (time - grid.start).rescaled(to: Int32(clamping: output.sampleRate))
     }
@@ -107,7 +106,7 @@ final class FilmAudioConverter: PCMConverter {
         lineEnd = line.map { gridFrames(to: $0.end) } ?? grid.given
     }
 
-    /// Takes out the rest of a line, to the frame: a filter gives a little more or less than was put in.
+    /// Returns the rest of a timeline to the exact frame: a filter's output length differs slightly from its input.
     private func drain(into block: PCMBlock) -> Bool {
         let left = Int(clamping: lineEnd - grid.given)
         guard left > 0 else { return false }
@@ -121,7 +120,7 @@ final class FilmAudioConverter: PCMConverter {
         }
     }
 
-    /// Frames that may be missing at the end of a line for rounding.
+    /// Maximum number of frames that rounding can leave missing at the end.
     private static let mostPadding = 2
 
     private func endLine() {
@@ -130,17 +129,17 @@ final class FilmAudioConverter: PCMConverter {
         (isDraining, isJoint) = (false, false)
     }
 
-    /// Begins to count sound that starts at a film moment; on the same grid when it follows on.
+    /// Starts counting at a media time; on the same grid if it continues the previous audio.
     private func beginLine(at start: MediaTime, rate: Int32, followsOn: Bool) {
         line = SoundLine(start: start, rate: rate)
         let away = (start - gridTime(grid.given)).seconds * Double(output.sampleRate)
         if !followsOn || abs(away) > Self.joint { grid = (start, 0) }
     }
 
-    /// Sound that begins within so many frames of where the last ended follows on from it.
+    /// Maximum distance in output frames at which audio continues the grid.
     private static let joint = 1.0
 
-    /// Puts the pending sound where it belongs, or first gets out of the way what was before it.
+    /// Inserts the pending audio, or drains the previous timeline first.
     private func place(into block: PCMBlock) throws(MediaError) {
         guard var sound = pending else { return }
         if line != nil, sound.isDiscontinuous || !resampler.accepts(decoder.frame) {
@@ -165,7 +164,7 @@ final class FilmAudioConverter: PCMConverter {
             {
                 start += error
             }
-            // A stamp that lies as near as its container can say means that nothing is between.
+            // A timestamp within the container's rounding means that there is no gap.
             if followsOn, let lastEnd, (start - lastEnd).nanoseconds.magnitude <= SoundLine.rounding { start = lastEnd }
             beginLine(at: start, rate: rate, followsOn: followsOn)
             if followsOn, grid.given > 0 {

@@ -1,10 +1,9 @@
-/// Goes on with a sound where it ends, or from where it begins backwards, as its own spectrum would: what a resampling
-/// filter is given in place of the neighbour it cannot see.
+/// Extrapolates audio past its end, or before its start, by its own spectrum.
 ///
-/// Burg's method (J. P. Burg, "Maximum Entropy Spectral Analysis", 1975), each channel by itself; its filters are stable, so
-/// that what is predicted never grows.
+/// A resampling filter needs it in place of a neighbour that it cannot see. Burg's method (J. P. Burg, "Maximum Entropy
+/// Spectral Analysis", 1975), per channel; its filters are stable, so the extrapolation never grows.
 struct LinearPrediction {
-    /// Frames looked at: ten milliseconds or so at the usual rates.
+    /// Maximum number of frames analysed: about 10 ms at the usual rates.
     static let window = 512
     private static let order = 32
 
@@ -14,12 +13,12 @@ struct LinearPrediction {
     private var previous = [Double](repeating: 0, count: order + 1)
     private var memory = [Double](repeating: 0, count: order)
 
-    /// Writes `count` interleaved frames that follow on from `frames` of them, or, reversed, that lead up to them.
+    /// Writes `count` interleaved frames that continue `frames` frames or, if reversed, precede them.
     mutating func extend(
         _ samples: UnsafePointer<Float>, frames: Int, channels: Int, isReversed: Bool, by count: Int,
         into target: UnsafeMutablePointer<Float>
     ) {
-        // Backwards, the first frames are what matters; forwards, the last.
+        // The frames next to the extrapolation are used: the first ones if reversed, otherwise the last.
         let used = min(frames, Self.window)
         let first = isReversed ? 0 : frames - used
         for channel in 0..<channels {
@@ -45,7 +44,7 @@ struct LinearPrediction {
         }
     }
 
-    /// Finds the coefficients for what lies in `forward`; returns how many there are.
+    /// Computes the coefficients for the samples in `forward`. Returns their number.
     private mutating func fit(_ count: Int) -> Int {
         let order = min(Self.order, count / 4)
         coefficients[0] = 1
@@ -55,7 +54,7 @@ struct LinearPrediction {
                 product += forward[index] * backward[index - 1]
                 energy += forward[index] * forward[index] + backward[index - 1] * backward[index - 1]
             }
-            // Silence, or nothing left to explain.
+            // Silence, or no residual energy.
             guard energy > 1e-20 else { return step }
             let reflection = -2 * product / energy
             for index in 0...step { previous[index] = coefficients[index] }

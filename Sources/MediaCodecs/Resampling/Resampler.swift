@@ -1,30 +1,30 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Brings decoded frames of any format to interleaved floats of one rate and layout with libswresample.
+/// Converts decoded frames of any format to interleaved floats of one rate and layout, with libswresample.
 ///
-/// Two stages: the first makes floats of the output's layout, frame by frame, and holds nothing back; the second changes the
-/// rate, and is left out where there is nothing to change. Pieces of one rate thus pass the filter as one, whatever their
-/// formats. Output frame n lies exactly `n / rate` after the first input frame: the filter's own delay is not in the times.
+/// The first stage converts format and layout without delay. The second changes the rate and is omitted if it is the
+/// same. Audio of one rate thus passes the filter continuously, whatever its formats. Output frame n is exactly
+/// `n / rate` after the first input frame: times do not include the filter delay. Owned and called by one thread.
 final class Resampler {
     let output: PCMFormat
-    /// Formats and channels.
+    /// Converts formats and channels.
     private var mixer: OpaquePointer?
-    /// Rates; nil where input and output have the same.
+    /// Converts the rate; nil if input and output have the same.
     private var filter: OpaquePointer?
     private var source: Source?
     private var isEmpty = true
-    /// Decibels by which the centre channel of what follows is mixed louder.
+    /// Gain in dB of the centre channel for the audio that follows.
     var dialogueLift = 0.0
-    /// Mixed sound on its way to the filter.
+    /// Mixed audio for the filter.
     private var mixed: UnsafeMutablePointer<Float>
     private var mixedCapacity: Int
-    /// The last frames that went into the filter, and how many are known.
+    /// The last frames sent to the filter, and their number.
     private let recent: UnsafeMutablePointer<Float>
     private var recentCount = 0
     private var prediction = LinearPrediction()
 
-    /// What the mixer was made for.
+    /// The configuration of the mixer.
     private struct Source: Equatable {
         var sampleFormat: Int32
         var rate: Int32
@@ -48,7 +48,7 @@ final class Resampler {
         mixed.deallocate()
     }
 
-    /// Whether frames like this one can follow on without an edge; it may still need `adapt`.
+    /// Whether frames like this one can continue without a seam; `adapt` may still be needed.
     func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
         source?.rate == frame.pointee.sample_rate
     }
@@ -62,7 +62,9 @@ final class Resampler {
             mix: mix)
     }
 
-    /// Sets up for frames like this one and forgets what is inside.
+    /// Configures for frames like this one and discards buffered audio.
+    ///
+    /// - Throws: `unsupported`; the next call configures again.
     func configure(for frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
         isEmpty = true
         recentCount = 0
@@ -71,7 +73,7 @@ final class Resampler {
             swr_free(&filter)
             source = nil
         }
-        // Of a long packet the mixer keeps what there was no room for; that belongs to what is forgotten.
+        // The mixer keeps what did not fit of a long packet; that must be discarded too.
         if let mixer, swr_get_delay(mixer, Int64(rate)) > 0 { source = nil }
         try adapt(to: frame)
         guard rate != output.sampleRate else { return }
@@ -94,7 +96,7 @@ final class Resampler {
         }
     }
 
-    /// Gets ready for another format or layout of the same rate; what is in the filter stays.
+    /// Configures for another format or layout of the same rate; the filter keeps its contents.
     func adapt(to frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) {
         let wanted = source(frame)
         if wanted == source { return }
@@ -123,7 +125,7 @@ final class Resampler {
         source = wanted
     }
 
-    /// The caller uninitialises it.
+    /// The caller uninitialises the layout.
     private var outputLayout: AVChannelLayout {
         var layout = AVChannelLayout()
         let mask = output.layout.mask
@@ -141,7 +143,7 @@ final class Resampler {
             "cannot mix \(source.channels) channels at \(source.rate) Hz for this output; choose another sound track")
     }
 
-    /// Puts in frames `skip ..< skip + count` and takes out up to `room` frames; returns how many came out.
+    /// Sends frames `skip ..< skip + count` and receives up to `room` frames. Returns the number received.
     func convert(
         _ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int, into target: UnsafeMutablePointer<Float>,
         room: Int
@@ -157,7 +159,7 @@ final class Resampler {
         }
     }
 
-    /// Keeps the last frames of `mixed`, for when nothing follows that the filter could see.
+    /// Stores the last frames of `mixed` for an extrapolation at the end.
     private func remember(_ count: Int) {
         let (window, channels) = (LinearPrediction.window, output.channels)
         let fresh = min(count, window)
@@ -167,17 +169,16 @@ final class Resampler {
         recentCount = kept + fresh
     }
 
-    // MARK: Joints of rates
+    // MARK: Boundaries between rates
 
-    /// Input frames that the filter looks ahead and back, and some more (libswresample's `filter_size` is 32 at the lower of
-    /// both rates).
+    /// Input frames of the filter's look-ahead and look-back plus a margin (libswresample's `filter_size` is
+    /// 32 at the lower of both rates).
     private var reach: Int {
         let input = Double(source?.rate ?? 0)
         return Int((32 * max(1, input / Double(output.sampleRate))).rounded(.up)) + 16
     }
 
-    /// A piece ends here and another of a different rate follows: the filter sees the sound go on as it was. What belongs to
-    /// the piece then comes out of `pull`.
+    /// Ends the audio before a change of rate: the filter gets an extrapolation. `pull` then returns the rest.
     func extendEnd() {
         guard filter != nil, recentCount > 0 else { return }
         let count = reach
@@ -188,13 +189,14 @@ final class Resampler {
         isEmpty = false
     }
 
-    /// The first frames of a piece that follows another of a different rate: the filter sees the sound as it would have been
-    /// before, and the first output frame lies `offset` input frames behind the piece's first.
+    /// Starts the audio after a change of rate: the filter gets an extrapolation as lead-in.
+    ///
+    /// The first output frame is `offset` input frames after the first input frame.
     func extendStart(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int, offset: Double) {
         guard let filter, let source, count > 0 else { return }
         let (input, rate) = (Int(source.rate), output.sampleRate)
         let step = Double(input) / Double(rate)
-        // Output frames fall on a piece's frames in a pattern; the length of the lead-in chooses where it begins.
+        // Output frames fall on input frames in a periodic pattern; the length of the lead-in selects its phase.
         var (a, b) = (input, rate)
         while b != 0 { (a, b) = (b, a % b) }
         let places = min(rate / max(1, a), Self.mostPlaces)
@@ -214,10 +216,10 @@ final class Resampler {
         swr_convert(filter, nil, 0, &plane, Int32(clamping: lead))
     }
 
-    /// A lead-in is at most this much longer than it need be.
+    /// Maximum additional length of the lead-in, in input frames.
     private static let mostPlaces = 640
 
-    /// Mixes frames into `mixed`.
+    /// Mixes frames into `mixed`. Returns their number.
     private func mix(_ frame: UnsafeMutablePointer<AVFrame>, skip: Int, count: Int) -> Int {
         withPlanes(of: frame, skip: skip) { Self.convert(mixer, $0, count: count, into: mixed, room: count) }
     }
@@ -252,22 +254,22 @@ final class Resampler {
         mixed = .allocate(capacity: frames * output.channels)
     }
 
-    /// Takes out what is waiting inside.
+    /// Returns buffered audio: the number of frames written to `target`.
     func pull(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
         if isEmpty { return 0 }
-        // No input at all would mean the end to libswresample; no frames of an input that exists means "go on".
+        // A null input would end the stream in libswresample; an input of zero frames does not.
         return withUnsafeTemporaryAllocation(of: UnsafePointer<UInt8>?.self, capacity: 64) { sources in
             sources.initialize(repeating: UnsafeRawPointer(target).assumingMemoryBound(to: UInt8.self))
             return run(filter ?? mixer, sources.baseAddress, count: 0, into: target, room: room)
         }
     }
 
-    /// Takes out what is waiting inside and in the filter, at the end; 0 when nothing is left.
+    /// Drains the filter at the end. Returns 0 when nothing is left.
     func drain(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
         run(filter ?? mixer, nil, count: 0, into: target, room: room)
     }
 
-    /// Puts in silence of so many input frames.
+    /// Inserts silence of `frames` input frames.
     func insertSilence(_ frames: Int) {
         guard let context = filter ?? mixer, frames > 0 else { return }
         swr_inject_silence(context, Int32(clamping: frames))

@@ -1,38 +1,38 @@
 internal import MediaCore
 
-/// Places decoded sound on the film by counting frames, and listens to the stamps only where they matter.
+/// Places decoded audio in media time by counting frames; timestamps only correct it.
 ///
-/// Containers round stamps (Matroska to milliseconds) or let them jitter; counting from the first is smoother and
-/// exact. A stamp that keeps disagreeing is believed.
+/// Containers round timestamps (Matroska to milliseconds) or let them jitter; counting is exact. A
+/// persistent difference is adopted.
 struct SoundLine {
     enum Verdict: Equatable {
-        /// Follows on.
+        /// Continues the counted audio.
         case joins
-        /// So many frames are missing before it.
+        /// This many frames are missing before it.
         case gap(Int)
-        /// So many of its frames are there already.
+        /// This many of its frames are already present.
         case overlap(Int)
-        /// It belongs somewhere else altogether.
+        /// It is too far away to be corrected.
         case jump
     }
 
-    /// Film time of the first frame.
+    /// Media time of the first frame.
     let start: MediaTime
-    /// Frames per second of what is counted.
+    /// Frames per second.
     let rate: Int32
     private(set) var frames: Int64 = 0
-    /// The last stamps' disagreement, in nanoseconds, newest last once it is full.
+    /// Differences of the last timestamps in nanoseconds; a ring buffer.
     private var errors = [8 of Int64](repeating: 0)
     private var errorCount = 0
 
-    /// One stamp may be this far off when those around it agree with the count: an MP3 frame in an AVI file.
+    /// Difference in nanoseconds that a single timestamp may have, such as an MP3 frame in an AVI file.
     static let jitter: Int64 = 30_000_000
-    /// All of the last stamps may be this far off in one direction. Above the rounding of any container.
+    /// Difference in nanoseconds above which timestamps on one side are adopted; larger than any container's rounding.
     static let bias: Int64 = 2_000_000
-    /// A hole up to this long is filled with silence; a longer one is a jump.
+    /// Gap in nanoseconds up to which silence is inserted; a longer one is a jump.
     static let longestGap: Int64 = 2_000_000_000
 
-    /// Stamps of a container that counts in milliseconds are this far off.
+    /// Rounding error in nanoseconds of containers with millisecond timestamps.
     static let rounding: Int64 = 1_000_000
 
     init(start: MediaTime, rate: Int32) {
@@ -40,12 +40,12 @@ struct SoundLine {
         self.rate = max(1, rate)
     }
 
-    /// Film time just after the last frame counted.
+    /// Media time just after the last counted frame.
     var end: MediaTime { start + MediaTime(value: frames, timescale: rate) }
 
     mutating func count(_ more: Int) { frames &+= Int64(more) }
 
-    /// How sound stamped with `time` lies against what was counted.
+    /// Compares a timestamp with the count. Returns what to do with its audio.
     mutating func place(_ time: MediaTime?) -> Verdict {
         guard let time else { return .joins }
         let error = (time - end).nanoseconds
@@ -60,13 +60,14 @@ struct SoundLine {
             most = max(most, errors[index])
             sum += errors[index]
         }
-        // Stamps on both sides of the count jitter; stamps all on one side mean that the count is off.
+        // Differences on both sides are jitter; differences on one side are an error of the count.
         if least <= Self.bias, most >= -Self.bias { return .joins }
         return correction(of: sum / Int64(errors.count))
     }
 
-    /// How the first sound of a new piece lies against what was counted: here a hole or an overlap is put right at once,
-    /// where a seam is, instead of later in the middle of the piece.
+    /// Compares the first timestamp after a gapless boundary with the count.
+    ///
+    /// A gap or overlap is corrected here at once instead of later within the audio.
     mutating func join(_ time: MediaTime?) -> Verdict {
         errorCount = 0
         guard let time else { return .joins }

@@ -1,11 +1,11 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// A converter that plays faster or slower with the pitch kept. Owned and called by one thread.
+/// A converter that changes the speed and keeps the pitch. Owned and called by one thread.
 ///
-/// Times are counted, not taken from the filter: output frame n of an unbroken stretch is perceived at the film time
-/// `start + n × speed / rate`. The filter moves single sounds by at most half its window (about 25 ms of film), back
-/// and forth around that.
+/// Times are counted, not read from the filter: output frame n since the last discontinuity has media
+/// time `start + n × speed / rate`. The filter shifts single sounds by at most half its window (about
+/// 25 ms of media time) around that.
 final class SpeedConverter: PCMConverter {
     private let inner: FilmAudioConverter
     private let stretcher: TempoStretcher
@@ -13,12 +13,13 @@ final class SpeedConverter: PCMConverter {
     private let rate: Double
     private let natural: PCMBlock
     private let channels: Int
-    /// Film time of the stretch's first frame, film time expected next on the input, frames handed out since.
+    /// Media time of the first frame since the discontinuity, expected media time of the
+    /// next input, and frames returned.
     private var start: MediaTime?
     private var expected: MediaTime?
     private var given: Int64 = 0
     private var isEnding = false
-    /// What is in `natural` has not been put in yet.
+    /// Whether `natural` holds audio not yet sent to the stretcher.
     private var isHolding = false
     private var isFinished = false
 
@@ -50,7 +51,8 @@ final class SpeedConverter: PCMConverter {
 
     func reset() {
         inner.reset()
-        // ignored: `begin` is repeated with the next block, where its failure is thrown.
+        // Ignored: on failure the stretcher has no graph and stays silent until `begin`
+        // succeeds at the next discontinuity.
         try? stretcher.begin()
         (start, expected) = (nil, nil)
         (isEnding, isHolding, isFinished) = (false, false, false)
@@ -62,7 +64,7 @@ final class SpeedConverter: PCMConverter {
         while block.frames < block.capacity {
             if take(into: block) { continue }
             if isEnding {
-                // The stretch is out; the next one starts at a place of its own.
+                // The stretcher is drained; the next audio starts at its own media time.
                 isEnding = false
                 (start, expected) = (nil, nil)
                 try stretcher.begin()

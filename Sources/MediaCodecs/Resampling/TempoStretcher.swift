@@ -2,17 +2,19 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Stretches sound in time and keeps its pitch, with libavfilter's `atempo`: one from half to double speed, and two of the same tempo
-/// one behind the other beyond that, because above double speed a single one leaves samples out instead of mixing them.
+/// Changes the tempo with libavfilter's `atempo` and keeps the pitch. Owned and called by one thread.
+///
+/// One filter from half to double speed; beyond that two of the same tempo in series, because above double speed one
+/// filter drops samples instead of mixing them.
 final class TempoStretcher {
     private let format: PCMFormat
-    /// Of the filters one behind the other; their product is the speed.
+    /// The tempos of the filters in series; their product is the speed.
     private let tempos: [Double]
     private var graph: FilterGraph?
     private let frame: UnsafeMutablePointer<AVFrame>
     private let stretched: UnsafeMutablePointer<AVFrame>
     private var layout = AVChannelLayout()
-    /// Frames of `stretched` already taken.
+    /// The number of consumed frames of `stretched`.
     private var taken = 0
 
     init(format: PCMFormat, speed: Double) throws(MediaError) {
@@ -25,7 +27,7 @@ final class TempoStretcher {
         tempos = (0.5...2).contains(speed) ? [speed] : [speed.squareRoot(), speed.squareRoot()]
         guard let frame = av_frame_alloc(), let stretched = av_frame_alloc() else { throw CodecContext.noMemory }
         (self.frame, self.stretched) = (frame, stretched)
-        // The filters want to know positions; where there are none, those usual for the number of channels.
+        // The filters need channel positions; the default ones for the channel count if there are none.
         AudioLayouts.set(&layout, format.layout)
         if layout.order != AV_CHANNEL_ORDER_NATIVE {
             av_channel_layout_default(&layout, Int32(clamping: format.channels))
@@ -39,7 +41,9 @@ final class TempoStretcher {
         av_frame_free(&second)
     }
 
-    /// Forgets what is inside and starts anew.
+    /// Discards buffered audio and creates a new graph.
+    ///
+    /// - Throws: `unsupported` without libavfilter; all audio is dropped until a later call succeeds.
     func begin() throws(MediaError) {
         graph = nil
         av_frame_unref(stretched)
@@ -60,7 +64,7 @@ final class TempoStretcher {
         }
     }
 
-    /// Puts sound in.
+    /// Sends interleaved audio.
     func push(_ samples: UnsafePointer<Float>, frames: Int) {
         guard let graph, frames > 0 else { return }
         frame.pointee.nb_samples = Int32(clamping: frames)
@@ -71,14 +75,14 @@ final class TempoStretcher {
         else { return }
         UnsafeMutableRawPointer(target).copyMemory(
             from: samples, byteCount: frames * format.channels * MemoryLayout<Float>.stride)
-        // The filter takes the reference over and leaves the frame empty, whether it could use it or not.
+        // `push` consumes the reference on success; on failure it is released here.
         if !graph.push(frame) { av_frame_unref(frame) }
     }
 
-    /// No more sound follows.
+    /// Ends the input.
     func finish() { graph?.push(nil) }
 
-    /// Takes up to `room` stretched frames out; 0 when nothing is ready.
+    /// Receives up to `room` frames. Returns their number, 0 if none are ready.
     func pull(into target: UnsafeMutablePointer<Float>, room: Int) -> Int {
         guard let graph else { return 0 }
         if taken >= Int(stretched.pointee.nb_samples) {

@@ -1,22 +1,25 @@
 public import MediaCore
 public import SyncRendering
 
-/// Subtitles through libavcodec: every codec that this machine's FFmpeg decodes.
+/// Subtitle codecs of libavcodec: everything that the installed FFmpeg decodes.
 public struct FilmSubtitleCodecs: SubtitleCodecs {
     private let place: SubtitlePlace
 
-    /// - Parameter place: at the top stand words alone, without what their author made of them; bitmaps are refused.
+    /// - Parameter place: The position. At the top text is shown without the author's styling, and bitmaps are refused.
     public init(place: SubtitlePlace = .asWritten) { self.place = place }
 
+    /// Returns a decoder.
+    ///
+    /// - Throws: `unsupported` if there is none, or for bitmaps at the top.
     public func decoder(for format: SubtitleFormat) throws(MediaError) -> any SubtitleDecoder {
         try FilmSubtitleDecoder(format: format, place: place)
     }
 }
 
-/// Where words are to stand.
+/// The position of subtitles.
 public enum SubtitlePlace: Sendable {
-    /// Where and as their author says, otherwise below.
+    /// As authored, by default at the bottom.
     case asWritten
-    /// At the top, all alike, beside others that stand below.
+    /// At the top in a uniform style, in addition to others at the bottom.
     case top
 }

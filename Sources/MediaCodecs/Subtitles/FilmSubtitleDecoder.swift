@@ -5,9 +5,9 @@ public import SyncRendering
 
 /// Decodes subtitles with libavcodec. Owned and called by one thread.
 ///
-/// Words come out as events of Advanced SubStation Alpha, whatever they were written as; bitmaps with their colours.
+/// Text becomes events of Advanced SubStation Alpha; bitmaps keep their colours.
 public final class FilmSubtitleDecoder: SubtitleDecoder {
-    /// Packets that could not be decoded, or were more than anybody can read, so far.
+    /// The number of packets that could not be decoded or exceeded the limits.
     public private(set) var damagedPackets = 0
 
     private let place: SubtitlePlace
@@ -16,15 +16,18 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
     private let packet: UnsafeMutablePointer<AVPacket>
     private var sheet: SubtitleStyleSheet
     private var recoding: TextRecoding?
-    /// Film times of the last packets, by what libavcodec was told: some codecs collect several and keep the time of the first.
+    /// Media times of the last packets by libavcodec timestamp: some codecs merge packets and keep the first timestamp.
     private var times: [(stamp: Int64, time: MediaTime)] = []
     private var isDiscontinuous = false
 
-    /// What libavcodec is told times in; it hands them back in this unit whatever it was told (`AVSubtitle.pts`).
+    /// Ticks per second of libavcodec timestamps; `AVSubtitle.pts` always has this unit.
     private static let timescale: Int32 = 1_000_000
 
-    /// - Parameter place: where the words are to stand.
-    /// - Throws: `unsupported` when no decoder fits or the track's description is damaged, or for bitmaps at the top; or `exhausted`.
+    /// Opens a decoder.
+    ///
+    /// - Parameter place: The position of the text.
+    /// - Throws: `unsupported` if there is no decoder, the track's parameters are invalid, or for
+    ///   bitmaps at the top; or `exhausted`.
     public init(format: SubtitleFormat, place: SubtitlePlace = .asWritten) throws(MediaError) {
         (self.format, self.place) = (format, place)
         try Self.require(words: format, at: place)
@@ -68,10 +71,10 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
             filled.pointee.height = Int32(clamping: format.canvas?.height ?? 0)
         }
         context.pointee.pkt_timebase = AVRational(num: 1, den: timescale)
-        // Words that are no UTF-8 are repaired here, not dropped.
+        // Invalid UTF-8 is repaired here instead of dropped.
         context.pointee.sub_charenc_mode = FF_SUB_CHARENC_MODE_IGNORE
         if parameters.codec == "dvb_teletext" {
-            // Words in place of pictures of them, and of all pages those that are subtitles.
+            // Text instead of bitmaps, and only the pages marked as subtitles.
             av_opt_set(context.pointee.priv_data, "txt_format", "text", 0)
             av_opt_set(context.pointee.priv_data, "txt_page", "subtitle", 0)
         }
@@ -88,12 +91,15 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
             return SubtitleStyleSheet(header: PlainSubtitleStyle.header, isAuthored: false)
         }
         let bytes = UnsafeBufferPointer(start: header, count: Int(context.pointee.subtitle_header_size))
-        // Some writers count the zero at its end.
+        // Some writers count the trailing zero.
         return SubtitleStyleSheet(header: bytes.prefix { $0 != 0 }, isAuthored: true, fonts: format.fonts)
     }
 
     // MARK: Decoding
 
+    /// Returns the cues of a buffer with start and duration. A damaged packet is counted and skipped.
+    ///
+    /// - Throws: `unsupported` if the new format cannot be decoded.
     public func decode(_ buffer: SampleBuffer) throws(MediaError) -> [SampleBuffer] {
         guard case .encodedSubtitle(let format, let batch) = buffer.payload else { return [] }
         if buffer.flags.contains(.discontinuity) {
@@ -106,6 +112,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         return cues
     }
 
+    /// Discards the decoder's state, for a seek.
     public func flush() {
         avcodec_flush_buffers(context)
         times.removeAll(keepingCapacity: true)
@@ -139,7 +146,8 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         var subtitle = AVSubtitle()
         var isThere: Int32 = 0
         let code = avcodec_decode_subtitle2(context, &subtitle, &isThere, packet)
-        // libavcodec's SAMI fails with −1 for the empty paragraph that takes a subtitle away; those have lengths anyway.
+        // libavcodec's SAMI decoder returns −1 for an empty paragraph, which clears a subtitle;
+        // SAMI cues have durations anyway.
         if code < 0, !(code == -1 && format.parameters.codec == "sami") { damagedPackets += 1 }
         guard code >= 0, isThere != 0 else { return }
         defer { avsubtitle_free(&subtitle) }
@@ -154,7 +162,7 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         }
     }
 
-    /// A copy with the padding that libavcodec's readers need: of subtitles it makes none itself.
+    /// Copies a packet with the padding that libavcodec requires; for subtitles libavcodec does not add it.
     private func fill(
         _ packet: UnsafeMutablePointer<AVPacket>, with entry: PacketBatch.Packet, of batch: PacketBatch
     ) -> Bool {
@@ -172,13 +180,13 @@ public final class FilmSubtitleDecoder: SubtitleDecoder {
         }
     }
 
-    /// When it is shown, and for how long; zero until the next one. `AVSubtitle` counts milliseconds from its packet's time.
+    /// Returns start and duration; zero: until the next cue. `AVSubtitle` has milliseconds relative to its packet.
     private static func span(of subtitle: AVSubtitle, from time: MediaTime, packet: MediaTime) -> (MediaTime, MediaTime)
     {
         let (start, end) = (subtitle.start_display_time, subtitle.end_display_time)
         let begin = start == 0 ? time : time + MediaTime(value: Int64(start), timescale: 1000)
         if end == .max { return (begin, .zero) }
-        // libavcodec has cut the packet's own length to milliseconds.
+        // libavcodec has truncated the packet's duration to milliseconds.
         if start == 0, packet.value > 0, Int64(end) == packet.rescaled(to: 1000) { return (begin, packet) }
         if end > start { return (begin, MediaTime(value: Int64(end - start), timescale: 1000)) }
         return (begin, packet)

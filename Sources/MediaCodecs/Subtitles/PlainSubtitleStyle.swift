@@ -1,24 +1,26 @@
-/// The styles of words that bring none: as mpv shows such subtitles.
+/// The styles of unstyled text, as in mpv.
 enum PlainSubtitleStyle {
-    /// libavcodec places the positions that some formats know (`{\pos}` of MicroDVD, closed captions) on a plane of this size
-    /// (ASS_DEFAULT_PLAYRESX and ASS_DEFAULT_PLAYRESY in libavcodec/ass.h); mpv writes its style for the same height
+    /// libavcodec's coordinates (`{\pos}` of MicroDVD, closed captions) are on a plane of this size.
+    ///
+    /// ASS_DEFAULT_PLAYRESX and ASS_DEFAULT_PLAYRESY in libavcodec/ass.h. mpv's style has the same height
     /// (MP_ASS_FONT_PLAYRESY in sub/ass_mp.h).
     static let width = 384
     static let height = 288
 
-    /// mpv's sizes count 720 lines of the window (its manual, `--sub-font-size`).
+    /// mpv's sizes are for 720 lines of the window (its manual, `--sub-font-size`).
     private static func scaled(_ pixels: Double) -> Double { pixels * Double(height) / 720 }
 
-    /// mpv 0.35's defaults, as `mpv --list-options` has them: `sub-font=sans-serif`, `sub-font-size=55`, `sub-border-size=3`, `sub-shadow-offset=0`,
-    /// `sub-margin-x=25`, `sub-margin-y=22`, white on black, in the middle below. Later ones are other numbers.
+    /// The defaults of mpv 0.35 (`mpv --list-options`): `sub-font=sans-serif`, `sub-font-size=55`,
+    /// `sub-border-size=3`, `sub-shadow-offset=0`, `sub-margin-x=25`, `sub-margin-y=22`, white on black, bottom
+    /// centre. Later versions differ.
     static let header = header(alignment: 2)
-    /// The same at the top: mpv's second subtitles.
+    /// The same at the top, for mpv's secondary subtitles.
     static let topHeader = header(alignment: 8)
 
     private static func header(alignment: Int) -> [UInt8] {
         let size = scaled(55)
         let edge = scaled(3)
-        // Margins are whole numbers; mpv, too, loses what lies behind the point.
+        // Margins are integers; mpv truncates them too.
         let (side, bottom) = (Int(scaled(25)), Int(scaled(22)))
         let text = """
             [Script Info]

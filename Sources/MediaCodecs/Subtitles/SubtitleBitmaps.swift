@@ -1,13 +1,13 @@
 internal import CFFmpeg
 internal import MediaCore
 
-/// Turns libavcodec's paletted rectangles into images.
+/// Converts paletted rectangles of libavcodec to images.
 enum SubtitleBitmaps {
     static let mostRects = 32
-    /// Pixels of all rectangles together.
+    /// Maximum number of pixels of all rectangles together.
     static let largestArea = 4096 * 4096
 
-    /// Nil where there is more than anybody can read.
+    /// Returns the images, or nil if a limit is exceeded.
     static func images(of subtitle: AVSubtitle) -> [OverlayImage]? {
         guard subtitle.num_rects <= mostRects else { return nil }
         var images: [OverlayImage] = []
@@ -22,7 +22,7 @@ enum SubtitleBitmaps {
             guard area <= largestArea else { return nil }
             let pixels = [UInt8](unsafeUninitializedCapacity: width * height * 4) { pixels, count in
                 count = width * height * 4
-                // Always 256 entries of 0xAARRGGBB in the machine's order (AVPALETTE_SIZE, libavutil/pixfmt.h).
+                // 256 entries of 0xAARRGGBB in native byte order (AVPALETTE_SIZE, libavutil/pixfmt.h).
                 palette.withMemoryRebound(to: UInt32.self, capacity: 256) { palette in
                     for y in 0..<height {
                         let line = indices + y * Int(rect.linesize.0)
@@ -44,9 +44,9 @@ enum SubtitleBitmaps {
         return images
     }
 
-    /// The plane that rectangles lie on, where neither the stream nor its container says so: the smallest usual one that holds them.
+    /// Returns the plane of the rectangles if neither stream nor container states it: the smallest usual one that fits.
     static func canvas(for images: [OverlayImage]) -> PixelSize {
-        // Without a definition of its own a display set of DVB is made for 720 × 576 (EN 300 743, 7.2.1).
+        // A DVB display set without its own definition is for 720 × 576 (EN 300 743, 7.2.1).
         let usual = [PixelSize(width: 720, height: 576), PixelSize(width: 1920, height: 1080)]
         let right = images.map { $0.rect.x + $0.rect.width }.max() ?? 0
         let bottom = images.map { $0.rect.y + $0.rect.height }.max() ?? 0

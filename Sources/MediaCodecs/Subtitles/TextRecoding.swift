@@ -1,11 +1,12 @@
 internal import Glibc
 
-/// Turns words into UTF-8. What makes no sense becomes a replacement character, where libavcodec would lose the whole line.
+/// Converts text to UTF-8; invalid bytes become replacement characters. libavcodec would drop the whole line.
+///
 /// Owned and used by one decoder.
 final class TextRecoding {
     private let converter: iconv_t
 
-    /// Nil where this system does not know the charset.
+    /// Returns nil if the system does not support the charset.
     init?(from charset: String) {
         let opened = iconv_open("UTF-8", charset)
         // iconv_open(3) fails with (iconv_t)-1.
@@ -31,7 +32,7 @@ final class TextRecoding {
                     contentsOf: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(piece)[..<(piece.count - room)])
                 )
                 if code != -1 || cause == E2BIG { continue }
-                // EILSEQ, or EINVAL for a character that is cut off.
+                // EILSEQ, or EINVAL for a truncated character.
                 result.append(contentsOf: "\u{FFFD}".utf8)
                 input = input.map { $0 + 1 }
                 left -= 1

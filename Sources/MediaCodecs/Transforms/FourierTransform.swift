@@ -2,19 +2,21 @@ internal import CFFmpeg
 
 /// The discrete Fourier transform of one length, by libavutil. Owned and used by one thread.
 ///
-/// Numbers are single precision; the inverse is not divided by the length.
+/// Single precision; the inverse is not divided by the length.
 public final class FourierTransform {
-    /// Complex numbers in a block.
+    /// The number of complex values per block.
     public let count: Int
-    /// What `forward` reads and `inverse` reads: real and imaginary parts in turn, `2 × count` of them.
+    /// The input of `forward` and `inverse`: interleaved real and imaginary parts, `2 × count` values.
     public let input: UnsafeMutablePointer<Float>
-    /// Where both leave their result, in the same order.
+    /// The output of both transforms, in the same order.
     public let output: UnsafeMutablePointer<Float>
 
     private let ahead: (context: OpaquePointer, run: av_tx_fn)
     private let back: (context: OpaquePointer, run: av_tx_fn)
 
-    /// - Parameter count: a power of two, 16 … 2²⁰.
+    /// Allocates the buffers and plans; traps without memory.
+    ///
+    /// - Parameter count: A power of two, 16 … 2²⁰.
     public init(count: Int) {
         precondition(count.nonzeroBitCount == 1 && (16...(1 << 20)).contains(count), "a length is a power of two")
         self.count = count
@@ -22,7 +24,7 @@ public final class FourierTransform {
             fatalError("there is no memory left for a transform of \(count) numbers")
         }
         (self.ahead, self.back) = (ahead, back)
-        // Vector code wants whole cache lines.
+        // libavutil's vector code requires alignment to cache lines.
         input = Self.numbers(count)
         output = Self.numbers(count)
     }
@@ -36,13 +38,13 @@ public final class FourierTransform {
         UnsafeMutableRawPointer(output).deallocate()
     }
 
-    /// From moments to frequencies.
+    /// Transforms `input` from time to frequency into `output`.
     public func forward() { ahead.run(ahead.context, output, input, Self.stride) }
 
-    /// From frequencies to moments, `count` times too large.
+    /// Transforms `input` from frequency to time into `output`, scaled by `count`.
     public func inverse() { back.run(back.context, output, input, Self.stride) }
 
-    /// The size of one complex number, as tx.h asks for.
+    /// The size of a complex value in bytes, as required by tx.h.
     private static let stride = 2 * MemoryLayout<Float>.stride
 
     private static func plan(_ count: Int, isInverse: Bool) -> (context: OpaquePointer, run: av_tx_fn)? {

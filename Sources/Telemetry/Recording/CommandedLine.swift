@@ -1,21 +1,22 @@
 package import MediaCore
 
-/// The synchronizer's line as the recorded anchors tell it: whether film time was running at an instant, and where.
+/// The commanded timeline reconstructed from recorded anchors: the rate and the position at an instant.
 package struct CommandedLine {
+    /// A timebase segment: media seconds `film` at host instant `host`.
     struct Stretch {
         var film: Double
         var host: HostInstant
         var rate: Double
-        /// As commanded: film seconds per second of sound.
+        /// The commanded rate; `rate` also contains the correction for a followed clock.
         var speed: Double
     }
 
     private var current: Stretch?
     private var scheduled: Stretch?
-    /// Anchors so far.
+    /// The number of commands so far.
     package private(set) var count = 0
 
-    /// A command noted at `instant`: from `host` on, `film` seconds are perceived there at `rate`.
+    /// Adds a command recorded at `instant`: media time `film` (seconds) is due at `host`, from where `rate` applies.
     package mutating func command(film: Double, host: HostInstant, rate: Double, at instant: HostInstant) {
         count += 1
         if let scheduled, scheduled.host <= instant { current = scheduled }
@@ -24,7 +25,7 @@ package struct CommandedLine {
         if host > instant { scheduled = stretch } else { current = stretch }
     }
 
-    /// The line goes on at a slightly different rate: it was bent towards a clock that is followed.
+    /// Replaces the segment after a rate correction towards a followed clock.
     mutating func bend(film: Double, host: HostInstant, rate: Double, speed: Double) {
         scheduled = nil
         current = Stretch(film: film, host: host, rate: rate, speed: speed)
@@ -35,13 +36,13 @@ package struct CommandedLine {
         return current
     }
 
-    /// 0 while time stands still or nothing is known.
+    /// Returns media seconds per second; 0 while paused or unknown.
     package func rate(at instant: HostInstant) -> Double { stretch(at: instant)?.rate ?? 0 }
 
-    /// Film seconds per second of sound; 0 as `rate`.
+    /// Returns the commanded rate, without clock correction; 0 while paused or unknown.
     package func speed(at instant: HostInstant) -> Double { stretch(at: instant)?.speed ?? 0 }
 
-    /// When a film moment is perceived on the stretch that is or comes into force; nil while that stands still.
+    /// Returns the due time of a media time on the scheduled or else the current segment; nil while paused.
     package func instant(ofFilm film: Double) -> HostInstant? {
         guard let line = scheduled ?? current, line.rate > 0 else { return nil }
         let elapsed = (film - line.film) / line.rate * 1e9

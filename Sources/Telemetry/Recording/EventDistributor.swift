@@ -2,43 +2,49 @@ package import MediaCore
 package import SyncRendering
 internal import Synchronization
 
-/// The one consumer of an `EventLog`: hands every event to the statistics and, when there is one, to the flight
-/// recorder, on a thread of its own with low priority.
+/// The consumer of an `EventLog`: passes events to the statistics and the flight recorder.
 ///
-/// Memory is bounded: the log itself, one batch, and at most 256 waiting remarks.
+/// The thread `event recorder` does this with low priority. All methods are callable from any thread. Memory is
+/// bounded: the log, one batch, and at most 256 pending remarks.
 package final class EventDistributor: Sendable {
     private static let batchSize = 256
     private static let mostRemarks = 256
-    /// Half the time in which 4096 events could come together at two thousand a second; ten wake-ups a second cost
-    /// nothing that can be measured.
+    /// The log has 4096 entries; two thousand events a second fill it in 2 s. Ten wake-ups a
+    /// second have no measurable cost.
     private static let interval = Duration.milliseconds(100)
-    /// Whoever follows the file while it grows sees it this fresh.
+    /// Interval at which lines are written, for readers of the growing file.
     private static let flushInterval = Duration.seconds(1)
 
     private let log: EventLog
     private let clock: any HostClock
+    /// Written by the thread, read by any thread.
     private let totals = Lock(PlaybackStatistics())
+    /// Written by the thread, read by any thread.
     private let outputTotals = Lock(OutputsStatistics())
+    /// Remarks of any thread that await the recorder thread.
     private let remarks = Lock<[(TimelineRemark, HostInstant)]>([])
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let wake = Signal()
     private let thread = Lock<WorkerThread?>(nil)
 
-    /// - Parameter clock: stamps remarks; the clock of the events.
+    /// - Parameter clock: The clock of the events; used for the times of remarks.
     package init(log: EventLog, clock: any HostClock = MonotonicClock()) {
         self.log = log
         self.clock = clock
     }
 
-    /// Starts the thread.
+    /// Starts the thread; later calls have no effect.
+    ///
+    /// All closures are called on the recorder thread.
     ///
     /// - Parameters:
-    ///   - file: where to record, if anywhere; closed with `stop`.
-    ///   - complain: called on the recorder's thread with a sentence about a record that broke off, or goes on.
-    ///   - outputNews: called on the recorder's thread when an output was lost or came back.
-    ///   - outputMoved: the same when a card plays on another device.
-    ///   - clockNews: the same for a speaker's clock: stalled, and ready after that; doubted, once for each output.
-    /// - Throws: when the system gives no thread; the file is closed then.
+    ///   - file: The record; closed by `stop`. Nil: statistics only.
+    ///   - complain: Receives a message when recording stops or resumes.
+    ///   - outputNews: Called when an output is lost or restored.
+    ///   - outputMoved: Called when a sound card continues on another device.
+    ///   - clockNews: Called when a speaker's clock stalls, is ready again, or is doubted (once per output).
+    /// - Throws: If the system refuses a thread; the file is then closed.
     package func start(
         recordingTo file: consuming TimelineFile? = nil,
         complain: @escaping @Sendable (String) -> Void = { _ in },
@@ -55,35 +61,36 @@ package final class EventDistributor: Sendable {
         }
     }
 
-    /// Takes what is left, writes it, closes the file and ends the thread. A reader of a pipe is given a fifth of a second.
+    /// Processes the remaining events, closes the file and joins the thread. Waits up to
+    /// 200 ms for the reader of a pipe.
     package func stop() {
         stopping.store(true, ordering: .releasing)
         wake.raise()
         thread.withLock { $0?.join() }
     }
 
-    /// The sums as of the last tenth of a second. Any thread.
+    /// The totals, at most 100 ms old. Callable from any thread.
     package var statistics: PlaybackStatistics { totals.withLock { $0 } }
 
-    /// The same for each output.
+    /// The totals per output. Callable from any thread.
     package var outputs: OutputsStatistics { outputTotals.withLock { $0 } }
 
-    /// Writes a remark into the record, if there is one. Any thread.
+    /// Adds a remark to the record; dropped without a record or beyond 256 pending ones. Callable from any thread.
     package func note(_ remark: TimelineRemark) {
         let now = clock.now
         remarks.withLock { if $0.count < Self.mostRemarks { $0.append((remark, now)) } }
     }
 
-    /// The thread's own state.
+    /// The state of the recorder thread.
     ///
-    /// `@unchecked Sendable`: made by `start`, then used by the one thread it is given to.
+    /// `@unchecked Sendable`: created by `start`, then used by that thread only.
     private final class Recorder: @unchecked Sendable {
         private var writer: TimelineWriter?
         private let distributor: EventDistributor
         private let outputNews: @Sendable (OutputID, Bool) -> Void
         private let outputMoved: @Sendable (OutputID) -> Void
         private let clockNews: @Sendable (OutputID, SpeakerClockState) -> Void
-        /// Those without the clock that their sound lies on; no more than there are outputs.
+        /// Outputs whose clock has stalled; bounded by the number of outputs.
         private var clockless: Set<OutputID> = []
         private var doubted: Set<OutputID> = []
         private let complain: @Sendable (String) -> Void
@@ -127,7 +134,7 @@ package final class EventDistributor: Sendable {
 
         private func drain() {
             let remarks = distributor.remarks.withLock { remarks -> [(TimelineRemark, HostInstant)] in
-                // Emptying an array that is also returned allocates another.
+                // Avoids an allocation: emptying a returned array copies it.
                 guard !remarks.isEmpty else { return [] }
                 defer { remarks = [] }
                 return remarks

@@ -1,21 +1,21 @@
 internal import Glibc
 internal import MediaCore
 
-/// Collects lines and writes them to a descriptor in large pieces. Used by one thread; allocates once.
+/// Collects lines and writes them in large blocks. Used by one thread; allocates once.
 struct LineBuffer {
-    /// A piece that one write(2) hands to the kernel.
+    /// Size in bytes at which a block is written.
     static let capacity = 64 * 1024
 
-    /// write(2): a descriptor, bytes, how many.
+    /// The signature of write(2): descriptor, bytes, count.
     typealias Write = @Sendable (Int32, UnsafeRawPointer?, Int) -> Int
 
     private var bytes: [UInt8] = []
     private let write: Write
-    /// Bytes that the kernel took.
+    /// The number of bytes written.
     var written = 0
-    /// Lines since it took everything.
+    /// Lines since the buffer was last empty.
     private var lines = 0
-    /// How many of them the last failure took along.
+    /// The number of lines dropped by the last failure.
     private(set) var dropped = 0
 
     init(write: @escaping Write = { Glibc.write($0, $1, $2) }) {
@@ -24,26 +24,28 @@ struct LineBuffer {
     }
 
     var isEmpty: Bool { bytes.isEmpty }
-    /// Time to write: another line may exceed the capacity.
+    /// Whether to flush: another line may exceed the capacity.
     var isFull: Bool { bytes.count >= Self.capacity - 4096 }
 
-    /// Adds what `body` writes as one line.
+    /// Appends a line that `body` fills.
     mutating func line(_ body: (inout JSONLine) -> Void) {
         var line = JSONLine(bytes: bytes)
-        // The line works on the only copy of the storage, so nothing is duplicated.
+        // Moves the storage, so that it is not copied.
         bytes = []
         body(&line)
         bytes = line.finish()
         lines += 1
     }
 
-    /// Lines that wait for a reader who is slow, in bytes; two minutes of a film.
+    /// Maximum number of bytes that wait for a slow reader: two minutes of a film.
     static let largestBacklog = 1 << 20
 
-    /// Writes as much as the descriptor takes at once; what a pipe has no room for waits for the next time. On failure, and when
-    /// too much waits, the rest is dropped and the errno value returned.
+    /// Writes as much as the descriptor accepts; the rest waits in case of a full pipe.
     ///
-    /// - Parameter patience: how long room is waited for.
+    /// On failure, or if more than `largestBacklog` waits, all lines are dropped.
+    ///
+    /// - Parameter patience: The maximum time to wait for a full pipe.
+    /// - Returns: The errno value of a failure, or nil.
     mutating func flush(to descriptor: Int32, waiting patience: Duration = .zero) -> Int32? {
         let deadline = HostInstant.now.advanced(by: patience)
         var offset = 0

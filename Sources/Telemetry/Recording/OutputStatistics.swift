@@ -1,39 +1,44 @@
 package import MediaCore
 package import SyncRendering
 
-/// What one output has reported so far. Offsets are positive when sound is late.
+/// The statistics of one output. Offsets are positive when sound is late.
 package struct OutputStatistics: Sendable, Equatable {
+    /// The output.
     package let output: OutputID
-    /// How late its sound is, as said last; nil before that after a start or a jump.
+    /// The last reported lateness of its audio; nil before the first report after a start or seek.
     package internal(set) var error: Duration?
-    /// How far ahead of the playhead it has sound, as said last.
+    /// The last reported duration of audio ahead of the playhead.
     package internal(set) var buffered: Duration?
+    /// The number of underruns.
     package internal(set) var underruns = 0
-    /// How far it is with the clock that its sound lies on; nil for one that needs none.
+    /// The state of the speaker's clock; nil for outputs without one.
     package internal(set) var clock: SpeakerClockState?
+    /// Whether the output is lost.
     package internal(set) var isLost = false
-    /// When it took sound last.
+    /// When the output last accepted audio.
     package internal(set) var accepted: HostInstant?
 
     package init(_ output: OutputID) { self.output = output }
 }
 
-/// The same of all outputs, in the order in which they spoke first.
+/// The statistics of all outputs in the order of their first event.
 package struct OutputsStatistics: Sendable {
-    /// More outputs than anybody has; others are not counted.
+    /// Maximum number of outputs; further ones are not counted.
     private static let most = TimelineReport.mostRoutes
 
+    /// The outputs.
     package private(set) var all: [OutputStatistics] = []
 
     package init() {}
 
-    /// The largest difference between two that are heard; nil until two have spoken.
+    /// The largest difference between two connected outputs; nil with fewer than two reports.
     package var skew: Duration? {
         let errors = all.filter { !$0.isLost }.compactMap(\.error)
         guard errors.count > 1, let least = errors.min(), let most = errors.max() else { return nil }
         return most - least
     }
 
+    /// Adds an event.
     package mutating func add(_ entry: EventLog.Entry) {
         switch entry.event {
         case .anchor: for index in all.indices { all[index].error = nil }

@@ -1,44 +1,46 @@
 package import MediaCore
 package import SyncRendering
 
-/// What the outputs have reported so far, summed up for a status line. Offsets are positive when sound is later than
-/// picture.
+/// The statistics of all outputs for a status line. Offsets are positive when sound is later than picture.
 package struct PlaybackStatistics: Sendable {
+    /// The number of displayed frames.
     package internal(set) var shownFrames = 0
-    /// When the last picture became visible.
+    /// When the last frame became visible.
     package internal(set) var lastShown: HostInstant?
-    /// Pictures left out because their time had passed, and those not even decoded.
+    /// The number of frames dropped as late or skipped before decoding.
     package internal(set) var droppedFrames = 0
+    /// The number of underruns of all outputs.
     package internal(set) var underruns = 0
-    /// How late pictures have been lately (negative: early); nil before the first after a start or a jump.
+    /// The mean lateness of recent frames (negative: early); nil before the first frame after a start or seek.
     package internal(set) var pictureError: Duration?
-    /// Events that nobody could record because the queue was full.
+    /// The number of events lost to a full log.
     package internal(set) var lostEvents = 0
 
-    /// What the first of the outputs that spoke said last.
+    /// The last report of the output with the lowest index.
     private var sound: (output: Int, error: Duration)?
     private var line = CommandedLine()
 
     package init() {}
 
-    /// How late the first sound output is, as it said last; nil before that after a start or a jump.
+    /// The last reported lateness of the first output; nil before the first report after a start or seek.
     package var soundError: Duration? { sound?.error }
 
-    /// Sound against picture; nil until both have spoken.
+    /// Sound against picture; nil until both are known.
     package var offset: Duration? {
         guard let soundError, let pictureError else { return nil }
         return soundError - pictureError
     }
 
-    /// Weight of one picture in the running mean: about the last second at 24 pictures per second.
+    /// Weight of one frame in the running mean: about the last second at 24 frames per second.
     private static let smoothing = 1.0 / 24
 
+    /// Adds an event.
     package mutating func add(_ entry: EventLog.Entry) {
         switch entry.event {
         case .frame(_, let target, let presented):
             shownFrames += 1
             lastShown = presented
-            // A picture shown while time stands still is due whenever it comes.
+            // A frame shown while paused has no due time.
             guard line.rate(at: presented) > 0, line.rate(at: target) > 0 else { return }
             let error = presented - target
             pictureError = pictureError.map { $0 + (error - $0) * Self.smoothing } ?? error

@@ -2,7 +2,7 @@ internal import MediaCore
 internal import SyncRendering
 
 extension RenderEvent {
-    /// The line's kind in the timeline.
+    /// The value of `event` in the timeline file.
     var timelineName: StaticString {
         switch self {
         case .frame: "frame"
@@ -20,6 +20,7 @@ extension RenderEvent {
         }
     }
 
+    /// Adds the event's fields to a line.
     func write(into line: inout JSONLine) {
         switch self {
         case .frame(let pts, let target, let presented):

@@ -1,7 +1,7 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What a reader has to know in order to understand the lines that follow: which film, which outputs, on which line. Bounded.
+/// The state that a reader needs for the lines that follow: media, outputs and timeline. Bounded.
 struct TimelineContext {
     private var film: Stated?
     private var loop: Stated?
@@ -10,10 +10,10 @@ struct TimelineContext {
     private var delay: Stated?
     private var routes: [Int: Stated] = [:]
     private var calibrations: [Int: Stated] = [:]
-    /// The last line as commanded, and how it was bent since.
+    /// The last commanded anchor, and the last rate correction since.
     private var line: EventLog.Entry?
     private var bend: EventLog.Entry?
-    /// What outputs said of the line, each the last.
+    /// The last reported anchor of each output.
     private var claims: [Int: EventLog.Entry] = [:]
 
     struct Stated {
@@ -54,7 +54,7 @@ struct TimelineContext {
         if table[index] != nil || table.count < TimelineReport.mostRoutes { table[index] = stated }
     }
 
-    /// In the order in which a reader wants them.
+    /// The remarks in the order for a reader.
     var remarks: [Stated] {
         [film, loop, screen, delay].compactMap { $0 }
             + routes.keys.sorted().compactMap { routes[$0] }

@@ -1,25 +1,29 @@
 internal import Glibc
 package import MediaCore
 
-/// The file that the flight recorder writes. Has one owner; closed with it.
+/// The file of the flight recorder. Has one owner; closed on deinitialization.
 package struct TimelineFile: ~Copyable, Sendable {
+    /// The path of the file.
     package let path: String
+    /// The open file descriptor.
     package private(set) var descriptor: Int32
 
-    /// Where the record of a run that broke off lies now, when there was one.
+    /// The path of a preserved record of an interrupted run; nil if there was none.
     package let setAside: String?
-    /// When another file is begun; nil for never, as with pipes and devices.
+    /// The rotation policy; nil: never rotated, as for pipes and devices.
     package let rotation: TimelineRotation?
 
-    /// Creates the file, or empties it. A record without its last line is of a run that broke off, and is kept beside it:
-    /// it is the one that somebody will want to read. With a rotation the record of the run before is kept as any older file.
+    /// Creates or truncates the file.
     ///
-    /// - Throws: status 1 with a sentence; nothing has been created then.
+    /// An existing record without its last line belongs to an interrupted run and is renamed, because it is likely
+    /// needed. With rotation an existing record becomes an older file.
+    ///
+    /// - Throws: Status 1 with a message; nothing has been created.
     package init(creating path: String, rotation: TimelineRotation? = nil) throws(TalkieError) {
         let (rotation, record) = (rotation?.ifBounded, Self.record(path))
         if let rotation, record?.isRecord == true { _ = Self.shift(path, keeping: rotation.keep) }
         setAside = rotation == nil && record?.isCutOff == true ? Self.setAside(path) : nil
-        // Without O_NONBLOCK a named pipe that nobody reads would hold the program for ever, here and with each line.
+        // Without O_NONBLOCK, a named pipe without a reader would block here and at every write.
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             let reason = errno == ENXIO ? "nobody reads this pipe" : SystemCause.text(errno)
@@ -34,13 +38,13 @@ package struct TimelineFile: ~Copyable, Sendable {
         self.rotation = isFile ? rotation : nil
     }
 
-    /// Begins another file under the same name; the one so far becomes the newest of the older ones.
+    /// Rotates: the current file becomes the newest older one, and a new file is created.
     ///
-    /// - Returns: the errno value when that cannot be; the next call goes on where this one ended.
+    /// - Returns: The errno value of a failure; the next call continues where this one failed.
     package mutating func turnOver() -> Int32? {
         guard let rotation else { return nil }
         var (ours, named) = (stat(), stat())
-        // Not what lies there by now in its place, nor the older ones a second time.
+        // Not if another file has replaced ours, and not a second time.
         if fstat(descriptor, &ours) == 0, stat(path, &named) == 0, ours.st_ino == named.st_ino,
             ours.st_dev == named.st_dev, let code = Self.shift(path, keeping: rotation.keep)
         {
@@ -53,9 +57,9 @@ package struct TimelineFile: ~Copyable, Sendable {
         return nil
     }
 
-    /// `FILE` to `FILE.1`, that to `FILE.2`, and so on; what is older than wanted goes.
+    /// Renames `FILE` to `FILE.1`, that to `FILE.2`, and so on; removes excess files.
     private static func shift(_ path: String, keeping keep: Int) -> Int32? {
-        // Also what an earlier run was to keep and this one is not.
+        // Also removes files of an earlier run with a larger `keep`.
         for number in max(1, keep)...TimelineRotation.mostKept where unlink("\(path).\(number)") != 0 {
             if errno == ENOENT, number > keep { break }
         }
@@ -66,8 +70,8 @@ package struct TimelineFile: ~Copyable, Sendable {
         return rename(path, path + ".1") == 0 || errno == ENOENT ? nil : errno
     }
 
-    /// What lies at a path, where that is a file with something in it: whether it is a timeline, and one whose last line is not the one
-    /// that `TimelineWriter.finish` writes.
+    /// Examines a non-empty regular file: whether it is a timeline, and whether it lacks the last
+    /// line of `TimelineWriter.finish`.
     private static func record(_ path: String) -> (isRecord: Bool, isCutOff: Bool)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -86,7 +90,7 @@ package struct TimelineFile: ~Copyable, Sendable {
         return (true, !(last?.starts(with: #"{"event":"end""#.utf8) ?? false))
     }
 
-    /// At most nine are kept; then the last of them gives way.
+    /// Renames an interrupted record; at most nine are kept, then the last one is replaced.
     private static func setAside(_ path: String) -> String? {
         let names = [path + ".cut-off"] + (2...9).map { "\(path).cut-off-\($0)" }
         let free = names.first { access($0, F_OK) != 0 } ?? names[8]

@@ -1,25 +1,24 @@
 package import MediaCore
 package import Profiles
 
-/// What is told to the flight recorder besides the renderers' own events.
+/// A fact recorded by the program in addition to renderer events.
 package enum TimelineRemark: Sendable {
-    /// Another film begins: its name as the user sees it.
+    /// A film begins; its displayed name.
     case film(String)
-    /// Another film begins at this moment of the timeline, without a seam behind the one before; its own time 0 lies at
-    /// `origin`.
+    /// A film begins at a gapless boundary at media time `at`; its own time 0 is at `origin`.
     case joint(name: String, at: MediaTime, origin: MediaTime)
-    /// The film begins once more at this moment of the timeline; its own time 0 lies at `origin`.
+    /// The film repeats from media time `at`; its own time 0 is at `origin`.
     case loop(at: MediaTime, origin: MediaTime)
-    /// The player's phase changed: its name.
+    /// The player's phase changed; its name.
     case phase(String)
-    /// Sound number `index` goes here from now on.
+    /// Output `index` was opened.
     case route(index: Int, name: String, kind: String)
-    /// Sound is wanted this much later than picture from now on; errors and offsets are told without it.
+    /// The user-provided audio delay, positive: sound later. Recorded errors and offsets do not include it.
     case audioDelay(Duration)
-    /// Output number `index` is placed this much later than the timeline, as a calibration found; told like `audioDelay`.
+    /// A calibration shifts output `index` by `correction`, positive: later. Not included in errors and offsets.
     case calibration(index: Int, correction: Duration, isExact: Bool)
-    /// One share of output number `index`'s offset.
+    /// One share of the delay of output `index`.
     case share(index: Int, LatencyLedger.Share)
-    /// How pictures are paced: "unpaced" or "fixed 60.000 Hz".
+    /// The pacing of the display: "unpaced" or "fixed 60.000 Hz".
     case screen(String)
 }

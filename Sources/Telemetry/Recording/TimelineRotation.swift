@@ -1,25 +1,32 @@
 package import MediaCore
 
-/// When the flight recorder begins another file, and how many older ones stay: `t.jsonl` is written, `t.jsonl.1` is the one before it, and so on.
+/// When the flight recorder rotates its file, and how many older ones it keeps.
+///
+/// `t.jsonl` is the current file, `t.jsonl.1` the previous one, and so on.
 package struct TimelineRotation: Sendable, Hashable {
-    /// Bytes of one file; a second's worth of events may be more. Nil for any number.
+    /// Maximum size of a file in bytes, exceeded by up to one second of events; nil: unlimited.
     package var maxSize: Int?
-    /// How long one file is written.
+    /// Maximum time covered by a file; nil: unlimited.
     package var maxAge: Duration?
-    /// Files beside the one that is written.
+    /// The number of older files to keep.
     package var keep = 5
 
-    /// What is handed to the kernel at once; less would begin a file for each second.
+    /// Minimum size in bytes: one written block; less would rotate every second.
     package static let leastSize = LineBuffer.capacity
+    /// Largest permitted size in bytes.
     package static let mostSize = 1 << 40
+    /// Permitted ages in seconds.
     package static let ages: ClosedRange<Double> = 1...(366 * 86_400)
+    /// Largest permitted number of older files.
     package static let mostKept = 99
 
     package init(maxSize: Int? = nil, maxAge: Duration? = nil, keep: Int = 5) {
         (self.maxSize, self.maxAge, self.keep) = (maxSize, maxAge, keep)
     }
 
-    /// `10MiB`, as mpv writes sizes: bytes, or so many KiB, MiB, GiB.
+    /// Parses a size in bytes, or with suffix KiB, MiB or GiB like mpv: `10MiB`.
+    ///
+    /// - Throws: `sizeError`.
     package static func size(parsing text: String) throws(ValueError) -> Int {
         let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
         let unit = units.first { text.hasSuffix($0.0) }
@@ -29,20 +36,29 @@ package struct TimelineRotation: Sendable, Hashable {
         return size
     }
 
+    /// The message for an invalid size.
     package static let sizeError = ValueError("a size is written 10MiB, from 64KiB to 1024GiB")
+    /// The message for an invalid age.
     package static let ageError = ValueError("an age is written 3600, 30:00 or 24:00:00, from a second to a year")
+    /// The message for an invalid number of files.
     package static let keepError = ValueError("0 to \(mostKept) older files can be kept")
 
+    /// Returns the age as a duration.
+    ///
+    /// - Throws: `ageError`.
     package static func age(seconds: Double) throws(ValueError) -> Duration {
         guard ages.contains(seconds) else { throw ageError }
         return .seconds(seconds)
     }
 
+    /// Returns the number of files to keep.
+    ///
+    /// - Throws: `keepError`.
     package static func keep(_ number: Int) throws(ValueError) -> Int {
         guard (0...mostKept).contains(number) else { throw keepError }
         return number
     }
 
-    /// Nil where neither size nor age is bounded: nothing turns over then.
+    /// The policy, or nil if neither size nor age is limited.
     package var ifBounded: TimelineRotation? { maxSize == nil && maxAge == nil ? nil : self }
 }

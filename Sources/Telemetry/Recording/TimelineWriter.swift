@@ -3,38 +3,37 @@ internal import MediaCore
 internal import Profiles
 internal import SyncRendering
 
-/// Writes the flight recorder's lines: one flat JSON object each, `docs/guides/timeline.md` names the fields. All
-/// instants are nanoseconds of CLOCK_MONOTONIC (`…_ns`), film times and durations seconds.
+/// Writes the lines of the flight recorder: one flat JSON object each, see `docs/guides/timeline.md`.
 ///
-/// Used by the recorder's thread alone. A full disk ends the writing for as long as it is full; any other failure ends it for good. Each is
-/// told once.
+/// Instants are nanoseconds of CLOCK_MONOTONIC (`…_ns`), media times and durations are seconds. Used by the recorder
+/// thread only. A full disk pauses writing; any other failure ends it. Each is reported once.
 struct TimelineWriter: ~Copyable {
-    /// Raised when a field changes its meaning.
+    /// The version of the format; incremented when a field changes its meaning.
     static let formatVersion = 1
 
     private var file: TimelineFile
     private var buffer: LineBuffer
     private var state = State.writing
-    /// A sentence for people since the owner took the last one.
+    /// A message for the user since the last `takeComplaint`.
     private(set) var complaint: String?
-    /// What the next file has to begin with, and what of it the disk has not taken yet.
+    /// `context`: what the next file begins with. `recent`: the part of it not yet written to disk.
     private var context = TimelineContext()
     private var recent = TimelineContext()
     private var part = 1
     private var partBegan: HostInstant
-    /// Bytes of the present file after the last whole piece.
+    /// Size of the current file in bytes after the last complete write.
     private var whole = 0
 
     private enum State {
         case writing
-        /// The disk is full: how many lines are missing, and when it is tried again.
+        /// The disk is full: the number of missing lines, and when to retry.
         case paused(missing: Int, until: HostInstant)
         case broken
     }
 
-    /// Writes the head line.
+    /// Writes the first line.
     ///
-    /// - Parameter write: write(2).
+    /// - Parameter write: write(2); tests replace it.
     init(
         file: consuming TimelineFile, at instant: HostInstant,
         write: @escaping LineBuffer.Write = { Glibc.write($0, $1, $2) }
@@ -117,14 +116,14 @@ struct TimelineWriter: ~Copyable {
         }
     }
 
-    /// Events that found the queue full; the record has a hole here.
+    /// Records the number of events lost to a full log.
     mutating func write(lost count: Int, at instant: HostInstant) {
         line("lost", at: instant) { $0.add("count", count) }
     }
 
-    /// Hands everything to the kernel, or to a pipe as much as it takes: a reader who does not read holds nobody up.
+    /// Writes all lines, or as many as a pipe accepts: a slow reader does not block.
     ///
-    /// - Parameter instant: now, by the clock of the events.
+    /// - Parameter instant: The current time on the clock of the events.
     mutating func flush(at instant: HostInstant, waiting patience: Duration = .zero) {
         guard case .writing = state else { return }
         guard let code = buffer.flush(to: file.descriptor, waiting: patience) else {
@@ -138,7 +137,7 @@ struct TimelineWriter: ~Copyable {
             state = .broken
             return
         }
-        // Half a line would be taken for one.
+        // Removes an incomplete line.
         cutBack()
         if trouble == nil {
             complaint =
@@ -154,10 +153,10 @@ struct TimelineWriter: ~Copyable {
         buffer.written = whole
     }
 
-    /// Until a disk that was full is tried again.
+    /// Time between retries while the disk is full.
     static let pause = Duration.seconds(10)
 
-    /// Does what time brings: writes what waits, begins another file, tries a disk again that was full. Once a second or so.
+    /// Flushes, rotates if due, and retries a full disk. Called about once a second.
     mutating func attend(at instant: HostInstant) {
         switch state {
         case .broken: break
@@ -191,7 +190,8 @@ struct TimelineWriter: ~Copyable {
         }
     }
 
-    /// A disk with room for one line now and then is no news each time.
+    /// Reports the end of a pause only after `relief`, so that a disk that is nearly full
+    /// does not cause repeated messages.
     private mutating func tellOfRelief(at instant: HostInstant) {
         guard let since = trouble?.resumed, let missing = trouble?.missing, instant - since >= Self.relief else {
             return
@@ -200,7 +200,7 @@ struct TimelineWriter: ~Copyable {
         trouble = nil
     }
 
-    /// How long it must have been written again to be told of.
+    /// Time of uninterrupted writing after which the end of a pause is reported.
     static let relief = Duration.seconds(30)
 
     private mutating func turnOverIfDue(at instant: HostInstant) {
@@ -228,15 +228,17 @@ struct TimelineWriter: ~Copyable {
         flush(at: instant)
     }
 
-    /// What stands at the beginning of a file: its head, and what the file before has said already.
+    /// Writes the beginning of a file: the first line and the state recorded in earlier files.
     private mutating func begin(at instant: HostInstant) {
         head(at: instant)
         if part > 1 { restate(context, isAgain: true, at: instant) }
     }
 
+    /// Writes a state.
+    ///
     /// - Parameters:
-    ///   - isAgain: the file before has it, too.
-    ///   - instant: nil for when it was so.
+    ///   - isAgain: Whether the previous file contains it too.
+    ///   - instant: The time of the lines; nil: their original times.
     private mutating func restate(_ context: TimelineContext, isAgain: Bool, at instant: HostInstant? = nil) {
         isRestating = isAgain
         for stated in context.remarks { add(stated.remark, at: instant ?? stated.instant) }
@@ -245,23 +247,23 @@ struct TimelineWriter: ~Copyable {
     }
 
     private var isRestating = false
-    /// A pause that was told of, until its end is.
+    /// A reported pause whose end has not been reported.
     private var trouble: Trouble?
 
     private struct Trouble {
-        /// Events in all.
+        /// The total number of missing events.
         var missing: Int
-        /// Since when it is written again.
+        /// When writing resumed; nil during the pause.
         var resumed: HostInstant?
     }
 
-    /// The part so far is full, and the next one could not be made.
+    /// Whether the current file is complete but the next one could not be created.
     private var lacksFile = false
 
-    /// How long a reader is given to take the last lines.
+    /// Maximum wait for the reader of a pipe at the end.
     private static let lastPatience = Duration.milliseconds(200)
 
-    /// The last line, which says that the run did not break off.
+    /// Writes the last line, which marks a complete record.
     mutating func finish(at instant: HostInstant) {
         if case .paused(let missing, _) = state { resume(missing, at: instant) }
         line("end", at: instant) { _ in }

@@ -1,35 +1,39 @@
-/// Sound against picture on one route: each picture's lateness against the sound's lateness at that moment, which
-/// is interpolated between the drift events around it. Positive: sound later than picture. Constant memory.
+/// Sound against picture on one route, in ms; positive: sound later than picture. Constant memory.
+///
+/// The lateness of the sound at the time of a frame is interpolated between the drift events around it.
 package struct ClaimedOffset {
-    /// A picture that waits for the next word about sound: when it became visible, and how late that was, in ms.
+    /// A frame that awaits the next sound report: when it became visible (s), and its lateness (ms).
     package struct Shown {
+        /// Seconds since the beginning of the record.
         package var seconds: Double
+        /// Milliseconds; positive: late.
         package var error: Double
     }
 
-    /// Pictures that may wait: at 60 a second over a minute without news about sound.
+    /// Maximum number of waiting frames: over a minute at 60 per second.
     private static let mostWaiting = 4096
-    /// How long the last word about sound is believed, in seconds.
+    /// Validity of the last sound report in seconds.
     private static let belief = 10.0
 
     private var waiting: [Shown] = []
     private var last: (seconds: Double, error: Double)?
-    /// The last word was a speaker's line, which holds until there is another.
+    /// Whether the last report is a speaker's anchor, which is valid until the next one.
     private var isHeld = false
     private(set) var quantities = QuantileSketch()
     private(set) var trend = TrendLine()
     private(set) var series = DecimatedSeries()
-    /// Pictures with no sound to compare them with.
+    /// The number of frames without a valid sound report.
     private(set) var unmatched = 0
 
+    /// Adds a displayed frame.
     package mutating func shown(_ picture: Shown) {
         if waiting.count >= Self.mostWaiting { settle() }
         waiting.append(picture)
     }
 
-    /// Sound was this late (ms) at this moment.
+    /// Adds a sound report: the lateness `error` in ms at `seconds`.
     ///
-    /// - Parameter holds: it is told once and stays so until sound begins anew: a speaker's line, not a reading.
+    /// - Parameter holds: Whether it is valid until the next start: a speaker's anchor, not a measurement.
     package mutating func heard(error: Double, at seconds: Double, holds: Bool = false) {
         isHeld = holds
         var rest = 0
@@ -40,7 +44,7 @@ package struct ClaimedOffset {
                 continue
             }
             guard let last, seconds > last.seconds else {
-                // After a start the first word about sound speaks for what was just before it.
+                // The first report after a start also applies to the frames before it.
                 compare(picture, with: error)
                 continue
             }
@@ -51,7 +55,7 @@ package struct ClaimedOffset {
         last = (seconds, error)
     }
 
-    /// Nothing more will be said about the pictures that wait: the last word counts while it is fresh.
+    /// Compares the waiting frames with the last report if it is valid; counts the others as unmatched.
     mutating func settle() {
         for picture in waiting {
             if let last, isHeld || picture.seconds - last.seconds <= Self.belief {
@@ -63,13 +67,13 @@ package struct ClaimedOffset {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    /// Sound begins anew; what was said before does not hold any more.
+    /// Ends the validity of earlier reports, at a new start of sound.
     package mutating func restart() {
         settle()
         last = nil
     }
 
-    /// What was shown so far was not for this sound.
+    /// Drops the waiting frames: this route was silent.
     package mutating func forget() {
         waiting.removeAll(keepingCapacity: true)
         last = nil

@@ -1,4 +1,4 @@
-/// A curve of any length kept as one lowest, highest and mean value per pixel column; columns grow as time does.
+/// A curve of any length as minimum, maximum and mean per pixel column; columns widen with its duration.
 struct DecimatedSeries {
     struct Column {
         var lowest = Double.infinity
@@ -18,10 +18,10 @@ struct DecimatedSeries {
 
     let capacity: Int
     private(set) var columns: [Column] = []
-    /// Seconds that a column spans.
+    /// Seconds per column.
     private(set) var width: Double
 
-    /// - Parameter width: seconds per column to begin with.
+    /// - Parameter width: Initial seconds per column.
     init(capacity: Int = 1024, width: Double = 0.25) {
         self.capacity = capacity
         self.width = width
@@ -30,7 +30,7 @@ struct DecimatedSeries {
     /// Seconds from the left edge to the end of the last column.
     var span: Double { Double(columns.count) * width }
 
-    /// Adds a value at a number of seconds; earlier than zero counts as zero.
+    /// Adds a value at a time in seconds; negative times count as zero.
     mutating func add(_ value: Double, at seconds: Double) {
         guard value.isFinite, seconds.isFinite else { return }
         let seconds = max(0, seconds)

@@ -1,15 +1,17 @@
 internal import Glibc
 package import MediaCore
 
-/// What a software speaker wrote down (`talkie speaker --record`): which frames it sounded when, on this computer's
-/// monotonic clock. Read whole; the newest lines beyond a limit are left out.
+/// The record of a software speaker (`talkie speaker --record`): which frames were audible when.
+///
+/// Times are nanoseconds of this computer's monotonic clock. Read completely; lines beyond a limit are dropped.
 package struct HeardRecord {
-    /// A moment of sound: when, and how far from the anchor in force.
+    /// A sample of audible sound: its time, and its distance from the anchor in force.
     package struct Point {
+        /// When it was audible, in nanoseconds.
         package var instant: Int64
-        /// What the sender said: the anchored frame is heard at this instant of the sender's timeline.
+        /// The time of the anchor on the sender's timeline, in nanoseconds.
         var anchoredAt: Int64
-        /// Seconds of sound from the anchored frame on.
+        /// Seconds of audio from the anchored frame.
         package var seconds: Double
     }
 
@@ -32,13 +34,13 @@ package struct HeardRecord {
         }
     }
 
-    /// Spans, anchors and underruns each; a good day has 1440 spans.
+    /// Maximum number of spans, of anchors and of underruns; a day without underruns has 1440 spans.
     package static let limit = 20_000
-    /// A speaker writes after a minute at the latest.
+    /// Maximum duration of a span in seconds; a speaker writes a span at least once a minute.
     private static let longestSpan: Int64 = 120
-    /// Looks at a span so often.
+    /// Samples per second of a span.
     private static let looksPerSecond: Int64 = 10
-    /// A rate that no speaker has would make a look of nothing.
+    /// Valid sample rates; others would break the arithmetic.
     private static let rates: ClosedRange<Int64> = 8000...384_000
 
     private var spans: [Span] = []
@@ -49,7 +51,9 @@ package struct HeardRecord {
     private var anchorIndex = -1
     private var underrunIndex = 0
 
-    /// - Throws: status 66 when it cannot be read or holds nothing that was heard.
+    /// Reads a record.
+    ///
+    /// - Throws: Status 66 if it cannot be read or contains no sound.
     package init(reading path: String) throws(TalkieError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -78,7 +82,7 @@ package struct HeardRecord {
         TalkieError(.cannotOpen, message + "; check its name")
     }
 
-    /// Takes what a line says; what is no line of such a record is left out. `order` follows the last one.
+    /// Adds a line; others than those of such a record are ignored. `order` must follow the last line.
     package mutating func add(_ object: FlatObject) {
         guard let kind = object.word("event"), let instant = object.whole("host_ns"), instant >= 0 else { return }
         switch kind {
@@ -98,7 +102,7 @@ package struct HeardRecord {
         }
     }
 
-    /// Spans are written when they end.
+    /// Sorts the lines: spans are written when they end.
     package mutating func order() {
         spans.sort { $0.instant < $1.instant }
         anchors.sort { $0.received < $1.received }
@@ -106,7 +110,7 @@ package struct HeardRecord {
         keepHoles()
     }
 
-    /// Sound that ran out and went on later on the same line left a hole; the end of a film is none.
+    /// Keeps only underruns after which sound resumed on the same anchor; the end of a film is not one.
     private mutating func keepHoles() {
         var (span, anchor) = (0, 0)
         underruns.removeAll { moment in
@@ -117,7 +121,7 @@ package struct HeardRecord {
         }
     }
 
-    /// The next moment up to an instant, in order; nil when there is none.
+    /// Returns the next sample up to an instant, in order; nil if there is none.
     package mutating func next(until instant: Int64) -> Point? {
         while spanIndex < spans.count {
             let span = spans[spanIndex]
@@ -133,7 +137,7 @@ package struct HeardRecord {
             while anchorIndex + 1 < anchors.count, anchors[anchorIndex + 1].received <= heard { anchorIndex += 1 }
             guard anchorIndex >= 0 else { continue }
             let anchor = anchors[anchorIndex]
-            // How often timestamps have gone round since the anchor came, the time tells that has passed.
+            // The elapsed time resolves how often the timestamps have wrapped since the anchor.
             let passed = (heard - anchor.received) / 1_000_000_000 * span.rate
             let distance = RTPTimestamp(rawValue: anchor.position).distance(
                 to: RTPTimestamp(rawValue: span.position).advanced(byFrames: frames), near: passed)
@@ -142,7 +146,7 @@ package struct HeardRecord {
         return nil
     }
 
-    /// Whether the speaker ran dry before an instant, once for each time.
+    /// Returns whether another underrun occurred before an instant; each is returned once.
     mutating func takesUnderrun(until instant: Int64) -> Bool {
         guard underrunIndex < underruns.count, underruns[underrunIndex] <= instant else { return false }
         underrunIndex += 1

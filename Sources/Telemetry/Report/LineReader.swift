@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Cuts a stream of bytes into lines in constant memory. Lines longer than the limit are skipped whole and counted.
+/// Splits a byte stream into lines in constant memory. Longer lines than the limit are skipped and counted.
 struct LineReader {
-    /// The longest line taken.
+    /// Maximum length of a line in bytes.
     static let longestLine = 64 * 1024
 
     private var held: [UInt8] = []
@@ -11,7 +11,7 @@ struct LineReader {
 
     init() { held.reserveCapacity(Self.longestLine) }
 
-    /// Takes a piece of the stream and hands on every line that ends in it, without its newline.
+    /// Adds bytes and calls `body` with every completed line, without its newline.
     mutating func feed(_ piece: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var rest = piece
         while let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -39,15 +39,15 @@ struct LineReader {
         }
     }
 
-    /// The stream is over: hands on what has no newline, if anything.
+    /// Ends the stream: calls `body` with an unterminated last line, if any.
     mutating func finish(_ body: (UnsafeRawBufferPointer) -> Void) {
         if !held.isEmpty { held.withUnsafeBytes(body) }
         held.removeAll(keepingCapacity: true)
     }
 
-    /// Reads a descriptor to its end; the last line is whole when it has its newline.
+    /// Reads a descriptor to its end; blocks. `isWhole` is false for an unterminated last line.
     ///
-    /// - Returns: the errno value when reading failed.
+    /// - Returns: The errno value of a failure, or nil.
     mutating func read(descriptor: Int32, _ body: (UnsafeRawBufferPointer, _ isWhole: Bool) -> Void) -> Int32? {
         withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: 16) { buffer in
             while true {

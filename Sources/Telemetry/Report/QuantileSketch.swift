@@ -1,19 +1,21 @@
-/// Quantiles of any number of times in constant memory: a histogram of one-microsecond bins that doubles the width
-/// of its bins when there are too many.
+/// Quantiles of any number of durations in constant memory.
+///
+/// A histogram with bins of 1 µs that doubles the bin width when there are too many.
 package struct QuantileSketch {
-    /// Distinct bins kept; 65 ms of microseconds before the first doubling.
+    /// Maximum number of bins; covers 65 ms in microseconds before the first doubling.
     private static let mostBins = 65536
-    /// An hour either way; whatever is further is as bad as an hour.
+    /// Values are clamped to one hour, in microseconds.
     private static let limit = 3.6e9
 
     private var bins: [Int64: Int] = [:]
-    /// Bins are 2^shift microseconds wide.
+    /// The bin width is 2^shift microseconds.
     private var shift: Int64 = 0
+    /// The number of values.
     package private(set) var count = 0
-    /// The value farthest from zero, in milliseconds, with its sign.
+    /// The value with the largest magnitude, in milliseconds.
     private(set) var worst: Double?
 
-    /// Adds a time in milliseconds; what is no number is ignored.
+    /// Adds a value in milliseconds; NaN is ignored.
     package mutating func add(_ milliseconds: Double) {
         guard !milliseconds.isNaN else { return }
         count += 1
@@ -30,7 +32,7 @@ package struct QuantileSketch {
         bins = wider
     }
 
-    /// Milliseconds below which each of the given shares lies; nil when nothing was added. Shares ascend.
+    /// Returns the quantiles in milliseconds for ascending shares; nil without values.
     func quantiles(_ shares: [Double]) -> [Double]? {
         guard count > 0 else { return nil }
         let ordered = bins.sorted { $0.key < $1.key }
@@ -44,7 +46,7 @@ package struct QuantileSketch {
                 index += 1
             }
             let bin = ordered[min(index, ordered.count - 1)].key
-            // The middle of a bin; with one-microsecond bins the value itself.
+            // The centre of a bin; exact for bins of 1 µs.
             let middle = Double(bin << shift) + Double((Int64(1) << shift) - 1) / 2
             results.append(middle / 1000)
         }
@@ -52,7 +54,7 @@ package struct QuantileSketch {
     }
 }
 
-/// A straight line through any number of points (least squares), in constant memory.
+/// A least-squares line through any number of points, in constant memory.
 struct TrendLine {
     private var count = 0.0
     private var meanX = 0.0
@@ -62,7 +64,7 @@ struct TrendLine {
     private var first: Double?
     private var last = 0.0
 
-    /// Running sums around the running mean, after Welford: stable over hours.
+    /// Adds a point. Running sums around the mean, by Welford: stable over hours.
     mutating func add(x: Double, y: Double) {
         guard x.isFinite, y.isFinite else { return }
         if first == nil { first = x }
@@ -75,7 +77,7 @@ struct TrendLine {
         sumXY += deltaX * (y - meanY)
     }
 
-    /// Change of y per x; nil when the points span less than `span` of x.
+    /// Returns the change of y per x; nil if the points span less than `span` in x.
     func slope(over span: Double) -> Double? {
         guard let first, last - first >= span, sumXX > 0 else { return nil }
         let slope = sumXY / sumXX

@@ -1,9 +1,9 @@
 package import MediaCore
 
 extension Remedy.Action {
-    /// Record a timeline while a film plays.
+    /// Record a timeline during playback.
     package static let recordTimeline = Self(rawValue: "record-timeline")
-    /// Let a speaker in software write down what it sounds.
+    /// Record the audible sound with a software speaker.
     package static let recordSpeaker = Self(rawValue: "record-speaker")
 }
 

@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Draws a report as one SVG picture (SVG 1.1): the offset, the picture's and the sound's own lateness over time, and
-/// where pictures were dropped, sound ran dry and the line was set anew. The size of the file does not depend on the
-/// length of the film.
+/// Draws a report as SVG 1.1: the offset, the lateness of picture and sound, and rows of events.
+///
+/// The events are dropped frames, underruns and starts. The size of the file does not depend on the duration.
 struct ReportPlot {
     private static let width = 1200.0
     private static let left = 70.0
@@ -10,11 +10,11 @@ struct ReportPlot {
     private static let panelHeight = 190.0
     private static let gap = 54.0
     private static let top = 64.0
-    /// Distinguishable for most eyes, after Okabe and Ito's palette.
+    /// Colours for colour-blind viewers, from the palette of Okabe and Ito.
     private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]
 
     private let report: TimelineReport
-    /// Seconds that the drawing's width spans.
+    /// Seconds across the width of the drawing.
     private let span: Double
     private var body = ""
     private var y = ReportPlot.top
@@ -24,7 +24,7 @@ struct ReportPlot {
         span = max(1, report.seconds)
     }
 
-    /// The whole file.
+    /// Returns the SVG document.
     mutating func svg() -> String {
         body = ""
         y = Self.top
@@ -93,14 +93,14 @@ struct ReportPlot {
         y = bottom + Self.gap
     }
 
-    /// Lowest to highest per column as a band, the mean as a line.
+    /// Draws minimum to maximum per column as a band, and the mean as a line.
     private mutating func draw(_ series: DecimatedSeries, colour: String, height: (Double) -> Double) {
         var band = ""
         var mean = ""
         var isPenDown = false
         for (index, column) in series.columns.enumerated() {
             guard column.count > 0 else {
-                // Neighbouring columns may be empty because little was said; a real gap lifts the pen.
+                // Narrow columns can be empty between reports; a gap in wide ones interrupts the line.
                 if series.width > 2 { isPenDown = false }
                 continue
             }
@@ -115,7 +115,7 @@ struct ReportPlot {
         body += "<path d=\"\(mean)\" stroke=\"\(colour)\" stroke-width=\"1.2\" fill=\"none\"/>\n"
     }
 
-    /// Rows of marks for what happened.
+    /// Draws a row of marks per kind of event.
     private mutating func events() {
         let rows: [(String, DecimatedSeries, String)] = [
             ("dropped", report.dropSeries, "#d55e00"), ("dry", report.underrunSeries, "#cc0000"),
@@ -148,7 +148,7 @@ struct ReportPlot {
 
     // MARK: Scales
 
-    /// What holds all but the wildest thousandth, around zero; outliers are drawn at the edge.
+    /// Returns the range of all but the outermost 0.1 % on each side, including zero; outliers are drawn at the edge.
     private static func range(of sketches: [QuantileSketch]) -> (low: Double, high: Double) {
         var (low, high) = (-1.0, 1.0)
         for sketch in sketches {
@@ -160,7 +160,7 @@ struct ReportPlot {
         return (low - margin, high + margin)
     }
 
-    /// 1, 2 or 5 times a power of ten, so that about so many lines fit.
+    /// Returns 1, 2 or 5 times a power of ten for about `lines` grid lines.
     private static func step(for range: Double, lines: Double) -> Double {
         var step = 0.01
         for factor in [2, 2.5, 2].cycled(times: 12) {
@@ -170,7 +170,7 @@ struct ReportPlot {
         return step
     }
 
-    // MARK: Strokes
+    // MARK: Drawing
 
     private mutating func line(x1: Double, y1: Double, x2: Double, y2: Double, _ colour: String) {
         body += "<path d=\"M\(number(x1)) \(number(y1))L\(number(x2)) \(number(y2))\" stroke=\"\(colour)\"/>\n"

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// One line of a timeline file, as far as a report needs it. Values are from outside: any number may stand anywhere.
+/// A line of a timeline file as needed by a report. Untrusted input: any number is possible.
 enum TimelineEvent {
     case head(version: Int64, program: String)
     case film(String)
@@ -18,16 +18,16 @@ enum TimelineEvent {
     case routeOpened(route: Int64, name: String, kind: String)
     case routeLost(route: Int64)
     case routeRestored(route: Int64)
-    /// In mid-film a route is heard from an instant on, or silent from there.
+    /// Within a film a route becomes audible, or silent, at an instant.
     case routeJoined(route: Int64, film: Double, anchor: Int64)
     case routeLeft(route: Int64, film: Double, anchor: Int64)
     case lost(count: Int64)
     case delayWanted(Double)
     case calibrated(delay: Double, route: Int64)
-    /// Understood as a line, of no use here.
+    /// A valid line without relevance here.
     case other
 
-    /// Nil when the line lacks what its event needs.
+    /// Returns nil if a required field is missing.
     init?(_ object: FlatObject) {
         guard let kind = object.word("event") else { return nil }
         switch kind {

@@ -1,24 +1,28 @@
 internal import MediaCore
 
-/// "From `anchor` on, film moment `film` is heard there", as an output claimed it.
+/// A reported anchor of an output: media time `film` is audible at `anchor`.
 package struct HeardClaim {
+    /// Media time in seconds.
     package var film: Double
+    /// Host time in nanoseconds, or the time on the speaker's clock.
     package var anchor: Int64
+    /// The index of the output.
     package var route: Int64
 }
 
 extension TimelineReport {
-    /// Claims that are kept; an anchor refers to one of the newest.
+    /// Maximum number of claims; anchors of a speaker's record refer to the newest.
     private static let mostClaims = 64
-    /// Instants on the wire are rounded to fractions of 2⁻⁶⁴ s, and by some senders to microseconds.
+    /// Tolerance in nanoseconds: wire timestamps are rounded to 2⁻⁶⁴ s, by some senders to microseconds.
     private static let sameInstant: Int64 = 1000
 
+    /// Adds a claim.
     mutating func claim(film: Double, anchor: Int64, route: Int64) {
         if claims.count >= Self.mostClaims { claims.removeFirst() }
         claims.append(HeardClaim(film: film, anchor: anchor, route: route))
     }
 
-    /// Takes in what the speaker heard up to an instant of the timeline.
+    /// Adds the samples of the speaker's record up to an instant of the timeline.
     package mutating func listen(until instant: Int64) {
         guard var record = heard else { return }
         while let point = record.next(until: instant) { add(point) }
@@ -33,7 +37,7 @@ extension TimelineReport {
             let (difference, overflow) = $0.anchor.subtractingReportingOverflow(point.anchoredAt)
             return !overflow && difference.magnitude <= Self.sameInstant
         }
-        // A bend of the line is the speaker's own clock: its sound lies by the speed that was commanded.
+        // The commanded speed without clock correction: the speaker's sound follows its own clock.
         let speed = line.speed(at: HostInstant(nanoseconds: point.instant))
         guard let claim, speed > 0,
             let due = line.instant(ofFilm: claim.film + point.seconds * speed)?.nanoseconds

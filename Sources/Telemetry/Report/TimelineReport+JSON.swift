@@ -1,7 +1,7 @@
 package import MediaCore
 
 extension TimelineReport {
-    /// What a timeline says, for other programs. Milliseconds; offsets are positive when sound is later than picture.
+    /// The report for other programs. Milliseconds; offsets are positive when sound is later than picture.
     package var json: JSONValue {
         .object([
             ("claimed", .flag(true)),

@@ -2,9 +2,9 @@ package import MediaCore
 internal import Storage
 
 extension TimelineReport {
-    /// Writes the report's picture as an SVG file.
+    /// Writes the plot as an SVG file.
     ///
-    /// - Throws: status 1 when the file cannot be written; what was there before may be gone then.
+    /// - Throws: Status 1 if the file cannot be written; an existing file may be lost.
     package func plot(to path: String) throws(TalkieError) {
         var plot = ReportPlot(self)
         try OutputFile.write(plot.svg(), to: path, what: "the plot")

@@ -1,10 +1,10 @@
 internal import MediaCore
 
 extension TimelineReport {
-    /// The offset's drift is told once the record is this long, in seconds.
+    /// Minimum duration of the record in seconds for a drift of the offset.
     static let shortestTrend = 10.0
 
-    /// What a timeline says, in words for a terminal.
+    /// The report as text for a terminal.
     package var text: String {
         var lines: [String] = []
         lines.append(
@@ -80,7 +80,7 @@ extension TimelineReport {
 
     private func count(_ number: Int, _ one: String) -> String { "\(number) \(one)\(number == 1 ? "" : "s")" }
 
-    /// What is wrong with the record itself.
+    /// Notes about the quality of the record.
     private var remarks: [String] {
         var remarks: [String] = []
         if delayWanted != 0 {

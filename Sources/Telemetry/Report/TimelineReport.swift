@@ -1,32 +1,39 @@
 internal import Glibc
 package import MediaCore
 
-/// Reads a timeline file of any length in constant memory and sums up what it claims about lip sync.
+/// Reads timeline files of any size in constant memory and summarizes what they report about lip sync.
 package struct TimelineReport {
-    /// One sound output.
+    /// The statistics of one output.
     package struct Route {
+        /// The index of the output.
         package let index: Int
+        /// The displayed name.
         package var name = ""
+        /// The kind of output.
         package var kind = ""
+        /// Sound against picture.
         package var offset = ClaimedOffset()
-        /// How late sound was, in ms, at each word about it.
+        /// The lateness of sound in ms, one value per report.
         package var error = QuantileSketch()
         var errorSeries = DecimatedSeries()
         var lowestPPM: Double?
         var highestPPM: Double?
-        /// Seconds, as said last.
+        /// The last reported delay in seconds.
         package var latency: Double?
-        /// Seconds by which a calibration moves it; not part of any offset here.
+        /// The shift by a calibration in seconds; not included in any offset.
         package var calibration = 0.0
+        /// The number of underruns.
         package var underruns = 0
+        /// Missing audio of all underruns in seconds.
         package var missing = 0.0
         var losses = 0
-        /// The instants between which it is heard, where it joined or left in mid-film.
+        /// When the route becomes audible and silent within a film, in nanoseconds; nil if it does not.
         package var joined: Int64?
         package var left: Int64?
 
         func isHeard(at instant: Int64) -> Bool { instant >= joined ?? .min && instant < left ?? .max }
 
+        /// Adds a report of sound lateness.
         package mutating func heard(error milliseconds: Double, at seconds: Double, holds: Bool = false) {
             offset.heard(error: milliseconds, at: seconds, holds: holds)
             error.add(milliseconds)
@@ -34,25 +41,31 @@ package struct TimelineReport {
         }
     }
 
-    /// A route that began or fell silent in mid-film, at this place of the film in seconds.
+    /// A route that became audible or silent within a film.
     package struct Change {
+        /// The index of the output.
         package var route: Int
+        /// Media time in seconds.
         package var film: Double
         var hasJoined: Bool
     }
 
-    /// More outputs than anybody has; lines about others are counted as not understood.
+    /// Maximum number of outputs; lines about others count as not understood.
     static let mostRoutes = 16
-    /// Changes of route kept.
+    /// Maximum number of changes kept.
     private static let mostChanges = 100
-    /// Film names kept.
+    /// Maximum number of film names kept.
     private static let mostFilms = 100
 
+    /// The program and version that wrote the record.
     package private(set) var program = ""
+    /// The names of the films.
     package private(set) var films: [String] = []
     private(set) var filmCount = 0
     private(set) var screenMode: String?
+    /// The outputs; sorted by index at the end.
     package private(set) var routes: [Route] = []
+    /// The route changes within films.
     package private(set) var changes: [Change] = []
     private(set) var pictureError = QuantileSketch()
     private(set) var pictureSeries = DecimatedSeries()
@@ -61,51 +74,51 @@ package struct TimelineReport {
     private(set) var skippedBeforeDecoding = 0
     private(set) var dropSeries = DecimatedSeries()
     private(set) var underrunSeries = DecimatedSeries()
-    /// Commanded lines on which time runs: the first is the start, the others are jumps, resumptions and re-anchors.
+    /// Anchors with a running rate: the first is the start, the others are seeks, resumptions and re-anchors.
     private(set) var runningAnchors = 0
     private(set) var anchorSeries = DecimatedSeries()
-    /// The furthest that the line was bent to follow a speaker's clock, in parts per million; nil: it never was.
+    /// The largest rate correction towards a speaker's clock in ppm; nil without one.
     private(set) var furthestBend: Double?
-    /// Times that the computer was suspended.
+    /// The number of times the computer was suspended.
     private(set) var suspensions = 0
     private(set) var lostEvents = 0
-    /// Seconds by which sound was wanted later than picture, as said last; not part of any offset here.
+    /// The last user-provided audio delay in seconds; not included in any offset.
     private(set) var delayWanted = 0.0
     private(set) var understoodLines = 0
     private(set) var garbageLines = 0
     private(set) var isCutOff = false
-    /// The first version that stands in a head and is later than ours: fields may mean something else there.
+    /// The first format version in a file that is newer than this program's: its fields may have other meanings.
     private var newerVersion: Int64?
     /// Seconds between the earliest and the latest line.
     package private(set) var seconds = 0.0
 
+    /// The commanded timeline.
     package private(set) var line = CommandedLine()
-    /// What a route begins with that speaks for the first time: the pictures of this stretch.
+    /// The initial state of a route at its first report: the frames since the last start.
     private var unheard = ClaimedOffset()
     private var origin: Int64?
     private var heads = 0
     private var parser = FlatJSON()
 
-    /// What the speaker itself says was heard; it then speaks for the sound.
+    /// The record of a software speaker; if set it replaces the player's reports about sound.
     package var heard: HeardRecord?
-    /// Lines that outputs claimed, newest last: what ties the speaker's record to the film.
+    /// Reported anchors of outputs, newest last; they relate the speaker's record to media time.
     package var claims: [HeardClaim] = []
-    /// Moments of the speaker's record that fit a claim.
+    /// The number of samples of the speaker's record that match a claim.
     var heardMoments = 0
 
     package init() {}
 
-    /// Reads a file, or standard input for `-`.
+    /// Reads a file, or standard input for `-`. Blocks.
     ///
-    /// - Parameter speakerRecord: what `talkie speaker --record` wrote meanwhile on the same computer; it takes the
-    ///   place of what the player claims about sound.
-    /// - Throws: status 66 when one cannot be read, holds no timeline, or was written by a newer Talkie.
+    /// - Parameter speakerRecord: A record of `talkie speaker --record` from the same computer and time. It replaces
+    ///   the player's reports about sound.
+    /// - Throws: Status 66 if a file cannot be read, is not a timeline, or was written by a newer Talkie.
     package init(reading path: String, speakerRecord: String? = nil) throws(TalkieError) {
         try self.init(reading: [path], speakerRecord: speakerRecord)
     }
 
-    /// The same of a record in several files, whatever their order: the one with the highest number at its end is the oldest, the one without
-    /// the newest.
+    /// Reads a rotated record in several files in any order. The file with the highest number is the oldest.
     package init(reading paths: [String], speakerRecord: String? = nil) throws(TalkieError) {
         self.init()
         if let speakerRecord { heard = try HeardRecord(reading: speakerRecord) }
@@ -153,11 +166,12 @@ package struct TimelineReport {
 
     // MARK: Lines
 
+    /// Adds a line.
     package mutating func add(line bytes: UnsafeRawBufferPointer) {
         if !understand(bytes) { garbageLines += 1 }
     }
 
-    /// A line that the file ends in without a newline: cut off in the middle, most likely.
+    /// Adds an unterminated last line, which is probably incomplete.
     package mutating func add(lastLine bytes: UnsafeRawBufferPointer) {
         if !understand(bytes) { isCutOff = true }
     }
@@ -168,7 +182,7 @@ package struct TimelineReport {
         guard let instant = object.whole("host_ns"), instant >= 0, let event = TimelineEvent(object) else {
             return false
         }
-        // What the file before has said already.
+        // The previous file contains this line too.
         if heads > 1, object.whole("again") != nil {
             understoodLines += 1
             return true
@@ -178,7 +192,7 @@ package struct TimelineReport {
         return true
     }
 
-    /// Seconds since the first line.
+    /// Returns seconds since the first line.
     package func seconds(of instant: Int64) -> Double {
         let (difference, overflow) = instant.subtractingReportingOverflow(origin ?? instant)
         return overflow ? .infinity : Double(difference) / 1e9
@@ -240,7 +254,7 @@ package struct TimelineReport {
         let shown = seconds(of: presented)
         guard !overflow, shown.magnitude < 1e8 else { return false }
         frames += 1
-        // While time stands still a picture is due whenever it comes.
+        // A frame shown while paused has no due time.
         guard line.rate(at: HostInstant(nanoseconds: presented)) > 0,
             line.rate(at: HostInstant(nanoseconds: target)) > 0
         else { return true }
@@ -266,9 +280,9 @@ package struct TimelineReport {
                 }
             }
         case .heard(let film, let anchor, let clock, let key):
-            // Says how late sound is, like drift, once at the head of a line.
+            // Reports lateness like drift, once per anchor.
             guard heard == nil else {
-                // The speaker's record names the moment on the clock it plays by.
+                // Anchors of the speaker's record are on the clock that the speaker follows.
                 claim(film: film, anchor: clock ?? anchor, route: key)
                 return with(route: key) { _ in }
             }
@@ -276,9 +290,9 @@ package struct TimelineReport {
             guard let due = line.instant(ofFilm: film)?.nanoseconds else { return with(route: key) { _ in } }
             let (late, overflow) = anchor.subtractingReportingOverflow(due)
             guard !overflow, heard.magnitude < 1e8 else { return false }
-            // An output places its sound where it is wanted, so the delay that was asked for is in here.
+            // Outputs apply the user-provided delay, so the difference contains it.
             let error = Double(late) / 1e6 - delayWanted * 1000
-            // With a clock's name it is the line that a speaker was told, and plays on by itself.
+            // An anchor on a speaker's clock stays valid until the next one.
             return with(route: key) {
                 $0.heard(error: error - $0.calibration * 1000, at: heard, holds: clock != nil)
             }
@@ -320,6 +334,7 @@ package struct TimelineReport {
         if changes.count < Self.mostChanges { changes.append(change) }
     }
 
+    /// Calls `body` with a route, created if necessary. Returns false beyond the maximum number of routes.
     package mutating func with(route key: Int64, _ body: (inout Route) -> Void) -> Bool {
         guard let index = Int(exactly: key), index >= 0 else { return false }
         if let place = routes.firstIndex(where: { $0.index == index }) {
@@ -334,7 +349,7 @@ package struct TimelineReport {
         return true
     }
 
-    /// No more lines follow.
+    /// Completes the report after the last line.
     mutating func finish() {
         listen(until: .max)
         for place in routes.indices { routes[place].offset.settle() }
@@ -343,7 +358,7 @@ package struct TimelineReport {
 }
 
 extension Int {
-    /// The sum, kept in range: counts from a file may be anything. Negative counts are none.
+    /// Returns the sum, clamped: counts in a file can have any value. Negative counts are ignored.
     fileprivate func clampedAdding(_ other: Int64) -> Int {
         let (sum, overflow) = addingReportingOverflow(other > 0 ? Int(other) : 0)
         return overflow ? .max : sum

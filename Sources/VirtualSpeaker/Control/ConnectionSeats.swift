@@ -1,28 +1,28 @@
 internal import MediaCore
 internal import Sockets
 
-/// How far a connection has come.
+/// The progress of a control connection, in ascending order.
 enum Standing: Int, Comparable, Sendable {
-    /// Nobody knows who it is.
+    /// Not paired; the sender's identity is unknown.
     case stranger
     case paired
-    /// It has had a session.
+    /// SETUP has succeeded; the connection has had a session.
     case begun
 
     static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Who gives way when every place is taken and somebody new comes.
+/// Selects the connection to close when all seats are occupied and another one arrives.
 enum ConnectionSeats {
     struct Seat {
         let source: IPv4Address
         let standing: Standing
     }
 
-    /// The place to be vacated, of those in the order they came; nil when each has a session.
+    /// Returns the index of the seat to vacate, or nil if all have a session. `seats` is in order of arrival.
     ///
-    /// A session is never interrupted by a stranger. The address with the most places loses one, so that whoever floods
-    /// takes his own; of its connections one that is not paired goes first, and of these the oldest.
+    /// An unpaired sender never interrupts a session. The address with the most connections loses one, so that a flood
+    /// from one address displaces only its own connections. Unpaired connections go first, then the oldest.
     static func vacated(_ seats: [Seat]) -> Int? {
         let open = seats.indices.filter { seats[$0].standing < .begun }
         let places = Dictionary(grouping: open) { seats[$0].source }.mapValues(\.count)
@@ -32,11 +32,13 @@ enum ConnectionSeats {
     }
 }
 
-/// How long a connection may take: for one request as a whole, and until the next. Bytes alone buy no time.
+/// The timeouts of a control connection: one for a complete request, one between requests.
+///
+/// Bytes alone do not extend a timeout. Used by the connection's thread only.
 struct RequestPatience: Sendable {
-    /// From a request's first byte to its last, without a session: pairing takes a few hundred bytes.
+    /// Maximum time from the first to the last byte of a request without a session. Pairing takes a few hundred bytes.
     static let requestLimit: Duration = .seconds(10)
-    /// From one whole request to the next, as shairport-sync has it; a session's largest body (artwork) fits.
+    /// Maximum time between two complete requests, as in shairport-sync. The largest body of a session (artwork) fits.
     static let idleLimit: Duration = .seconds(60)
 
     private var lastWhole: HostInstant
@@ -44,11 +46,11 @@ struct RequestPatience: Sendable {
 
     init(now: HostInstant) { lastWhole = now }
 
-    /// Bytes have come.
+    /// Updates the timeouts after bytes arrived.
     ///
     /// - Parameters:
-    ///   - completed: a whole request was among them.
-    ///   - isPartial: a request is not whole yet.
+    ///   - completed: Whether they completed a request.
+    ///   - isPartial: Whether they end in an incomplete request.
     mutating func heard(completed: Bool, isPartial: Bool, at now: HostInstant) {
         if completed {
             lastWhole = now
@@ -57,13 +59,13 @@ struct RequestPatience: Sendable {
         began = isPartial ? began ?? now : nil
     }
 
-    /// Time that was the speaker's own does not count.
+    /// Restarts the timeouts after a delay caused by the speaker.
     mutating func restart(at now: HostInstant) {
         lastWhole = now
         if began != nil { began = now }
     }
 
-    /// Why the connection ends now; nil while it may go on.
+    /// Returns the reason to close the connection, or nil if no timeout has expired.
     func verdict(_ standing: Standing, at now: HostInstant) -> String? {
         if standing < .begun, let began, now - began > Self.requestLimit { return "a request took too long" }
         return now - lastWhole > Self.idleLimit ? "the sender fell silent" : nil

@@ -3,21 +3,23 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// One sender's connection and the thread that serves it.
+/// One control connection of a sender, and the thread `speaker-control` that serves it.
 final class ControlConnection: Sendable {
     private static let sendLimit: Duration = .seconds(5)
-    /// How often the quirks and the clock of silence are looked at.
+    /// Interval of the checks for quirks and timeouts.
     private static let beat: Duration = .milliseconds(100)
 
     private let stream: TCPSocket
     private let core: SpeakerCore
     private let server: ControlServer
     private let wakeup: PollableSignal
+    /// The reason of the first call of `end`. Written by any thread, read by the connection's thread.
     private let endReason = Lock<String?>(nil)
     private let thread = Lock<WorkerThread?>(nil)
+    /// Raw value of `Standing`. Written by the connection's thread, read by any thread.
     private let progress = Atomic<Int>(Standing.stranger.rawValue)
 
-    /// How far it has come. Any thread.
+    /// The progress of the connection. Callable from any thread.
     var standing: Standing { Standing(rawValue: progress.load(ordering: .acquiring)) ?? .stranger }
     var source: IPv4Address { stream.remote }
 
@@ -26,21 +28,23 @@ final class ControlConnection: Sendable {
         wakeup = try SpeakerError.signal()
     }
 
-    /// - Throws: when the system gives no thread; the connection is of no use then.
+    /// Starts the thread.
+    ///
+    /// - Throws: `exhausted` if the system refuses a thread; the connection must then be discarded.
     func start() throws(SpeakerError) {
-        // The lock is held meanwhile, so that the thread finds its own handle when it ends at once.
+        // Holding the lock across the start lets a thread that ends at once find its own handle in `run`.
         try thread.withLock { (thread) throws(SpeakerError) in
             thread = try SpeakerError.thread("speaker-control") { [self] in run() }
         }
     }
 
-    /// Asks the connection to end; returns at once.
+    /// Requests the end of the connection and returns at once. Callable from any thread.
     func end(_ reason: String) {
         endReason.withLock { if $0 == nil { $0 = reason } }
         wakeup.raise()
     }
 
-    /// The same for one that somebody else needs the place of: it may not even say goodbye.
+    /// Ends the connection to free its seat. Shuts the socket down at once; no further reply is sent.
     func giveWay() {
         end("somebody else needed the place")
         stream.interrupt()
@@ -61,7 +65,7 @@ final class ControlConnection: Sendable {
         server.finished(self, thread: thread.withLock { $0 })
     }
 
-    /// Answers requests until the connection ends; why it did.
+    /// Answers requests until the connection ends. Returns the reason.
     private func serve(_ stage: SpeakerStage) -> String {
         var conversation = ControlConversation(backend: stage)
         var buffer = [UInt8](repeating: 0, count: 32 << 10)
@@ -86,7 +90,7 @@ final class ControlConnection: Sendable {
                 let steps = conversation.receive(buffer[..<count])
                 progress.store(conversation.session.standing.rawValue, ordering: .releasing)
                 for step in steps {
-                    // A sender that reads slowly keeps nobody waiting for the end.
+                    // Checked per step: `sendWhole` can block for `sendLimit` on a sender that reads slowly.
                     if let reason = endReason.withLock({ $0 }) { return reason }
                     switch step {
                     case .send(let bytes):
@@ -105,7 +109,7 @@ final class ControlConnection: Sendable {
         }
     }
 
-    /// The quirks that end a session in the middle.
+    /// Applies the quirks that end or freeze a playing session. Returns the reason to close the connection, or nil.
     private func strike(_ stage: SpeakerStage) -> String? {
         let quirks = core.configuration.quirks
         if core.isDead { return "the speaker died" }

@@ -1,27 +1,30 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// Bytes in, bytes out: the framing, encryption and faults of one connection around its session. No sockets.
+/// The state machine of one control connection: framing, encryption and simulated faults around a session.
+///
+/// Takes received bytes and returns the bytes to send; it uses no sockets.
 struct ControlConversation {
-    /// What the connection should do, in this order.
+    /// An action for the connection. Actions are executed in order.
     enum Step {
         case send([UInt8])
         case wait(Duration)
         case close
     }
 
-    /// Bytes of a body until a session has begun: pairing, /info and the first SETUP take a few thousand. Only one
-    /// connection at a time has a session, and with it `RTSPParser.bodyLimit`.
+    /// Maximum size of a body in bytes before a session begins. Pairing, /info and the first SETUP take a few thousand.
+    ///
+    /// Only one connection at a time has a session, and with it `RTSPParser.bodyLimit`.
     static let smallBody = 64 << 10
 
     private(set) var session: SpeakerSession
-    /// Whole requests so far.
+    /// The number of complete requests received.
     private(set) var requests = 0
     private var parser = RTSPParser(bodyLimit: Self.smallBody)
     private var opener: HAPFrameOpener?
     private var sealer: HAPFrameSealer?
     private let faults: [String: SpeakerQuirks.ReplyFault]
-    /// Why the connection ends, once it does.
+    /// The reason for the end of the connection; nil while it is open.
     private(set) var ending: String?
 
     init(backend: any SessionBackend) {
@@ -29,10 +32,10 @@ struct ControlConversation {
         faults = backend.configuration.quirks.replyFaults
     }
 
-    /// A request has begun and is not whole.
+    /// Whether a request has begun and is incomplete.
     var isPartial: Bool { parser.isPartial || opener?.isPartial ?? false }
 
-    /// Takes bytes as they came. After a step says `close`, nothing more is understood.
+    /// Processes received bytes. After a `close` step all further input is ignored.
     mutating func receive(_ bytes: some Collection<UInt8>) -> [Step] {
         guard ending == nil else { return [.close] }
         var steps: [Step] = []

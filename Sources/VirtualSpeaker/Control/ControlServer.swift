@@ -3,17 +3,17 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Listens for senders, gives each a thread, and lets one of them have the speaker.
+/// Accepts connections of senders, starts a thread for each, and assigns the speaker to one of them.
 final class ControlServer: Sendable {
-    /// Connections at a time; for one more another gives way.
+    /// Maximum number of open connections; a further one displaces another.
     static let connectionLimit = 16
-    /// Connections that are taken in before threads that have ended are cleared away.
+    /// Maximum number of connections accepted before threads that have ended are joined.
     private static let arrivalsPerRound = 16
 
     private struct State {
-        /// In the order they came.
+        /// In order of arrival.
         var connections: [ControlConnection] = []
-        /// Those that gave way and have not quite ended; as many at most.
+        /// Displaced connections that have not ended yet; at most `connectionLimit`.
         var leaving: [ControlConnection] = []
         var finished: [WorkerThread] = []
         var owner: ControlConnection?
@@ -22,7 +22,9 @@ final class ControlServer: Sendable {
     private let core: SpeakerCore
     private let listener: TCPListener
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the accept thread.
     private let stopping = Atomic<Bool>(false)
+    /// Used by the accept thread and the threads of all connections.
     private let state = Lock(State())
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -36,7 +38,7 @@ final class ControlServer: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Ends every session and waits for all threads.
+    /// Ends every session and blocks until all threads have ended.
     func stop() {
         stopping.store(true, ordering: .releasing)
         wakeup.raise()
@@ -67,14 +69,14 @@ final class ControlServer: Sendable {
     }
 
     private func admit(_ stream: TCPSocket) {
-        // ignored: the sender sees the connection end and tries again.
+        // Ignored: the sender sees the connection close and retries.
         guard !core.isDead, let connection = try? ControlConnection(stream: stream, core: core, server: self) else {
             return
         }
         let (isIn, vacated) = state.withLock { state in
             var vacated: ControlConnection?
             if state.connections.count >= Self.connectionLimit {
-                // One that is just being given the speaker does not know it yet.
+                // A connection inside `acquire` still reports `paired`; it must not be displaced.
                 let seats = state.connections.map {
                     ConnectionSeats.Seat(source: $0.source, standing: $0 === state.owner ? .begun : $0.standing)
                 }
@@ -96,7 +98,9 @@ final class ControlServer: Sendable {
         }
     }
 
-    /// Gives the speaker to a connection. The session of another one has ended when this returns true.
+    /// Assigns the speaker to a connection; returns false if a quirk protects its owner.
+    ///
+    /// Blocks until the previous owner's session has ended. Called on the connection's thread.
     func acquire(_ connection: ControlConnection) -> Bool {
         let previous: ControlConnection?? = state.withLock { state in
             guard let owner = state.owner, owner !== connection else {

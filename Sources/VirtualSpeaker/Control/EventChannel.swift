@@ -4,28 +4,32 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// The channel on which the speaker asks and the sender answers. The sender connects to it.
+/// The event channel: the speaker sends requests, the sender connects to it and answers them.
 ///
-/// Right after the connection it sends what it knows about itself, as real receivers do. A sender that leaves an
-/// event unanswered for long loses its session. The owner must call `stop`: the thread keeps this object alive
-/// until then.
+/// The first request is `updateInfo`, as from real receivers. A sender that does not answer within
+/// `answerLimit` loses its session. Callable from any thread. The owner must call `stop`: the thread
+/// `speaker-events` keeps this object alive until then.
 final class EventChannel: Sendable {
-    /// An unanswered event ends the session after this (25 to 30 s on tvOS, measured by others).
+    /// Time after which an unanswered event ends the session (25 to 30 s on tvOS, measured by others).
     private static let answerLimit: Duration = .seconds(25)
-    /// Requests that wait to be sent; more are dropped.
+    /// Maximum number of queued requests; others are dropped.
     private static let queueLimit = 256
 
     private let listener: TCPListener
     private let sender: IPv4Address
-    /// From when on it listens; nil never.
+    /// When the port starts to listen; nil: never.
     private let opens: HostInstant?
     private let secret: SecretBytes
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
+    /// Set by the thread, read by any thread.
     private let connected = Atomic<Bool>(false)
     private let connection = Signal()
+    /// Requests not yet sent; appended by any thread, removed by the thread.
     private let outgoing = Lock<[PropertyList]>([])
+    /// When the event that awaits its answer was sent; nil if none does.
     private let unanswered = Lock<HostInstant?>(nil)
 
     var port: UInt16 { listener.port }
@@ -49,7 +53,7 @@ final class EventChannel: Sendable {
         thread.withLock { $0 }?.join()
     }
 
-    /// Whether the sender has connected; waits until a moment for it.
+    /// Returns whether the sender has connected. Blocks until `deadline` if it has not.
     func isConnected(waitingUntil deadline: HostInstant) -> Bool {
         while !connected.load(ordering: .acquiring) {
             if !connection.wait(until: deadline) { return connected.load(ordering: .acquiring) }
@@ -57,13 +61,13 @@ final class EventChannel: Sendable {
         return true
     }
 
-    /// Sends a request to the sender when there is a connection.
+    /// Queues a request to the sender. It is sent once the sender has connected.
     func send(_ body: PropertyList) {
         outgoing.withLock { if $0.count < Self.queueLimit { $0.append(body) } }
         wakeup.raise()
     }
 
-    /// Whether the sender has left an event unanswered for too long.
+    /// Whether an event has been unanswered for longer than `answerLimit`.
     var isAbandoned: Bool { unanswered.withLock { $0.map { HostInstant.now - $0 > Self.answerLimit } ?? false } }
 
     private func run() {
@@ -78,7 +82,7 @@ final class EventChannel: Sendable {
         var sequence = 0
         var waiting = false
         while !stopping.load(ordering: .acquiring) {
-            // One request at a time: the next goes out when the last was answered.
+            // One outstanding request at a time.
             if !waiting, let body = takeNext() {
                 let request = RTSPRequest(
                     "POST", "/command",
@@ -105,7 +109,7 @@ final class EventChannel: Sendable {
                 } catch { return }
             }
         }
-        // What is still to be said at the end is said, if that takes no time.
+        // Sends a remote command queued just before `stop`; at most 100 ms.
         if !waiting, let body = takeNext() {
             let request = RTSPRequest(
                 "POST", "/command",

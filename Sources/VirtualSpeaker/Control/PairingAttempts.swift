@@ -2,38 +2,41 @@ internal import AirPlayWire
 internal import MediaCore
 internal import Sockets
 
-/// Who may try a PIN or password now. Connections come and go; this stays.
+/// Limits attempts to guess a PIN or password. One value outlives the connections of a speaker.
 ///
-/// A program may try what it knows before it asks, and a person mistypes: four wrong tries cost no time. Then the wait
-/// doubles with each, and after `limit` of them it is an hour; after an hour without one everything is forgiven. All
-/// addresses together have a store of tries that fills up again: whoever takes a new address for each try finds it
-/// empty. One address alone cannot empty it, so that it locks nobody else out.
+/// Four wrong attempts of an address have no delay: a program tries stored secrets first, and users mistype.
+/// After that the delay doubles per attempt; after `limit` attempts it is one hour. One hour without an
+/// attempt resets the address. All addresses share a budget, against attackers that use a new address per
+/// attempt. One address cannot exhaust it.
 struct PairingAttempts: Sendable {
-    /// Wrong tries of an address that cost it no time.
+    /// Wrong attempts of an address without delay.
     static let free = 4
-    /// The wait after the first that does; it doubles from there.
+    /// The delay after attempt `free` + 1; it doubles from there.
     static let firstWait: Duration = .seconds(5)
-    /// Wrong tries of an address until it has to wait for `pardon`.
+    /// Wrong attempts of an address after which the delay is `pardon`.
     static let limit = 10
-    /// An address that has not tried for so long begins anew.
+    /// Time without an attempt after which an address is reset.
     static let pardon: Duration = .seconds(3600)
-    /// Wrong tries of all addresses together (HomeKit Accessory Protocol, section 5.6.2: a hundred) …
+    /// Maximum number of wrong attempts of all addresses together (HomeKit Accessory
+    /// Protocol, section 5.6.2: a hundred).
     static let storeLimit = 100
-    /// … and how long until one more is granted: 288 a day, 35 days for all PINs of four digits, and more than one
-    /// address can use up.
+    /// Time until one more attempt is added to the shared budget.
+    ///
+    /// That is 288 a day, 35 days for all PINs of four digits, and more than one address can use.
     static let refill: Duration = .seconds(300)
-    /// Addresses that are remembered; the one that tried longest ago gives way.
+    /// Maximum number of tracked addresses; the one with the oldest attempt is evicted.
     static let sourceLimit = 256
 
-    /// Challenges that an address, and all together, may ask for at once; each costs an exponentiation of 3072 bits (10 ms). A sender
-    /// asks for one at each connection …
+    /// Maximum burst of challenges per address and in total.
+    ///
+    /// Each challenge costs an exponentiation of 3072 bits (10 ms). A sender requests one per connection.
     static let challengeBurst = (address: 40.0, all: 200.0)
-    /// … and how many more are granted each second.
+    /// Challenges added per second, per address and in total.
     static let challengeRate = (address: 2.0, all: 10.0)
 
-    /// Why somebody must wait.
+    /// The reason and the duration of a delay.
     struct Refusal: Hashable, Sendable {
-        /// `backOff`, `maximumTries`, or `busy` when others have used up the store.
+        /// `backOff`, `maximumTries`, or `busy` if the shared budget is exhausted.
         let error: PairingError
         let wait: Duration
     }
@@ -48,12 +51,12 @@ struct PairingAttempts: Sendable {
     private var spent = 0
     private var refilled: HostInstant?
 
-    /// Tokens that are left of a limit on a rate, at a point in time.
+    /// A token bucket.
     private struct Allowance {
         var tokens: Double
         var last: HostInstant
 
-        /// Returns the wait until a token is there.
+        /// Adds the tokens earned since the last call. Returns the wait until a token is available, or nil if one is.
         mutating func refill(_ rate: Double, _ burst: Double, at now: HostInstant) -> Duration? {
             if now > last {
                 tokens = min(burst, tokens + (now - last).inSeconds * rate)
@@ -68,7 +71,7 @@ struct PairingAttempts: Sendable {
 
     init() {}
 
-    /// Takes a challenge for an address. Returns nil where it may have one, otherwise how long it must wait.
+    /// Consumes a challenge of an address. Returns nil if it is granted, otherwise the delay.
     mutating func takeChallenge(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var own = challenges[address] ?? Allowance(tokens: Self.challengeBurst.address, last: now)
@@ -89,10 +92,10 @@ struct PairingAttempts: Sendable {
         return busy.map { Refusal(error: .busy, wait: $0) }
     }
 
-    /// Addresses that are remembered.
+    /// The number of tracked addresses.
     var count: Int { sources.count }
 
-    /// Why an address must wait; nil when it may try.
+    /// Returns the delay for an address, or nil if it may attempt.
     mutating func refusal(of address: IPv4Address, at now: HostInstant) -> Refusal? {
         forget(at: now)
         if let source = sources[address], now - source.last < source.wait {
@@ -105,8 +108,9 @@ struct PairingAttempts: Sendable {
         return nil
     }
 
-    /// Takes a try, before it is looked at: of several at once only as many count as may. Nil: go on, and say `succeeded` if
-    /// it was the right one.
+    /// Counts an attempt as wrong before it is verified, so that parallel attempts cannot exceed the limit.
+    ///
+    /// Returns nil if the attempt may proceed; the caller then reports a correct one with `succeeded`.
     mutating func take(_ address: IPv4Address, at now: HostInstant) -> Refusal? {
         if let refusal = refusal(of: address, at: now) { return refusal }
         var source = sources[address] ?? Source(last: now)
@@ -126,7 +130,7 @@ struct PairingAttempts: Sendable {
         return nil
     }
 
-    /// The try was right: it costs nothing, and the wrong ones before it are forgiven.
+    /// Refunds a correct attempt and resets the wrong ones of the address.
     mutating func succeeded(_ address: IPv4Address) {
         sources[address] = nil
         spent = max(0, spent - 1)

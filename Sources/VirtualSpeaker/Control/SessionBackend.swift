@@ -2,7 +2,7 @@ internal import AirPlayWire
 internal import MediaCore
 internal import PTP
 
-/// Why a request is refused: an RTSP status (RFC 2326, section 7.1.1, and what AirPlay's receivers add).
+/// A refused request: an RTSP status (RFC 2326, section 7.1.1, and the additions of AirPlay receivers).
 struct SessionRefusal: Error, Hashable {
     let status: Int
 
@@ -15,14 +15,14 @@ struct SessionRefusal: Error, Hashable {
     static let notImplemented = SessionRefusal(status: 501)
 }
 
-/// How a sender wants its time to be known.
+/// The timing protocol that a sender selects in SETUP.
 enum SessionTiming: Hashable, Sendable {
     case ptp
-    /// The sender answers questions on this UDP port.
+    /// The sender answers timing requests on this UDP port.
     case ntp(port: UInt16)
 }
 
-/// A stream as the second SETUP asks for it, checked.
+/// A validated stream of the second SETUP.
 struct StreamRequest: Sendable {
     var kind: StreamKind
     var format: PacketFormat
@@ -30,40 +30,41 @@ struct StreamRequest: Sendable {
     var key: SecretBytes
 }
 
+/// The response to a stream's SETUP: UDP or TCP ports of the speaker.
 struct StreamAnswer: Hashable, Sendable {
     var dataPort: UInt16
     var controlPort: UInt16
-    /// Of a buffered stream.
+    /// Bytes; buffered streams only.
     var bufferSize: Int?
 }
 
-/// What a session asks of the world: sockets, clocks, sound. Called by one connection's thread.
+/// The services that a session needs: sockets, clocks, audio. Called by one connection's thread.
 ///
-/// The speaker's own does it; a test writes down what was asked.
+/// `SpeakerStage` is the implementation of the speaker; tests use one that records calls.
 protocol SessionBackend: AnyObject {
     var configuration: SpeakerConfiguration { get }
     var identity: SpeakerIdentity { get }
     var offersPTP: Bool { get }
-    /// What the sender's address is, as seen from here.
+    /// The sender's address as the speaker sees it.
     var senderAddress: String { get }
     var isBusy: Bool { get }
     var volume: Double { get set }
 
-    /// Why a try to pair must wait; nil when it may go on. A proof is counted by asking.
+    /// Returns the delay before a pairing step may proceed, or nil. The call itself counts the challenge or proof.
     func judge(_ step: PairSetupResponder.Step) -> PairSetupResponder.Refusal?
-    /// The sender has proved that it knows the secret.
+    /// Refunds the counted proof after the sender has proved knowledge of the secret.
     func notePairingProof()
     func pairedKey(of sender: [UInt8]) -> [UInt8]?
     func keep(_ paired: PairedAccessory)
 
-    /// The session begins; the port on which events can be had. Another sender's session ends for it.
+    /// Begins the session and returns the TCP port of the event channel. Ends the session of another sender.
     func begin(_ timing: SessionTiming, secret: SecretBytes) throws(SessionRefusal) -> UInt16
-    /// Whether the sender has connected to the event port; waits a moment for it.
+    /// Returns whether the sender has connected to the event port; may block for a short time.
     func hasEventConnection() -> Bool
     func open(_ request: StreamRequest) throws(SessionRefusal) -> StreamAnswer
     var stream: (kind: StreamKind, sampleRate: Int)? { get }
     var isClockLocked: Bool { get }
-    /// False when the anchor lies further away than any film is long; the one before it stays.
+    /// Returns false if the anchor is out of range; the previous one then remains in effect.
     func play(_ anchor: PlayoutAnchor) -> Bool
     func pause()
     func flushBuffered(from: UInt32?, until: UInt32)

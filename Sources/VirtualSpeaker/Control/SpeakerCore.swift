@@ -4,11 +4,11 @@ internal import PTP
 internal import Sockets
 internal import SyncRendering
 
-/// What all connections of a speaker share.
+/// The state shared by all connections of a speaker. Callable from any thread.
 final class SpeakerCore: Sendable {
     private struct State {
         var volume: Double
-        /// In the order of their pairing, each name once.
+        /// In order of pairing; each identifier once.
         var paired: [PairedAccessory] = []
         var recordings = 0
         var busyUntil: HostInstant?
@@ -17,7 +17,7 @@ final class SpeakerCore: Sendable {
         var freeze: (began: HostInstant, ends: HostInstant)?
     }
 
-    /// Senders that are remembered, far more than a household has; the one paired longest ago gives way.
+    /// Maximum number of stored senders; the one paired longest ago is evicted.
     static let pairedLimit = 256
 
     let configuration: SpeakerConfiguration
@@ -26,9 +26,11 @@ final class SpeakerCore: Sendable {
     let ptp: PTPSockets?
     let codecs: (any AudioCodecs)?
     let oscillator: Oscillator
+    /// Used by the threads of all connections.
     private let state: Lock<State>
+    /// Used by the threads of all connections.
     private let attempts = Lock(PairingAttempts())
-    /// Held while the memory is written, so that the newest state is what it holds.
+    /// Serializes writes to the speaker's memory, so that the newest state is written last.
     private let writing = Lock(Turn())
 
     init(
@@ -52,7 +54,8 @@ final class SpeakerCore: Sendable {
         set { state.withLock { $0.volume = newValue } }
     }
 
-    /// Why a try to pair must wait; nil when it may go on. Challenges and proofs are counted by asking.
+    /// Returns the delay before a pairing step of an address may proceed, or nil. The call
+    /// counts the challenge or proof.
     func judge(
         _ step: PairSetupResponder.Step, from address: IPv4Address, at now: HostInstant = .now
     ) -> PairSetupResponder.Refusal? {
@@ -80,7 +83,9 @@ final class SpeakerCore: Sendable {
         remember()
     }
 
-    /// - Parameter told: what has been said already.
+    /// Writes the key and the paired senders to the speaker's memory; may block on the disk.
+    ///
+    /// - Parameter told: An error message that has been reported already.
     private func remember(told: String? = nil) {
         guard let memory = configuration.memory else { return }
         let seed = identity.pairing.withSeed { Array($0) }
@@ -90,7 +95,7 @@ final class SpeakerCore: Sendable {
         if let complaint, complaint != told { record.note(.damaged(reason: complaint)) }
     }
 
-    /// Where the next stream sounds: each gets a recording of its own.
+    /// Returns the output of the next stream. With a file output each stream gets its own file.
     func nextOutput() -> SpeakerConfiguration.Output {
         guard case .file(let path) = configuration.output else { return configuration.output }
         let number = state.withLock { state in
@@ -101,17 +106,17 @@ final class SpeakerCore: Sendable {
         return .file(path: path.hasSuffix(".wav") ? "\(path.dropLast(4))-\(number).wav" : "\(path)-\(number)")
     }
 
-    /// A session plays, or another sender is said to have the speaker.
+    /// Whether a session exists or the quirk `takenOver` is in effect.
     var isBusy: Bool { state.withLock { $0.hasSession } || isTaken }
 
     var isTaken: Bool { state.withLock { $0.busyUntil.map { $0 > .now } ?? false } }
 
     func noteSession(_ active: Bool) { state.withLock { $0.hasSession = active } }
 
-    /// Another sender has the speaker for a while.
+    /// Simulates that another sender uses the speaker for `duration`.
     func take(for duration: Duration) { state.withLock { $0.busyUntil = .now.advanced(by: duration) } }
 
-    /// Nothing is done and heard from now on for so long; only once.
+    /// Starts the quirk `freezes`: connections are not served for `duration`. Only the first call has an effect.
     func freeze(for duration: Duration) {
         state.withLock { if $0.freeze == nil { $0.freeze = (.now, .now.advanced(by: duration)) } }
     }

@@ -9,7 +9,7 @@ extension SpeakerSession {
             throw .badRequest
         }
         guard backend.stream?.kind == .buffered else { throw .wrongState }
-        // Only the lowest bit counts, as in shairport-sync.
+        // shairport-sync evaluates only the lowest bit.
         guard rate & 1 == 1 else {
             isPlayingAllowed = false
             backend.pause()
@@ -32,7 +32,7 @@ extension SpeakerSession {
         if backend.configuration.quirks.refusesAnchorBeforeLock, !backend.isClockLocked { throw .badRequest }
         let anchor = PlayoutAnchor(
             position: RTPTimestamp(rawValue: UInt32(truncatingIfNeeded: position)), instant: instant, clock: clock)
-        // Like one on a clock that is not known: 400, and the sender may name another moment.
+        // Status 400 as for an unknown clock; the sender may retry with another anchor.
         guard backend.play(anchor) else { throw .badRequest }
         return Reply(response: RTSPResponse(status: 200))
     }

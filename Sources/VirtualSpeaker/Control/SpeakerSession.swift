@@ -3,15 +3,15 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// What one connection has said and what follows from it: requests in, replies out, no sockets.
+/// The session of one control connection: takes requests and returns replies; it uses no sockets.
 ///
-/// Everything in a request is a stranger's: what is not understood is refused, and nothing here traps.
+/// All input is untrusted: a malformed request is refused with a status, and no input traps.
 struct SpeakerSession {
     struct Reply {
         var response: RTSPResponse
-        /// Everything after this reply is encrypted.
+        /// Non-nil: everything after this reply is encrypted with keys derived from it.
         var secret: SecretBytes?
-        /// The connection ends after this reply.
+        /// Whether the connection ends after this reply.
         var closes = false
     }
 
@@ -20,7 +20,7 @@ struct SpeakerSession {
     let backend: any SessionBackend
     private var stage = Stage.strange
 
-    /// How far it has come.
+    /// The progress of the connection.
     var standing: Standing {
         switch stage {
         case .strange: .stranger
@@ -29,12 +29,12 @@ struct SpeakerSession {
         }
     }
 
-    /// The sender has said that its stream may be played; when, follows.
+    /// Whether the sender has sent rate 1 without a time: playback is permitted, its anchor follows.
     var isPlayingAllowed = false
     private var pairSetup: PairSetupResponder
     private var pairVerify: PairVerifyResponder
 
-    /// - Parameter admitted: the secret of a sender that has been paired already.
+    /// - Parameter admitted: The secret of a sender that is already paired.
     init(backend: any SessionBackend, admitted: SecretBytes? = nil) {
         self.backend = backend
         if let admitted { stage = .paired(admitted) }
@@ -47,7 +47,7 @@ struct SpeakerSession {
     private static let plistType = "application/x-apple-binary-plist"
     private static let pairingType = "application/octet-stream"
 
-    /// Answers one request.
+    /// Returns the reply to a request, including refusals.
     mutating func handle(_ request: RTSPRequest) -> Reply {
         var reply: Reply
         do {
@@ -91,7 +91,7 @@ struct SpeakerSession {
         if backend.configuration.quirks.wantsKnownSender, !Self.isKnownSender(request.headers["User-Agent"]) {
             throw SessionRefusal(status: 403)
         }
-        // Queries after the path are not used by anything that is understood here.
+        // No supported request uses a query.
         let path = request.target.prefix { $0 != "?" }
         switch (request.method, path) {
         case ("GET", "/info"): return try info(request)
@@ -123,7 +123,7 @@ struct SpeakerSession {
         }
     }
 
-    // MARK: Who is there
+    // MARK: Sender identification
 
     private static func isKnownSender(_ agent: String?) -> Bool {
         guard let agent else { return false }
@@ -142,7 +142,7 @@ struct SpeakerSession {
 
     private func info(_ request: RTSPRequest) throws(SessionRefusal) -> Reply {
         if !request.body.isEmpty {
-            // A body asks for less: only what mDNS announces too.
+            // A body with `qualifier` requests a subset (the mDNS strings); the full list contains it.
             guard let body = try? PropertyList(binary: request.body), body["qualifier"]?.array != nil else {
                 throw .badRequest
             }
@@ -209,7 +209,7 @@ struct SpeakerSession {
     }
 
     private func setUpStream(_ streams: [PropertyList]) throws(SessionRefusal) -> Reply {
-        // A receiver of this kind plays one stream; Apple's senders name one too.
+        // This speaker plays one stream; Apple's senders request one too.
         guard let stream = streams.first, let key = stream["shk"]?.data, key.count == 32 else { throw .badRequest }
         let kind: StreamKind
         switch stream["type"]?.int64 {
@@ -233,7 +233,7 @@ struct SpeakerSession {
         let mask = stream["audioFormat"]?.int64
         switch kind {
         case .realtime:
-            // PCM 44.1/16 stereo is bit 11; a missing or unknown mask is taken for the format everybody sends.
+            // PCM 44.1/16 stereo is bit 11; without a mask the format is ALAC 44.1, the usual one.
             if mask == 1 << 11 || stream["ct"]?.int64 == 1 { return .pcm44100 }
             return mask == nil || mask == StreamFormat.lossless44100.mask ? .wire(.lossless44100) : nil
         case .buffered:
@@ -258,7 +258,7 @@ struct SpeakerSession {
     }
 
     private mutating func tearDown(_ request: RTSPRequest) -> Reply {
-        // Like shairport-sync: without a property list nothing is done.
+        // shairport-sync ignores a TEARDOWN without a property list.
         guard let body = try? PropertyList(binary: request.body), body.dictionary != nil else { return Self.done }
         backend.closeStream()
         if body["streams"] != nil { return Self.done }

@@ -4,11 +4,11 @@ internal import MediaCore
 internal import PTP
 internal import Sockets
 
-/// The sockets, clocks and sound of one connection's session. Its connection's thread alone uses it.
+/// The sockets, clocks and playback of one session. Used by its connection's thread only.
 final class SpeakerStage: SessionBackend {
     private let core: SpeakerCore
     private let sender: IPv4Address
-    /// Ends another sender's session; false when that is not allowed.
+    /// Ends another sender's session; returns false if that is not allowed.
     private let acquire: () -> Bool
     private var timing: SessionTiming?
     private var events: EventChannel?
@@ -97,7 +97,7 @@ final class SpeakerStage: SessionBackend {
         }
     }
 
-    /// nqptp listens from the stream's SETUP on; so does this.
+    /// Returns the sender's clock, created on the first call. nqptp too listens from the stream's SETUP on.
     private func startClock() throws(SpeakerError) -> any SenderClock {
         if let clock { return clock }
         let clock: any SenderClock
@@ -152,23 +152,23 @@ final class SpeakerStage: SessionBackend {
         (realtime, buffered, engine) = (nil, nil, nil)
     }
 
-    // MARK: What the connection looks after
+    // MARK: State polled by the connection
 
-    /// How long sound has been playing; nil while there is none.
+    /// Time since the first audio was placed; nil if none was.
     var playingFor: Duration? {
         guard let since = engine?.playingSince else { return nil }
         return max(.zero, .now - since)
     }
 
-    /// The sender has stopped answering events.
+    /// Whether the sender has not answered an event in time.
     var isAbandoned: Bool { events?.isAbandoned ?? false }
 
-    /// Says on the event channel what a person pressed at the speaker.
+    /// Sends a remote command on the event channel, as after a key press on the speaker.
     func sendRemoteCommand(_ command: String) {
         events?.send(["type": "sendMediaRemoteCommand", "value": .string(command)])
     }
 
-    /// Ends the session and gives everything back.
+    /// Ends the session and releases its resources. `breaking` resets the stream's connection instead of closing it.
     func end(breaking: Bool = false) {
         closeStream(breaking: breaking)
         events?.stop()

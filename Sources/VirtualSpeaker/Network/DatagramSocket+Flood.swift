@@ -1,11 +1,11 @@
 internal import Sockets
 
 extension DatagramSocket {
-    /// Datagrams that are looked at before anything else is: whoever sends faster than they are read must not keep a
-    /// thread from its other work, nor from ending. Far more than the protocols bring at a time.
+    /// Maximum number of datagrams read per iteration, so that a flood does not block the
+    /// thread. Protocols send far fewer.
     static let burst = 256
 
-    /// Throws away what has come, up to a socket's buffer full of it.
+    /// Discards received datagrams, at most 4096, about the contents of a socket's buffer.
     func discard(into buffer: inout [UInt8]) {
         for _ in 0..<16 * Self.burst { guard receive(into: &buffer) != nil else { return } }
     }

@@ -4,19 +4,19 @@ internal import Sockets
 extension SpeakerError {
     init(_ error: ExhaustionError) { self.init(.exhausted, "The speaker cannot go on: \(error.message).") }
 
-    /// What wakes a thread of the speaker's.
+    /// Returns the wakeup signal of a thread.
     static func signal() throws(SpeakerError) -> PollableSignal {
         do { return try PollableSignal() } catch { throw SpeakerError(error) }
     }
 
-    /// A thread of the speaker's.
+    /// Starts a thread of the speaker.
     static func thread(
         _ name: String, priority: WorkerThread.Priority = .normal, _ body: @escaping @Sendable () -> Void
     ) throws(SpeakerError) -> WorkerThread {
         do { return try WorkerThread.start(name: name, priority: priority, body) } catch { throw SpeakerError(error) }
     }
 
-    /// A listening socket of the speaker's.
+    /// Opens a TCP socket; `listens` false only binds it. Port 0: the system chooses.
     static func listening(
         address: IPv4Address, port: UInt16 = 0, listens: Bool = true
     ) throws(SpeakerError) -> TCPListener {
@@ -33,7 +33,7 @@ extension SpeakerError {
         }
     }
 
-    /// A UDP port that the system chooses.
+    /// Opens a UDP socket on a port that the system chooses.
     static func datagrams(at address: IPv4Address) throws(SpeakerError) -> DatagramSocket {
         do {
             return try DatagramSocket(address: address, port: 0)

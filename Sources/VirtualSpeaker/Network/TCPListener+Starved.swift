@@ -2,10 +2,10 @@ internal import MediaCore
 internal import Sockets
 
 extension TCPListener {
-    /// Without a descriptor for the connection that waits the listener stays readable: whoever polls it would never sleep.
+    /// Without a descriptor for a pending connection the listener stays readable, and a polling thread would spin.
     private static let rest: Duration = .milliseconds(250)
 
-    /// Rests a while where the system gives no further descriptor, or until the signal is raised, which it stays.
+    /// Blocks for 250 ms if the system is out of descriptors, or until `signal` is raised. Does not clear the signal.
     func restIfStarved(until signal: PollableSignal) {
         guard isStarved else { return }
         _ = Poller.wait(reading: [signal.descriptor], until: .now.advanced(by: Self.rest))

@@ -2,13 +2,12 @@ internal import LocalOutput
 internal import MediaCore
 internal import SyncRendering
 
-/// Plays what a speaker sounds on a sound card of this computer, each frame at the instant that the virtual device has
-/// for it.
+/// Plays a speaker's audio on a sound card, each frame at the instant assigned by the virtual device.
 ///
-/// The device's frames are the film of a timebase that runs at rate 1 from the device's origin on; the card follows that
-/// line as it follows any film, drift included.
+/// The device's frames are the media time of a timebase with rate 1 from the origin. The card follows this
+/// timebase, including drift correction.
 ///
-/// `@unchecked Sendable`: the block is used by the playout thread alone; everything else is immutable and Sendable.
+/// `@unchecked Sendable`: `block` is used by the playout thread only; all other fields are immutable and Sendable.
 final class CardSink: PlayoutSink, @unchecked Sendable {
     private static let layout = ChannelLayout.stereo
 
@@ -17,9 +16,9 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
     private let sampleRate: Int
     private let block: PCMBlock
 
-    /// Opens the card, which may take some tens of milliseconds.
+    /// Opens the card, which can take some tens of milliseconds.
     ///
-    /// - Throws: `noOutput`, with a sentence that says what to do.
+    /// - Throws: `noOutput`.
     init(device: String, sampleRate: Int, origin: HostInstant) throws(SpeakerError) {
         self.sampleRate = sampleRate
         let format = PCMFormat(sampleRate: sampleRate, layout: Self.layout)
@@ -31,7 +30,7 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
 
     deinit { card.close() }
 
-    /// Says whether a device can be used, by opening it for a moment.
+    /// Throws if a device cannot be used. Opens and closes it.
     static func check(device: String) throws(SpeakerError) {
         let format = PCMFormat(sampleRate: 44100, layout: layout)
         try open(device, format, RenderSynchronizer().timebase).close()
@@ -42,7 +41,7 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
     ) throws(SpeakerError) -> SoundCard {
         let card = SoundCard(device: device)
         do {
-            // Nobody takes the events: the log keeps the first ones and drops the rest.
+            // The events have no consumer: the log keeps the first ones and drops the rest.
             let events = EventLog(clock: MonotonicClock())
             try card.prepare(
                 .pcm(format),
@@ -61,7 +60,7 @@ final class CardSink: PlayoutSink, @unchecked Sendable {
             rest.prefix(count).withUnsafeBufferPointer { block.samples.update(from: $0.baseAddress!, count: count) }
             block.frames = count / 2
             block.start = MediaTime(value: start.index, timescale: Int32(sampleRate))
-            // The card holds more than sound is ever placed ahead; what does not fit came in a heap and is lost.
+            // The card's buffer is longer than `placeAhead`; the remainder of a larger burst is dropped.
             _ = card.accept(block, from: 0)
             rest = rest.dropFirst(count)
             start = start.advanced(byFrames: Int64(count / 2))

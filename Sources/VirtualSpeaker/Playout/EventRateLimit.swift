@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// Bounds how often a speaker reports what any program on the network can cause: bad packets and connections.
+/// Limits the reports of events that any program on the network can cause: bad packets and connections.
 struct EventRateLimit {
-    /// Events of one kind within `interval`.
+    /// Maximum number of reported events of one kind within `interval`.
     static let maxEvents = 40
     static let interval = Duration.seconds(10)
 
@@ -20,7 +20,7 @@ struct EventRateLimit {
 
     /// Counts an event.
     ///
-    /// - Returns: whether it is reported, and sentences about events that were not.
+    /// - Returns: Whether to report it, and messages about earlier events that were not reported.
     mutating func admit(_ event: SpeakerEvent, at now: HostInstant) -> (isAdmitted: Bool, summaries: [String]) {
         let summaries = takeSummaries(at: now)
         guard let kind = Self.kind(of: event) else { return (true, summaries) }
@@ -28,7 +28,7 @@ struct EventRateLimit {
         return (windows[kind]!.count <= Self.maxEvents, summaries)
     }
 
-    /// Returns a sentence for each interval that is over, or for all, in which events were left out.
+    /// Returns a message for each expired interval with unreported events; `isLast` includes unexpired ones.
     mutating func takeSummaries(at now: HostInstant, isLast: Bool = false) -> [String] {
         Kind.allCases.compactMap { kind in
             guard let window = windows[kind], isLast || now - window.began >= Self.interval else { return nil }

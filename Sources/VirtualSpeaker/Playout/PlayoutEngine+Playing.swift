@@ -2,24 +2,24 @@ internal import AirPlayWire
 internal import MediaCore
 
 extension PlayoutEngine {
-    /// What is taken from the store at a time.
+    /// The packets and state taken from the store in one iteration.
     private struct Round {
         var packets: [StoredPacket] = []
         var anchor: PlayoutAnchor?
         var isCut = false
         var gain: Float = 1
         var lost = 0
-        /// Packets whose time had passed long before they came up.
+        /// The number of packets whose time had passed before they were decoded.
         var late = 0
-        /// When the next stored packet should be decoded.
+        /// When the next stored packet is due; nil if the store is empty or the iteration was full.
         var nextDecode: HostInstant?
     }
 
-    /// When a position is heard here; nil while that is not known, and for moments that nobody will live to hear.
+    /// Returns when a position is audible; nil while the clock is unknown, and beyond `reach`.
     private func moment(of position: RTPTimestamp, _ anchor: PlayoutAnchor, at now: HostInstant) -> HostInstant? {
         guard knows(anchor) else { return nil }
         let frames = Int64(anchor.position.distance(to: position))
-        // 31 bits of frames times 10⁹ fit 63 bits.
+        // 31 bits of frames times 10⁹ fit in 63 bits.
         let elapsed = frames * 1_000_000_000 / Int64(setup.format.sampleRate)
         guard let due = clock.hostInstant(of: anchor.instant.advanced(by: .nanoseconds(elapsed))),
             isWithinReach(due, from: now)
@@ -29,8 +29,8 @@ extension PlayoutEngine {
 
     private func takeRound(at now: HostInstant) -> Round {
         let horizon = now.advanced(by: decodeAhead)
-        // Decoding what nobody will hear takes time from what is due; the unit just before may be needed to decode
-        // the one that is (AAC overlaps by one).
+        // Late packets are not decoded: that would delay those still due. The packet just before is
+        // kept, because AAC overlaps by one.
         let past = now.advanced(by: .zero - HeardSpan.length(of: 2 * 1024, setup.format.sampleRate))
         return state.withLock { state in
             state.anchor = state.anchor.map { followed($0, at: now) }
@@ -39,7 +39,7 @@ extension PlayoutEngine {
             guard let anchor = state.anchor else { return round }
             switch state.store {
             case .buffered(var store):
-                // Emptied meanwhile, so that the queue is not copied when it changes.
+                // Moves the store out of the enum to avoid copying its queue on mutation.
                 state.store = .buffered(.init())
                 while round.packets.count < Self.packetsPerRound, let next = store.first {
                     guard let due = moment(of: next.timestamp, anchor, at: now) else { break }
@@ -69,7 +69,7 @@ extension PlayoutEngine {
         }
     }
 
-    /// What has been decoded and placed. The playout thread alone uses it.
+    /// The playback state: decoder, device and decoded audio. Used by the playout thread only.
     struct Playing {
         var device: VirtualDevice
         let decoder: SoundDecoder
@@ -81,9 +81,9 @@ extension PlayoutEngine {
             self.decoder = decoder
         }
 
-        /// Decodes and places what is due.
+        /// Decodes and places the packets that are due.
         ///
-        /// - Returns: when to come again, if no news come before; at once when it is not later than `now`.
+        /// - Returns: When to call again unless new input arrives; at once if not later than `now`.
         mutating func round(at now: HostInstant, of engine: PlayoutEngine) -> HostInstant {
             let round = engine.takeRound(at: now)
             if round.isCut {
@@ -122,7 +122,7 @@ extension PlayoutEngine {
             return max(next ?? HostInstant(nanoseconds: .max), now.advanced(by: .nanoseconds(1)))
         }
 
-        /// False when the whole of it came after its moment.
+        /// Places decoded audio. Returns false if all of it is late.
         private mutating func place(
             _ sound: DecodedSound, due: HostInstant, now: HostInstant, gain: Float, _ engine: PlayoutEngine
         ) -> Bool {
@@ -130,7 +130,7 @@ extension PlayoutEngine {
             var skipped = 0
             if due < now {
                 skipped = Int(((now - due).inSeconds * Double(rate)).rounded(.up))
-                // What has passed is not sounded; the rest is.
+                // Drops the late part only.
                 guard skipped < sound.frames else { return false }
             }
             var samples = sound.samples[(skipped * 2)...]
@@ -141,7 +141,7 @@ extension PlayoutEngine {
             return true
         }
 
-        /// The stream is over.
+        /// Ends the stream: removes audio placed after `now` and completes the recording.
         mutating func finish(at now: HostInstant) {
             device.cut(at: now)
             device.finish(at: now)

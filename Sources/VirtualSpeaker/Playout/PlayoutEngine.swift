@@ -4,50 +4,51 @@ internal import MediaCore
 internal import SyncRendering
 internal import Synchronization
 
-/// "The frame `position` is heard at `instant`", as a sender said it.
+/// A sender's anchor: the frame `position` is audible at `instant`.
 struct PlayoutAnchor: Hashable, Sendable {
     var position: RTPTimestamp
     /// On the sender's timeline.
     var instant: PTPInstant
-    /// The grandmaster that the timeline is named after; nil with NTP timing.
+    /// The grandmaster of the timeline; nil with NTP timing.
     var clock: UInt64?
 }
 
-/// Keeps the packets of one stream, decodes them shortly before their moment and places them on the virtual device.
+/// Stores the packets of one stream, decodes them shortly before they are due and places them on the virtual device.
 ///
-/// A thread of its own decodes and places; every other method may be called from any thread and returns at once,
-/// except `stop`, which the owner must call: the thread keeps this object alive until then. On a clock that is turned by
-/// hand there is no thread: its owner takes `takePlaying` and does the rounds.
+/// The thread `speaker-play` decodes and places; it keeps this object alive until the owner calls `stop`.
+/// Callable from any thread; only `stop` blocks. With a manual clock there is no thread: the test runs the
+/// iterations with `takePlaying`.
 final class PlayoutEngine: Sendable {
     struct Setup: Sendable {
         var kind: StreamKind
-        /// The format that SETUP named; packets of a buffered stream name their own.
+        /// The format of SETUP; packets of a buffered stream name their own.
         var format: PacketFormat
-        /// Bytes of packets held on a buffered stream.
+        /// Maximum size of the stored packets of a buffered stream, in bytes.
         var capacity: Int
-        /// Where the sound goes.
+        /// The destination of the audio.
         var output: SpeakerConfiguration.Output
     }
 
-    /// A buffered receiver decodes so far ahead (measured by others on shairport-sync). What is decoded is beyond
-    /// the reach of a deferred flush and lost at a pause.
+    /// How long before it is due a buffered stream is decoded (measured by others on shairport-sync).
+    ///
+    /// Decoded audio is not affected by a deferred flush and is lost at a pause.
     static let bufferedDecodeAhead: Duration = .milliseconds(850)
-    /// A realtime receiver decodes late, so that packets asked for again still count.
+    /// Realtime streams are decoded late, so that resent packets arrive in time.
     static let realtimeDecodeAhead: Duration = .milliseconds(150)
-    /// Sound is handed to the device so long before it is heard: more than a busy computer lets this thread wait.
-    /// What must not be heard after all is taken back.
+    /// How long before it is audible audio is placed on the device.
+    ///
+    /// Covers scheduling delays of a busy computer. Audio that must not play is removed again.
     static let bufferedPlaceAhead: Duration = .milliseconds(300)
     static let realtimePlaceAhead: Duration = .milliseconds(100)
-    /// An anchor further away is nonsense or malice; no film lasts as long.
+    /// Maximum distance of an anchor from now; larger values are invalid or malicious.
     static let reach: Duration = .seconds(86_400)
-    /// The anchor's frame follows what is heard when it lies so far behind. Timestamps tell distances up to half their
-    /// circle, 12.4 h at 48 kHz.
+    /// Age at which the anchor is replaced by a later frame. Timestamps express distances up to 12.4 h at 48 kHz.
     static let anchorReach: Duration = .seconds(3600)
-    /// It stays so far behind.
+    /// Age of the replacement in seconds.
     private static let behind: Int64 = 60
-    /// Packets decoded before sound is placed again, so that decoding much at once delays nothing.
+    /// Maximum number of packets decoded per iteration, so that a burst does not delay placement.
     static let packetsPerRound = 8
-    /// Without news the thread looks again after this.
+    /// Maximum wait of the thread without a signal.
     private static let patience: Duration = .milliseconds(50)
 
     enum Store {
@@ -58,9 +59,9 @@ final class PlayoutEngine: Sendable {
     struct State {
         var store: Store
         var anchor: PlayoutAnchor?
-        /// The sender's last word on it. `anchor` is the same line, told by a later frame once this one is long past.
+        /// The sender's last anchor. `anchor` is on the same line, replaced by a later frame once this one is old.
         var said: PlayoutAnchor?
-        /// What was decoded or placed must go.
+        /// Whether decoded and placed audio must be discarded.
         var isCut = false
         var gain: Float = 1
         var lost = 0
@@ -72,15 +73,19 @@ final class PlayoutEngine: Sendable {
     let clock: any SenderClock
     let record: SpeakerRecord
     let codecs: (any AudioCodecs)?
+    /// Used by the control, stream and playout threads.
     let state: Lock<State>
-    /// What this computer's time is.
+    /// The clock of this computer.
     private let host: any HostClock
+    /// The playback state until the thread or a test takes it.
     private let unstarted: Lock<Playing?>
     private let news = Signal()
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
+    /// When the first audio since the last start is audible; set by the playout thread.
     let firstSound = Lock<HostInstant?>(nil)
-    /// Raised when a buffered stream may bring more.
+    /// Raised when a buffered stream has writable space again.
     let room: PollableSignal
 
     init(
@@ -120,12 +125,12 @@ final class PlayoutEngine: Sendable {
         thread.withLock { $0 }?.join()
     }
 
-    /// When the first sound was placed since the last start; nil while there is none.
+    /// When the first audio since the last start is audible; nil if there is none.
     var playingSince: HostInstant? { firstSound.withLock { $0 } }
 
-    // MARK: What streams bring
+    // MARK: Input from streams
 
-    /// Bytes a buffered stream may still bring; 0 means: wait for `room`.
+    /// Writable space of a buffered stream in bytes; 0: wait for `room`.
     var freeBytes: Int {
         state.withLock { state in
             guard case .buffered(let store) = state.store else { return Int.max }
@@ -153,7 +158,7 @@ final class PlayoutEngine: Sendable {
         news.raise()
     }
 
-    /// Runs of missing packets of a realtime stream that should be asked for now.
+    /// Returns the runs of missing realtime packets to request now.
     func missing(at now: HostInstant) -> [(first: UInt16, count: UInt16)] {
         state.withLock { state in
             guard case .realtime(var store) = state.store, store.hasMissing else { return [] }
@@ -163,10 +168,11 @@ final class PlayoutEngine: Sendable {
         }
     }
 
-    // MARK: What the sender asks for
+    // MARK: Requests of the sender
 
-    /// False, and nothing changes, when the anchor is known to lie beyond `reach`. One on a clock that is not known yet is
-    /// kept; nothing sounds beyond `reach`.
+    /// Sets the anchor. Returns false and changes nothing if the anchor is known to be beyond `reach`.
+    ///
+    /// An anchor on a clock that is still unknown is stored; nothing plays beyond `reach`.
     @discardableResult
     func setAnchor(_ anchor: PlayoutAnchor) -> Bool {
         let instant = clock.hostInstant(of: anchor.instant)
@@ -183,8 +189,10 @@ final class PlayoutEngine: Sendable {
         return true
     }
 
-    /// The same line by a frame of the last hour, so that a stream may last for as long as anybody plays whose sender names
-    /// one frame and never another. Whole seconds are whole frames: it stays the same line to the nanosecond.
+    /// Returns the same line expressed by a frame of the last hour.
+    ///
+    /// Otherwise a stream with a single anchor would exceed the range of its timestamps. Whole seconds are whole
+    /// frames, so the line is unchanged to the nanosecond.
     func followed(_ anchor: PlayoutAnchor, at now: HostInstant) -> PlayoutAnchor {
         guard knows(anchor), let there = clock.hostInstant(of: anchor.instant), now - there > Self.anchorReach,
             isWithinReach(there, from: now)
@@ -195,14 +203,14 @@ final class PlayoutEngine: Sendable {
             instant: anchor.instant.advanced(by: .seconds(seconds)), clock: anchor.clock)
     }
 
-    /// The anchor's timeline is the one that is followed.
+    /// Whether the anchor is on the timeline that the clock follows.
     func knows(_ anchor: PlayoutAnchor) -> Bool { !clock.namesClocks || anchor.clock == clock.grandmaster }
 
     func isWithinReach(_ instant: HostInstant, from now: HostInstant) -> Bool {
         (.zero - Self.reach...Self.reach).contains(instant - now)
     }
 
-    /// Silence at once. What was decoded is gone; what is stored stays.
+    /// Stops playback at once. Decoded audio is discarded; stored packets remain.
     func pause() {
         state.withLock { state in
             state.anchor = nil
@@ -213,7 +221,7 @@ final class PlayoutEngine: Sendable {
         news.raise()
     }
 
-    /// Silence at once, and everything before a number is gone; playing goes on after the next anchor.
+    /// Stops playback at once and discards all packets before a sequence number; the next anchor resumes playback.
     func flushBuffered(until sequence: UInt32) {
         state.withLock { state in
             guard case .buffered(var store) = state.store else { return }
@@ -228,7 +236,7 @@ final class PlayoutEngine: Sendable {
         news.raise()
     }
 
-    /// What lies between the numbers is left out when it comes up.
+    /// Schedules a deferred flush: the packets in the range are skipped when the first one is due.
     func flushBuffered(from first: UInt32, until sequence: UInt32) {
         state.withLock { state in
             guard case .buffered(var store) = state.store else { return }
@@ -240,7 +248,7 @@ final class PlayoutEngine: Sendable {
         news.raise()
     }
 
-    /// Silence at once, and everything before a position is gone. The anchor stays, as in shairport-sync.
+    /// Silences output at once and discards all packets before a position. The anchor remains, as in shairport-sync.
     func flushRealtime(until position: RTPTimestamp) {
         let now = host.now
         state.withLock { state in
@@ -258,7 +266,7 @@ final class PlayoutEngine: Sendable {
 
     // MARK: The thread
 
-    /// What the thread plays with: for whoever takes its place on a clock that is turned by hand. Nil the second time.
+    /// Returns the playback state for the thread, or for a test with a manual clock. Nil on the second call.
     func takePlaying() -> Playing? {
         unstarted.withLock { unstarted in
             let playing = unstarted
@@ -272,7 +280,7 @@ final class PlayoutEngine: Sendable {
         while !stopping.load(ordering: .acquiring) {
             let now = host.now
             let next = playing.round(at: now, of: self)
-            // There is more to decode already.
+            // More packets are ready to decode.
             if next <= now { continue }
             news.wait(until: min(next, now.advanced(by: Self.patience)))
             news.clear()

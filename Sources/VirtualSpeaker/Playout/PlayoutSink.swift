@@ -1,12 +1,12 @@
 internal import LocalOutput
 internal import MediaCore
 
-/// Where a virtual device's frames go. The playout thread alone calls it; none of its methods waits.
+/// The destination of a virtual device's frames. Called by the playout thread only; never blocks on playback.
 protocol PlayoutSink: AnyObject, Sendable {
-    /// Takes interleaved stereo floats that begin at a frame of the device.
+    /// Writes interleaved stereo samples from frame `frame` of the device.
     func write(_ samples: ArraySlice<Float>, at frame: DeviceFrame)
-    /// Takes frames back that were written and shall not be heard.
+    /// Replaces frames already written by silence.
     func silence(from first: DeviceFrame, until end: DeviceFrame)
-    /// The stream is over after this many frames; frame 0 was due at `origin`. More may follow all the same.
+    /// Completes the output after `frames` frames; frame 0 was due at `origin`. Further writes are still permitted.
     func finish(frames: DeviceFrame, origin: HostInstant)
 }

@@ -1,23 +1,29 @@
 internal import Glibc
 internal import MediaCore
 
-/// Writes a speaker's record as JSON lines: one event or one span of sound each, times as `host_ns` on
-/// CLOCK_MONOTONIC.
+/// Writes a speaker's record as JSON lines, one event or span of audio per line. Callable from any thread; may block.
+///
+/// Times are `host_ns`, nanoseconds of CLOCK_MONOTONIC.
 final class RecordJournal: Sendable {
-    /// Any program on the network can add lines by requests.
+    /// Maximum size of the file in bytes; any program on the network can cause lines by sending requests.
     static let maxBytes = 256 << 20
 
+    /// The descriptor, and the bytes written by any thread.
     private let file: Lock<(descriptor: Int32, bytes: Int)>
     private let maxBytes: Int
+    /// The errno of the first lost line, and whether `takeFailure` has returned it.
     private let failure = Lock<(code: Int32?, isTold: Bool)>((nil, false))
     private let path: String
 
+    /// Creates the file.
+    ///
     /// - Parameters:
-    ///   - path: a file, or a pipe that a program reads already; where that falls behind, lines are dropped.
-    ///   - maxBytes: the record ends there.
+    ///   - path: A file, or a pipe with a reader; lines that a pipe does not accept are dropped.
+    ///   - maxBytes: The size at which the record ends.
+    /// - Throws: `cannotWrite`.
     init(path: String, maxBytes: Int = maxBytes) throws(SpeakerError) {
         self.maxBytes = maxBytes
-        // Without O_NONBLOCK opening a pipe waits for a reader (fifo(7)).
+        // Without O_NONBLOCK, open(2) of a pipe blocks until a reader opens it (fifo(7)).
         let descriptor = PrivateFile.create(path, O_WRONLY | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENXIO {
@@ -119,7 +125,7 @@ final class RecordJournal: Sendable {
         if let code { failure.withLock { $0.code = $0.code ?? code } }
     }
 
-    /// Why lines are missing, once.
+    /// Returns a message about missing lines, once; nil if there are none.
     func takeFailure() -> String? {
         let code = failure.withLock { failure -> Int32? in
             guard let code = failure.code, !failure.isTold else { return nil }

@@ -2,10 +2,10 @@ internal import AirPlayWire
 internal import MediaCore
 internal import SyncRendering
 
-/// What the packets of a stream hold.
+/// The audio format of a stream's packets.
 enum PacketFormat: Hashable, Sendable {
     case wire(StreamFormat)
-    /// 16-bit stereo, most significant byte first, as pyatv sends it.
+    /// 16-bit stereo, big-endian, as sent by pyatv.
     case pcm44100
 
     var sampleRate: Int {
@@ -25,7 +25,7 @@ enum PacketFormat: Hashable, Sendable {
     }
 }
 
-/// Sound with its place in the stream, interleaved stereo.
+/// Decoded audio and its stream position; interleaved stereo.
 struct DecodedSound: Sendable {
     let position: RTPTimestamp
     var samples: [Float]
@@ -33,31 +33,33 @@ struct DecodedSound: Sendable {
     var frames: Int { samples.count / 2 }
 }
 
-/// Decodes the packets of one stream in order. The playout thread alone uses it.
+/// Decodes the packets of one stream in order. Used by the playout thread only.
 ///
-/// Uncompressed sound needs no codec; ALAC and AAC go through the codecs that were lent.
+/// Uncompressed audio needs no codec; compressed ALAC and AAC use `codecs`.
 final class SoundDecoder {
     private let codecs: (any AudioCodecs)?
     private var format: PacketFormat?
     private var converter: (any PCMConverter)?
     private var mediaFormat: AudioFormat?
     private var block: PCMBlock?
-    /// The stream position at film time zero of the converter.
+    /// The stream position at media time zero of the converter.
     private var base = RTPTimestamp(rawValue: 0)
-    /// Frames from there to `next`, in 64 bits: a stream may go on past the circle of its timestamps.
+    /// Frames from `base` to `next`, in 64 bits: a stream may exceed the range of its timestamps.
     private var elapsed: Int64 = 0
     private var next: RTPTimestamp?
     private var mutesNext = false
 
     init(codecs: (any AudioCodecs)?) { self.codecs = codecs }
 
-    /// What came before does not lead to what comes now.
+    /// Resets the decoder at a discontinuity.
     func reset() {
         next = nil
         converter?.reset()
     }
 
-    /// - Throws: one sentence; the next packet may be good.
+    /// Returns the decoded audio of a packet; empty while the codec needs more input.
+    ///
+    /// - Throws: `MediaError` for a bad packet; later packets can still be decoded.
     func decode(_ packet: StoredPacket, format: PacketFormat) throws(MediaError) -> [DecodedSound] {
         if format != self.format {
             self.format = format
@@ -112,7 +114,7 @@ final class SoundDecoder {
             converter.reset()
             base = packet.timestamp
             elapsed = 0
-            // The first unit after a seam lacks the half that overlaps: shairport-sync mutes it, and so do we.
+            // The first AAC packet after a discontinuity lacks its overlap; shairport-sync mutes it too.
             mutesNext = wire.coding == .aacLC
         }
         let time = MediaTime(value: elapsed, timescale: Int32(wire.sampleRate))
@@ -144,7 +146,7 @@ final class SoundDecoder {
             let config = LosslessEscape.configuration(
                 framesPerPacket: UInt32(wire.framesPerPacket), bitsPerSample: UInt8(wire.bitsPerSample),
                 sampleRate: UInt32(wire.sampleRate))
-            // The "alac" box as MP4 has it: length, name, version and flags, configuration.
+            // The "alac" box of MP4: length, name, version and flags, configuration.
             let cookie: [UInt8] = [0, 0, 0, 36] + Array("alac".utf8) + [0, 0, 0, 0] + config
             parameters = CodecParameters(
                 codec: "alac", configuration: cookie, bitsPerRawSample: Int32(wire.bitsPerSample),
@@ -162,10 +164,10 @@ final class SoundDecoder {
 }
 
 extension LosslessEscape {
-    /// The samples of a frame that is not compressed; nil for one that is, or for anything else.
+    /// Returns the samples of an uncompressed ALAC frame; nil for a compressed or malformed one.
     static func samples(in frame: [UInt8], _ format: StreamFormat) -> [Float]? {
         var bits = BitReader(frame)
-        // Channel pair, instance, unused, size flag, shift, escape flag.
+        // Fields: channel pair, instance, unused, size flag, shift, escape flag.
         guard bits.read(3) == 1, bits.read(4) != nil, bits.read(12) != nil, let hasSize = bits.read(1),
             bits.read(2) == 0, bits.read(1) == 1
         else { return nil }
@@ -194,7 +196,7 @@ extension LosslessEscape {
 
         init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-        /// The next bits, at most 32.
+        /// Returns the next `count` bits, at most 32; nil at the end.
         mutating func read(_ count: Int) -> UInt32? {
             guard position + count <= bytes.count * 8 else { return nil }
             var value: UInt64 = 0

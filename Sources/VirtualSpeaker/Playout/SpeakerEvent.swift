@@ -1,73 +1,78 @@
 package import MediaCore
 
-/// How a stream comes to the speaker.
+/// The type of an audio stream.
 package enum StreamKind: String, Hashable, Sendable {
-    /// Type 103: minutes ahead, over TCP.
+    /// Type 103: TCP, minutes ahead.
     case buffered
-    /// Type 96: packet by packet, over UDP.
+    /// Type 96: UDP, one packet at a time.
     case realtime
 }
 
-/// What happened to a speaker in software, besides sound.
+/// An event of a software speaker, except audio.
 package enum SpeakerEvent: Hashable, Sendable {
     /// A sender connected.
     case connected(from: String)
-    /// A connection ended, and why.
+    /// A connection ended.
     case disconnected(from: String, reason: String)
     /// A request was answered.
     case request(method: String, target: String, status: Int)
     /// A stream was set up.
     case stream(StreamKind, format: String, sampleRate: Int)
-    /// The clock was found or lost. `offset`: sender minus speaker.
+    /// The clock was locked or lost. `offset` is the sender's time minus the speaker's.
     case clock(locked: Bool, offset: Duration, grandmaster: UInt64?)
-    /// The frame `position` shall be heard at `instant`, which is `host` here as far as known.
+    /// A new anchor: the frame `position` is audible at `instant`, which is `host` on this computer if known.
     case anchor(position: RTPTimestamp, instant: PTPInstant, host: HostInstant?, clock: UInt64?)
-    /// Playing stopped; what was decoded already is gone.
+    /// Playback stopped; decoded audio was discarded.
     case paused
-    /// Sound up to a packet was thrown away: at once, or from another on when that comes up. Packets are named by
-    /// sequence number on a buffered, by timestamp on a realtime stream.
+    /// Audio before `until` was flushed: at once, or from packet `from` when it is due.
+    ///
+    /// Packets are identified by sequence number on a buffered stream, by timestamp on a realtime one.
     case flushed(from: UInt32?, until: UInt32)
-    /// Loudness in dB; −144 is mute.
+    /// The volume in dB; −144 is mute.
     case volume(Double)
-    /// Text about the item.
+    /// Metadata of the item.
     case metadata(kind: String, bytes: Int)
-    /// What plays, as a display would show it.
+    /// The title of the item, as a display would show it.
     case title(String)
-    /// Packets that came after their moment.
+    /// Packets that arrived after they were due.
     case late(packets: Int)
-    /// Packets that never came.
+    /// Packets that did not arrive.
     case lost(packets: Int)
-    /// Packets that were asked for again.
+    /// Packets whose retransmission was requested.
     case resendRequested(first: UInt16, count: Int)
-    /// A packet that could not be opened or decoded, or what the speaker keeps could not be read or written.
+    /// A packet could not be decrypted or decoded, or a file of the speaker could not be read or written.
     case damaged(reason: String)
-    /// There was nothing to play.
+    /// An underrun.
     case underrun
-    /// Another sender has the speaker now.
+    /// Another sender took over the speaker.
     case takenOver
-    /// The session ended as its sender asked.
+    /// The sender ended the session.
     case tornDown
-    /// mDNS does not tell of it; why.
+    /// The speaker could not be announced by mDNS.
     case notAnnounced(reason: String)
-    /// The quirk that ends everything struck.
+    /// The quirk `diesAfter` or `endsUnlessAllowed` ended the session.
     case died
 }
 
-/// A stretch of sound without a seam: `frames` frames from `position` on, the first heard at `instant`.
+/// Contiguous audio: `frames` frames from `position`, the first audible at `instant`.
 package struct HeardSpan: Hashable, Sendable, BitwiseCopyable {
+    /// The RTP timestamp of the first frame.
     package var position: RTPTimestamp
+    /// The number of frames.
     package var frames: Int
+    /// When the first frame is audible.
     package var instant: HostInstant
+    /// Frames per second.
     package var sampleRate: Int
 
-    /// When a frame of it is heard; nil when it lies outside.
+    /// Returns when a frame is audible, or nil if it is outside the span.
     package func instant(of frame: RTPTimestamp) -> HostInstant? {
         let index = Int(position.distance(to: frame))
         guard (0..<frames).contains(index) else { return nil }
         return instant.advanced(by: Self.length(of: index, sampleRate))
     }
 
-    /// Just after its last frame.
+    /// The instant just after the last frame.
     package var end: HostInstant { instant.advanced(by: Self.length(of: frames, sampleRate)) }
 
     static func length(of frames: Int, _ sampleRate: Int) -> Duration {

@@ -1,37 +1,42 @@
 package import MediaCore
 
-/// What a speaker in software sounded and when, and what happened to it.
+/// The record of a software speaker: audio that was audible and when, and events.
 ///
-/// It is bounded: of spans and events the newest are kept. All methods may be called from any thread.
+/// Bounded: the newest spans and events are kept. All methods are callable from any thread; `state` holds the contents.
 package final class SpeakerRecord: Sendable {
-    /// A moment and what happened then.
+    /// An event and its time.
     package struct Entry: Hashable, Sendable {
+        /// When the event was recorded.
         package let instant: HostInstant
         package let event: SpeakerEvent
     }
 
-    /// Spans and events that are kept.
+    /// Maximum number of spans, and of events.
     package static let limit = 20_000
 
     fileprivate struct State {
         var spans: [HeardSpan] = []
         var entries: [Entry] = []
-        /// Spans already in the journal.
+        /// The number of spans written to the journal.
         var journalled = 0
     }
 
+    /// Written by the playout and control threads, read by any thread.
     private let state = Lock(State())
     private let journal: RecordJournal?
     private let rateLimit = Lock(EventRateLimit())
     private let changed = Signal()
+    /// Events not yet returned by `nextNews`, and whether the record is closed.
     private let untold = Lock<(entries: [Entry], isOver: Bool)>(([], false))
     private let arrival = Signal()
     private static let mostUntold = 256
 
-    /// - Parameter journal: where everything is written as JSON lines too.
+    /// - Parameter journal: A second destination for all spans and events, as JSON lines.
     init(journal: RecordJournal? = nil) { self.journal = journal }
 
-    /// Waits for the next event; nil when the speaker has stopped. The newest 256 wait. For one thread.
+    /// Blocks until the next event and returns it; nil after the speaker has stopped.
+    ///
+    /// The newest 256 events are queued. Only one thread may call this.
     package func nextNews() -> Entry? {
         while true {
             let (entry, isOver) = untold.withLock { untold in
@@ -43,16 +48,16 @@ package final class SpeakerRecord: Sendable {
         }
     }
 
-    /// Sound in the order it was placed.
+    /// The spans of audio in the order of placement.
     package var spans: [HeardSpan] { state.withLock { $0.spans } }
 
-    /// What happened, oldest first.
+    /// The events with their times, oldest first.
     package var entries: [Entry] { state.withLock { $0.entries } }
 
+    /// The events, oldest first.
     package var events: [SpeakerEvent] { entries.map(\.event) }
 
-    /// When a frame was heard, or will be within the next moments; the last time when it was heard several times.
-    /// Nil: it was not.
+    /// Returns when a frame was or will be audible, or nil. The last time if it was audible several times.
     package func instant(of frame: RTPTimestamp) -> HostInstant? {
         state.withLock { state in
             for span in state.spans.reversed() {
@@ -62,8 +67,9 @@ package final class SpeakerRecord: Sendable {
         }
     }
 
-    /// Waits until something in the record satisfies the condition; false when the moment passed first.
-    /// For one waiter at a time; blocks the calling thread.
+    /// Blocks until the record satisfies a condition; returns false at `deadline`.
+    ///
+    /// Only one thread at a time may wait.
     package func wait(until deadline: HostInstant, for condition: (SpeakerRecord) -> Bool) -> Bool {
         while !condition(self) {
             if !changed.wait(until: deadline) { return condition(self) }
@@ -71,7 +77,7 @@ package final class SpeakerRecord: Sendable {
         return true
     }
 
-    /// Records an event, unless there are too many of its kind.
+    /// Records an event unless the rate limit is exceeded.
     func note(_ event: SpeakerEvent) {
         let now = HostInstant.now
         let (isAdmitted, summaries) = rateLimit.withLock { $0.admit(event, at: now) }
@@ -94,15 +100,15 @@ package final class SpeakerRecord: Sendable {
         arrival.raise()
     }
 
-    /// Adds sound; what follows on from the last span without a seam makes it longer.
+    /// Adds audio. A span that continues the last one without a discontinuity extends it.
     func add(_ span: HeardSpan) {
         guard span.frames > 0 else { return }
         let finished: [HeardSpan] = state.withLock { state in
-            // Spans begin on a device frame and ends are rounded: a microsecond is no seam.
+            // Spans begin on a device frame and ends are rounded, so up to 1 µs is contiguous.
             if var last = state.spans.last, last.sampleRate == span.sampleRate,
                 (last.end - span.instant).wholeNanoseconds.magnitude < 1000,
                 last.position.advanced(byFrames: Int64(last.frames)) == span.position,
-                // A minute a span: a journal that is cut off still tells nearly everything.
+                // At most one minute per span, so that a truncated journal loses little.
                 last.frames < 60 * last.sampleRate
             {
                 last.frames += span.frames
@@ -116,7 +122,7 @@ package final class SpeakerRecord: Sendable {
         changed.raise()
     }
 
-    /// Takes back what was placed after a moment and was therefore never heard.
+    /// Removes audio placed after `instant`, which was not audible.
     func cut(at instant: HostInstant) {
         state.withLock { state in
             while var last = state.spans.last, last.end > instant {
@@ -133,7 +139,7 @@ package final class SpeakerRecord: Sendable {
         }
     }
 
-    /// Nothing more will happen.
+    /// Ends the record: writes the rest to the journal and makes `nextNews` return nil.
     func close() {
         for summary in rateLimit.withLock({ $0.takeSummaries(at: .now, isLast: true) }) {
             add(.damaged(reason: summary), at: .now)
@@ -143,7 +149,7 @@ package final class SpeakerRecord: Sendable {
         arrival.raise()
     }
 
-    /// Writes what is not yet in the journal.
+    /// Writes the remaining spans to the journal.
     func finish() {
         let rest = state.withLock { state in
             let rest = Array(state.spans[min(state.journalled, state.spans.count)...])
@@ -155,7 +161,7 @@ package final class SpeakerRecord: Sendable {
 }
 
 extension SpeakerRecord.State {
-    /// Every span but the last, which may still grow.
+    /// Returns the spans not yet in the journal, except the last one, which may still be extended.
     fileprivate mutating func takeFinished() -> [HeardSpan] {
         let finished = Array(spans[min(journalled, spans.count - 1)..<(spans.count - 1)])
         journalled = spans.count - 1

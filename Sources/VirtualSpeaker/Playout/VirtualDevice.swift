@@ -1,15 +1,15 @@
 internal import LocalOutput
 internal import MediaCore
 
-/// A sound card made of arithmetic: frame n leaves it exactly n / rate after its origin, on this computer's clock or on
-/// an oscillator of the speaker's own.
+/// A simulated sound card: frame n is audible exactly n / rate after its origin.
 ///
-/// The playout thread alone uses it. Sound is placed a moment ahead; what must not be heard after all is cut again.
+/// Its clock is the host clock or an oscillator of the speaker. Used by the playout thread only. Audio is placed ahead
+/// of its time and can be removed again.
 struct VirtualDevice {
-    /// Sound that follows on is put there while its moment differs by no more than this: the line it is placed by
-    /// moves a little with every message of the clock. shairport-sync lets 2 ms pass.
+    /// Contiguous audio is appended while its time differs by at most this: the clock filter changes with every
+    /// message. shairport-sync tolerates 2 ms.
     static let tolerance: Duration = .microseconds(500)
-    /// Beyond this the sound is seated anew instead of being moved by a frame a packet.
+    /// A larger difference repositions the audio instead of correcting one frame per packet.
     static let largestDrift: Duration = .milliseconds(10)
 
     let sampleRate: Int
@@ -17,9 +17,9 @@ struct VirtualDevice {
     private let oscillator: Oscillator?
     private let sink: (any PlayoutSink)?
     private let record: SpeakerRecord
-    /// The frame after the last one placed.
+    /// The frame after the last one placed; nil if there is none.
     private var end: DeviceFrame?
-    /// The position that follows on there.
+    /// The stream position that would be contiguous at `end`.
     private var nextPosition: RTPTimestamp?
 
     init(
@@ -49,10 +49,10 @@ struct VirtualDevice {
         return oscillator.hostInstant(at: oscillator.speakerInstant(at: origin).advanced(by: elapsed))
     }
 
-    /// Places stereo sound so that its first frame is heard at a moment.
+    /// Places stereo audio so that its first frame is audible at `instant`.
     ///
-    /// Sound that follows on from what was placed stays seamless as long as its moment agrees within a few frames;
-    /// a larger difference is worked off by one frame a packet, dropped or doubled, as real speakers do.
+    /// Contiguous audio is appended if its time agrees within `tolerance`. A larger difference is corrected by one
+    /// frame per packet, dropped or repeated, as real speakers do.
     mutating func place(_ samples: ArraySlice<Float>, position: RTPTimestamp, at instant: HostInstant) {
         var samples = samples
         var position = position
@@ -63,7 +63,7 @@ struct VirtualDevice {
             if size <= Self.tolerance {
                 start = end
             } else if size <= Self.largestDrift {
-                // Late: one frame twice. Early: one frame left out.
+                // Late: repeats one frame. Early: drops one frame.
                 if error > 0 {
                     write(samples.prefix(2), at: end)
                     start = end.advanced(byFrames: 1)
@@ -86,10 +86,10 @@ struct VirtualDevice {
         sink?.write(samples, at: start)
     }
 
-    /// When the sound that was placed ends; nil when there is none.
+    /// When the placed audio ends; nil if there is none.
     var endInstant: HostInstant? { end.map { instant(of: $0) } }
 
-    /// Takes back everything from a moment on.
+    /// Removes all audio from `instant` on.
     mutating func cut(at instant: HostInstant) {
         if let end {
             let first = frame(at: instant)
@@ -100,6 +100,6 @@ struct VirtualDevice {
         nextPosition = nil
     }
 
-    /// The stream is over; a recording lasts until now, silence included.
+    /// Ends the stream. A recording lasts until `now`, silence included.
     func finish(at now: HostInstant) { sink?.finish(frames: frame(at: now), origin: origin) }
 }

@@ -3,11 +3,11 @@ internal import LocalOutput
 internal import MediaCore
 internal import Synchronization
 
-/// A recording of what a speaker sounded: 16-bit stereo, with a JSON file beside it that says when each second began.
+/// A recording of a speaker: a 16-bit stereo WAV file, with a JSON file that contains the time of each second.
 ///
-/// Silence is never written: the file is sparse there. One thread uses it at a time.
+/// Silence is not written; the file is sparse there. Used by one thread at a time.
 final class WAVFile: PlayoutSink {
-    /// RIFF counts in 32 bits; a recording ends there (6.7 hours at 44.1 kHz).
+    /// RIFF sizes are 32 bits; a recording ends there (6.7 hours at 44.1 kHz).
     private static let largestFrame: Int64 = (1 << 32 - 1 - 44) / 4
     private static let headerSize: Int64 = 44
 
@@ -15,9 +15,13 @@ final class WAVFile: PlayoutSink {
     private let sampleRate: Int
     private let descriptor: Int32
     private let complain: @Sendable (String) -> Void
+    /// Set by the writing thread.
     private let hasComplained = Atomic<Bool>(false)
 
-    /// - Parameter complain: told once, on the thread that writes, when the disk takes no more; sound goes on.
+    /// Creates the file.
+    ///
+    /// - Parameter complain: Called once, on the writing thread, when a write fails; playback continues.
+    /// - Throws: `cannotWrite`.
     init(
         path: String, sampleRate: Int, complain: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(SpeakerError) {
@@ -50,7 +54,7 @@ final class WAVFile: PlayoutSink {
         put(header, at: 0)
     }
 
-    /// All bytes, or a complaint.
+    /// Writes all bytes at an offset, or reports the error.
     private func put(_ bytes: [UInt8], at place: Int64) {
         var offset = 0
         while offset < bytes.count {
@@ -68,7 +72,7 @@ final class WAVFile: PlayoutSink {
         complain("the recording \(path) has holes (\(SystemCause.text(code)))")
     }
 
-    /// Writes interleaved stereo floats; what lies before the file's start or beyond its largest size is left out.
+    /// Writes interleaved stereo samples. Frames before the start or beyond the maximum size are dropped.
     func write(_ samples: ArraySlice<Float>, at frame: DeviceFrame) {
         guard frame.index >= 0, frame.index < Self.largestFrame else { return }
         var bytes: [UInt8] = []
@@ -88,7 +92,7 @@ final class WAVFile: PlayoutSink {
         put(zeros, at: Self.headerSize + first.index * 4)
     }
 
-    /// Completes the file, so that it can be read; more may be written afterwards.
+    /// Completes the file so that it is readable; more may be written afterwards.
     func finish(frames: DeviceFrame, origin: HostInstant) {
         let count = max(0, min(frames.index, Self.largestFrame))
         if ftruncate(descriptor, Int(Self.headerSize + count * 4)) != 0 { note(errno) }
@@ -96,7 +100,7 @@ final class WAVFile: PlayoutSink {
         writeSidecar(frames: count, origin: origin)
     }
 
-    /// The times of the recording in the form the meters read: anchors once a second, points ten times.
+    /// Writes the times of the recording in the format of the meters: anchors once a second, points ten times a second.
     private func writeSidecar(frames: Int64, origin: HostInstant) {
         var real = timespec()
         clock_gettime(CLOCK_REALTIME, &real)

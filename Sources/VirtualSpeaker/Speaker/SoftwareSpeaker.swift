@@ -5,23 +5,25 @@ internal import MediaCore
 internal import PTP
 package import SyncRendering
 
-/// An AirPlay 2 speaker in software, for rehearsal, demonstration and tests.
+/// An AirPlay 2 speaker in software, for demonstrations and tests.
 ///
-/// It listens on an address of its own, takes realtime streams (type 96) with PTP or NTP timing and buffered ones
-/// (type 103) with PTP, follows the sender's clock as nqptp does, and writes down what would be heard when. Its
-/// threads run from `start` to `stop`; releasing the last reference stops it too.
+/// It accepts realtime streams (type 96) with PTP or NTP timing and buffered ones (type 103) with PTP on its own
+/// address. It follows the sender's clock as nqptp does and records what is audible when. Its threads run from `init`
+/// to `stop`, or until the last reference is released.
 package final class SoftwareSpeaker: Sendable {
+    /// The configuration given to `init`.
     package let configuration: SpeakerConfiguration
-    /// What was sounded, and what happened.
+    /// The audio and the events of this speaker.
     package let record: SpeakerRecord
     private let core: SpeakerCore
     private let server: ControlServer
     private let announcement: ServiceAnnouncement?
 
-    /// Begins to listen.
+    /// Opens the sockets, starts the threads and announces the speaker.
     ///
-    /// - Parameter codecs: decode ALAC and AAC; this machine's FFmpeg when none are given.
-    /// - Throws: `cannotListen`, `noClock`, `notPermitted`, `noOutput` or `cannotWrite`; nothing is left behind.
+    /// - Parameter codecs: Decoders for ALAC and AAC; nil: the FFmpeg of this machine.
+    /// - Throws: `cannotListen`, `noClock`, `notPermitted`, `noOutput`, `cannotWrite` or
+    ///   `exhausted`; all resources are released.
     package init(_ configuration: SpeakerConfiguration, codecs: (any AudioCodecs)? = nil) throws(SpeakerError) {
         self.configuration = configuration
         if case .card(let device) = configuration.output { try CardSink.check(device: device) }
@@ -54,16 +56,16 @@ package final class SoftwareSpeaker: Sendable {
         }
     }
 
-    /// The TCP port of its requests.
+    /// The TCP port for control connections.
     package var port: UInt16 { server.port }
 
-    /// Whether PTP timing and with it buffered streams are offered.
+    /// Whether PTP timing, and with it buffered streams, is offered.
     package var offersPTP: Bool { core.ptp != nil }
 
-    /// Loudness as the sender set it, in dB; −144 is mute.
+    /// The volume set by the sender, in dB; −144 is mute.
     package var volume: Double { core.volume }
 
-    /// Falls silent, ends every connection and completes recording and record. Waits for its threads.
+    /// Stops playback, ends all connections and completes recording and record. Blocks until all threads have ended.
     package func stop() {
         announcement?.stop()
         server.stop()

@@ -3,9 +3,9 @@ internal import MediaCore
 internal import PTP
 package import Sockets
 
-/// A configuration as a person writes it.
+/// Parsing of user-provided options. Errors are `badOption`.
 extension SpeakerConfiguration {
-    /// An IPv4 address of this computer: `127.0.0.2`.
+    /// Parses an IPv4 address of this computer, such as `127.0.0.2`.
     package static func address(parsing text: String) throws(SpeakerError) -> IPv4Address {
         guard let address = IPv4Address(text), address.rawValue != 0 else {
             throw SpeakerError(.badOption, "an address is four numbers, such as 127.0.0.2")
@@ -13,14 +13,14 @@ extension SpeakerConfiguration {
         return address
     }
 
-    /// `none`, a recording by its name's end `.wav`, or else an ALSA device.
+    /// Parses an output: `none`, a file name that ends in `.wav`, or an ALSA device.
     package static func output(parsing text: String) throws(SpeakerError) -> Output {
         if text.isEmpty { throw SpeakerError(.badOption, "an output is an ALSA device, FILE.wav or none") }
         if text == "none" { return .none }
         return text.hasSuffix(".wav") ? .file(path: text) : .card(device: text)
     }
 
-    /// Who may play: with a password (transient pairing), with a PIN of four digits (pairing that is kept), or everybody.
+    /// Returns the admission policy: a password (transient pairing), a PIN of four digits (stored pairing), or open.
     package static func admission(
         password: String?, pin: String?
     ) throws(SpeakerError) -> PairSetupResponder.Admission {
@@ -40,7 +40,7 @@ extension SpeakerConfiguration {
 }
 
 extension SpeakerConfiguration.ClockPolicy {
-    /// `auto`, `ptp` or `ntp`.
+    /// Parses `auto`, `ptp` or `ntp`.
     package init(parsing text: String) throws(SpeakerError) {
         switch text {
         case "auto": self = .ifPermitted

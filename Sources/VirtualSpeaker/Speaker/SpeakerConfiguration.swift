@@ -3,22 +3,22 @@ package import MediaCore
 internal import PTP
 package import Sockets
 
-/// How a speaker in software presents itself and behaves.
+/// The properties and behaviour of a software speaker.
 package struct SpeakerConfiguration: Sendable {
-    /// Where the sound goes.
+    /// The destination of the audio.
     package enum Output: Hashable, Sendable {
-        /// Nowhere; the record tells what would be heard.
+        /// None; only the record contains what would be audible.
         case none
-        /// A recording, 16-bit stereo, with its times in a JSON file beside it. Each further stream gets a file of
-        /// its own: `name-2.wav`.
+        /// A 16-bit stereo recording with its times in a JSON file next to it. Each further stream
+        /// gets its own file: `name-2.wav`.
         case file(path: String)
-        /// A sound card, by ALSA's name for it; it must take stereo at the stream's rate.
+        /// A sound card by its ALSA name; it must accept stereo at the stream's rate.
         case card(device: String)
     }
 
-    /// Whether PTP timing is offered, which takes UDP ports 319 and 320 on the speaker's address.
+    /// Whether PTP timing is offered. It needs UDP ports 319 and 320 on the speaker's address.
     package enum ClockPolicy: Hashable, Sendable {
-        /// Without the ports the speaker does not start.
+        /// The speaker does not start without the ports.
         case required
         /// Without the ports only NTP timing is offered.
         case ifPermitted
@@ -26,30 +26,34 @@ package struct SpeakerConfiguration: Sendable {
         case never
     }
 
-    /// Shown to people.
+    /// The displayed name.
     package var name: String
-    /// The local address everything is bound to. An address of its own lets a sender run on the same computer.
+    /// The local address of all sockets. A separate address allows a sender on the same computer.
     package var address: IPv4Address
-    /// TCP port of the requests; 0 for one that the system chooses.
+    /// The TCP port for control connections; 0: the system chooses.
     package var port: UInt16
+    /// The destination of the audio.
     package var output: Output
-    /// Where the record is written as JSON lines too.
+    /// The path of a JSON-lines copy of the record; nil: none.
     package var journal: String?
+    /// Whether PTP timing is offered.
     package var clock: ClockPolicy
-    /// UDP ports of PTP; tests that may not bind 319 and 320 take others.
+    /// The UDP ports of PTP; tests without permission for 319 and 320 use others.
     package var ptpPorts: (event: UInt16, general: UInt16)
+    /// Which senders may pair, and with what secret.
     package var admission: PairSetupResponder.Admission
-    /// Whether it is announced by mDNS, where there is an avahi-daemon.
+    /// Whether the speaker is announced by mDNS; needs a running avahi-daemon.
     package var isAnnounced: Bool
-    /// Loudness at the start in dB; −144 is mute.
+    /// The initial volume in dB; −144 is mute.
     package var volume: Double
+    /// The simulated faults.
     package var quirks: SpeakerQuirks
-    /// Where its key and the senders it was paired with outlive it; nil forgets both with the speaker.
+    /// The storage for the speaker's key and paired senders; nil: both last as long as the speaker.
     package var memory: (any SpeakerMemory)?
-    /// For tests that let the sender sleep on the same computer: its clock, whose suspensions the speaker lives through
-    /// awake.
+    /// For tests that suspend the sender on the same computer: the sender's clock. The speaker itself is not suspended.
     package var senderClock: (any HostClock)?
 
+    /// Creates a configuration; the defaults give an open speaker on 127.0.0.2 that discards its audio.
     package init(
         name: String = "Talkie", address: IPv4Address = IPv4Address(rawValue: 0x7F00_0002), port: UInt16 = 7000,
         output: Output = .none, journal: String? = nil, clock: ClockPolicy = .ifPermitted,
@@ -70,11 +74,11 @@ package struct SpeakerConfiguration: Sendable {
     }
 }
 
-/// What a speaker that pairs by PIN knows from run to run.
+/// The persistent state of a speaker that pairs by PIN.
 package struct SpeakerKeepsake: Hashable, Sendable {
-    /// 32 bytes: the seed of its Ed25519 key. A secret.
+    /// The 32-byte seed of its Ed25519 key. Secret.
     package var seed: [UInt8]
-    /// Who may verify without a PIN, in the order of their pairing.
+    /// The senders that may verify without a PIN, in order of pairing.
     package var senders: [PairedAccessory]
 
     package init(seed: [UInt8], senders: [PairedAccessory] = []) {
@@ -83,31 +87,31 @@ package struct SpeakerKeepsake: Hashable, Sendable {
     }
 }
 
-/// Where a speaker keeps what it knows. May block on the disk; called by one thread at a time.
+/// The storage of a speaker's persistent state. May block on the disk; called by one thread at a time.
 package protocol SpeakerMemory: Sendable {
-    /// What was kept last; nil when there is nothing, with a sentence for people when there was something.
+    /// Returns the stored state; nil if there is none, with a message for the user if it was unreadable.
     func recall() -> (keepsake: SpeakerKeepsake?, note: String?)
-    /// Keeps it for good; a sentence when that fails.
+    /// Stores the state. Returns a message for the user on failure.
     func keep(_ keepsake: SpeakerKeepsake) -> String?
 }
 
-/// What follows from the configuration and stays the same for the speaker's life.
+/// The identity of a speaker: derived from its configuration, constant for its lifetime.
 struct SpeakerIdentity: Sendable {
-    /// shairport-sync's size (measured); what a HomePod has is not known.
+    /// Buffer size in bytes of shairport-sync (measured); that of a HomePod is unknown.
     static let usualBufferSize = 8 << 20
-    /// A source version that is late enough for buffered streams and PTP (366.0, as shairport-sync says).
+    /// The version from which senders use buffered streams and PTP (366.0, as in shairport-sync).
     static let sourceVersion = "366.0"
 
-    /// Six bytes, made from the name: locally administered (IEEE 802, bit 1 of the first byte).
+    /// A six-byte address derived from the name, locally administered (IEEE 802, bit 1 of the first byte).
     let deviceID: String
-    /// The same as a clock identity (EUI-64: FF FE in the middle; IEEE 1588-2008, section 7.5.2.2.2).
+    /// The same address as a clock identity (EUI-64: FF FE in the middle; IEEE 1588-2008, section 7.5.2.2.2).
     let clock: UInt64
     let publicID: String
     let pairing: PairingIdentity
 
-    /// - Parameter seed: of the key that senders know; nil, or one of another length, makes a new one.
+    /// - Parameter seed: The 32-byte seed of the stored key; nil or another length: generates a new key.
     init(name: String, seed: [UInt8]? = nil) {
-        // FNV-1a, 64 bits: the same name is the same device, in every run.
+        // FNV-1a, 64 bits: the same name gives the same device in every run.
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         func hex(_ value: UInt64, _ digits: Int) -> String {
             let text = String(value, radix: 16, uppercase: true)
@@ -126,7 +130,7 @@ struct SpeakerIdentity: Sendable {
         self.publicID = publicID
     }
 
-    /// A host name of its own, without the domain.
+    /// The mDNS host name, without the domain.
     var hostName: String { "talkie-" + deviceID.filter { $0 != ":" }.lowercased() }
 
     static func features(offersPTP: Bool, admission: PairSetupResponder.Admission) -> FeatureBits {

@@ -1,10 +1,10 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// What a speaker says about itself, at `/info` and by mDNS.
+/// The properties that a speaker publishes at `/info` and by mDNS.
 struct SpeakerDescription {
     let propertyList: PropertyList
-    /// `_airplay._tcp` strings, `key=value`.
+    /// The TXT strings of `_airplay._tcp`, `key=value`.
     let strings: [String]
 
     init(_ backend: any SessionBackend) {
@@ -42,7 +42,7 @@ struct SpeakerDescription {
             "deviceid=\(identity.deviceID)", "srcvers=\(SpeakerIdentity.sourceVersion)", "model=\(model)",
             "manufacturer=Talkie", "protovers=1.1", "acl=0", "pi=\(identity.publicID)", "gid=\(identity.publicID)",
             "gcgl=0", "pk=\(keyText)", "flags=\(hex(flags.rawValue))",
-            // Eight digits in the lower half: pyatv joins the halves as text.
+            // Eight digits in the lower half: pyatv concatenates the halves as text.
             "features=\(hex(features.rawValue & 0xFFFF_FFFF, digits: 8)),\(hex(features.rawValue >> 32))",
         ]
         var record: [UInt8] = []

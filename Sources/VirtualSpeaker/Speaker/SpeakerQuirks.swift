@@ -1,83 +1,83 @@
 internal import MediaCore
 
-/// Manners of real speakers, networks and bad days, each switched on by itself. All are off in `SpeakerQuirks()`.
+/// Simulated faults of real speakers and networks; each can be enabled separately. All are off in `SpeakerQuirks()`.
 package struct SpeakerQuirks: Sendable {
-    /// How a reply goes wrong.
+    /// A fault of a reply.
     package enum ReplyFault: Hashable, Sendable {
-        /// It comes this much later.
+        /// The reply is delayed.
         case slow(Duration)
-        /// Bytes that mean nothing come in its place, properly encrypted.
+        /// The reply is replaced by 200 meaningless bytes, correctly encrypted.
         case garbage
-        /// It stops in the middle, and so does the connection.
+        /// Half of the reply is sent, then the connection closes.
         case truncated
-        /// It never comes.
+        /// No reply is sent.
         case silence
-        /// It announces a body larger than anybody should accept.
+        /// The reply announces a body of 99,999,999,999 bytes.
         case absurdlyLong
-        /// It has this status and no body.
+        /// The reply has this status and no body.
         case status(Int)
     }
 
-    /// How a speaker insists on being grandmaster.
+    /// The behaviour of a speaker that acts as PTP grandmaster.
     package enum OwnClockManner: Hashable, Sendable {
-        /// It sends its time whoever else does.
+        /// It always sends its time.
         case loud
-        /// It sends its time only while nobody offers another, as HomePods do.
+        /// It sends its time only while no other master does, as HomePods do.
         case shy
     }
 
-    /// It follows no clock but its own, and refuses starts that name another.
+    /// The speaker is grandmaster and refuses anchors on another clock.
     package var ownClock: OwnClockManner?
-    /// Its own clock jumps by the second duration after the first.
+    /// The speaker's own clock steps by `by` once `after` has passed.
     package var clockStep: (after: Duration, by: Duration)?
-    /// After this long its own clock says and answers nothing more.
+    /// The speaker's own clock stops sending and answering after this time.
     package var clockStopsAfter: Duration?
-    /// After so long it asks for the time no more.
+    /// Delay_Req messages stop after this time.
     package var probesStopAfter: Duration?
-    /// The clock is believed this much later than its messages come.
+    /// Time during which the messages of the sender's clock are ignored.
     package var lateClock: Duration = .zero
-    /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as Sonos and WiiM do.
+    /// SETRATEANCHORTIME is answered with 400 until the clock is locked, as by Sonos and WiiM.
     package var refusesAnchorBeforeLock = false
-    /// Delay_Req eight times a second, as most speakers but nqptp send them.
+    /// Delay_Req is sent eight times a second, as by most speakers except nqptp.
     package var probes = false
-    /// The speaker's oscillator against this computer's clock. Positive: it gains.
+    /// Rate error of the speaker's oscillator against the host clock in ppm; positive: the oscillator is fast.
     package var clockPartsPerMillion: Double = 0
-    /// Bytes of a buffered stream it holds, when it should be other than 8 MiB.
+    /// Buffer size of a buffered stream in bytes; nil: 8 MiB.
     package var bufferSize: Int?
-    /// Reading of a buffered stream rests for the second duration, each time the first has passed.
+    /// Reading of a buffered stream pauses for `lasting`, each time `every` has passed.
     package var readPauses: (every: Duration, lasting: Duration)?
-    /// Share of realtime packets that are lost on the way, 0…1; repeated ones too.
+    /// Share of realtime packets that are lost, 0…1; resent ones included.
     package var packetLoss: Double = 0
-    /// What goes wrong with replies, by method (`SETUP`) or path (`/feedback`).
+    /// Faults of replies by method (`SETUP`) or path (`/feedback`).
     package var replyFaults: [String: ReplyFault] = [:]
-    /// After this much playing another sender takes over: an event says so, the connections close, and new sessions
-    /// are refused with 453 for the second duration.
+    /// After `after` of playback another sender takes over: an event reports it and the connection closes. New sessions
+    /// are refused with 453 for `busyFor`.
     package var takenOver: (after: Duration, busyFor: Duration)?
-    /// A session that plays is not interrupted by a newcomer, who gets 453 instead.
+    /// A second sender cannot take over a session; it is refused with 453.
     package var refusesTakeover = false
-    /// After this much playing every connection breaks without a goodbye, and nothing is answered any more.
+    /// After this playback time all connections are reset and no request is answered.
     package var diesAfter: Duration?
-    /// Requests are refused with 403 unless they name a sender of version 300 or later, as Apple's speakers do.
+    /// Requests without a sender of version 300 or later are refused with 403, as by Apple's speakers.
     package var wantsKnownSender = false
 
-    /// It listens on its event port only this much later than it announced it.
+    /// Delay between announcing the event port and listening on it.
     package var eventsAfter: Duration = .zero
-    /// It announces an event port and never listens there.
+    /// The event port is announced, but the speaker never listens on it.
     package var hasNoEvents = false
-    /// Pairing's salt, key and proof are sent without their leading zeros.
+    /// Salt, key and proof of pairing are sent without leading zeros.
     package var stripsZeros = false
 
-    /// After the first duration of playing it does and hears nothing for the second, as a process that is stopped; what came
-    /// meanwhile on connections from before is read a second later than what is new.
+    /// After `after` of playback the speaker stops for `lasting`, like a stopped process. Older connections resume
+    /// one second later than new ones.
     package var freezes: (after: Duration, lasting: Duration)?
 
-    /// It says that it is Shairport Sync and ends when a stream's first anchor comes before playing was allowed, as
-    /// that does in one start of ten.
+    /// The model is Shairport Sync, and the session ends if a stream's first anchor precedes the permission to play.
+    /// The real one does that in one start of ten.
     package var endsUnlessAllowed = false
 
     package init() {}
 
-    /// The names that `set` understands, with what each takes.
+    /// The names accepted by `set`, with their arguments.
     package static let vocabulary = [
         "late-clock=SECONDS", "anchor-400-before-lock", "probes", "probes-stop=SECONDS", "clock-ppm=PPM",
         "own-clock", "own-clock=shy", "clock-steps=AFTER:BY", "clock-stops=SECONDS", "buffer=BYTES",
@@ -87,7 +87,9 @@ package struct SpeakerQuirks: Sendable {
         "no-events", "stripped-zeros",
     ]
 
-    /// Switches one quirk on by its name, as the command line has it: `late-clock=3`, `slow=SETUP:2`.
+    /// Enables one quirk by its command-line syntax: `late-clock=3`, `slow=SETUP:2`.
+    ///
+    /// - Throws: `badOption` with the list of quirks.
     package mutating func set(_ text: String) throws(SpeakerError) {
         let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
         let name = parts.first ?? ""

@@ -4,10 +4,10 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Takes a buffered stream from its one TCP connection, as fast as it comes and only as much as fits.
+/// Receives a buffered stream from its single TCP connection, limited by the writable space of the engine.
 ///
-/// When the buffer is full it stops reading, and the sender's side of the connection fills up. The owner must call
-/// `stop`: the thread keeps this object alive until then.
+/// When the buffer is full it stops reading, and TCP flow control stops the sender. The owner must call `stop`: the
+/// thread `speaker-data` keeps this object alive until then.
 final class BufferedReceiver: Sendable {
     private let listener: TCPListener
     private let key: SecretBytes
@@ -16,7 +16,9 @@ final class BufferedReceiver: Sendable {
     private let record: SpeakerRecord
     private let sender: IPv4Address
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
+    /// Whether `stop` resets the connection; stored before `stopping`.
     private let breaking = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -33,7 +35,9 @@ final class BufferedReceiver: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// - Parameter breaking: the connection is reset instead of closed.
+    /// Ends the thread and blocks until it has ended.
+    ///
+    /// - Parameter breaking: Whether the connection is reset instead of closed.
     func stop(breaking: Bool = false) {
         self.breaking.store(breaking, ordering: .releasing)
         stopping.store(true, ordering: .releasing)
@@ -79,7 +83,7 @@ final class BufferedReceiver: Sendable {
         if breaking.load(ordering: .acquiring) { stream.breakOff() }
     }
 
-    /// Waits for the sender's connection; strangers are shown the door.
+    /// Blocks until the sender connects, or returns nil after `stop`. Connections from other addresses are closed.
     private func accept() -> TCPSocket? {
         while !stopping.load(ordering: .acquiring) {
             _ = Poller.wait(reading: [wakeup.descriptor, listener.descriptor], until: nil)
@@ -90,10 +94,10 @@ final class BufferedReceiver: Sendable {
     }
 }
 
-/// When reading rests.
+/// The schedule of the quirk `readPauses`.
 private struct ReadPauses {
     private let pattern: (every: Duration, lasting: Duration)?
-    /// When the next rest begins.
+    /// When the next pause begins.
     private(set) var next: HostInstant?
 
     init(_ quirks: SpeakerQuirks) {
@@ -101,7 +105,7 @@ private struct ReadPauses {
         next = pattern.map { HostInstant.now.advanced(by: $0.every) }
     }
 
-    /// Until when to rest; nil: read on.
+    /// Returns the end of the current pause, or nil if there is none.
     mutating func restUntil(now: HostInstant) -> HostInstant? {
         guard let pattern, let begin = next, begin <= now else { return nil }
         let end = begin.advanced(by: pattern.lasting)

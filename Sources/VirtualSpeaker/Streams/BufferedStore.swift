@@ -1,13 +1,13 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// What a buffered stream has brought and what shall be forgotten of it.
+/// The stored packets of a buffered stream, and its pending flushes.
 ///
-/// Flushing goes as in shairport-sync: an immediate flush drops everything up to its end and cancels what was
-/// deferred; a deferred one begins when the packet with exactly its first number comes up to be decoded, so that one
-/// which names a packet that has gone by does nothing.
+/// The semantics are those of shairport-sync. An immediate flush drops everything up to its end and
+/// cancels deferred ones. A deferred flush begins when the packet with exactly its first number is due; if
+/// that has passed, it has no effect.
 struct BufferedStore: Sendable {
-    /// Deferred flushes that are remembered; more are ignored.
+    /// Maximum number of pending deferred flushes; further ones are ignored.
     static let deferredLimit = 10
 
     private struct Deferred {
@@ -19,7 +19,7 @@ struct BufferedStore: Sendable {
     private var packets = Queue<StoredPacket>()
     private var immediateUntil: UInt32?
     private var deferred: [Deferred] = []
-    /// Bytes of the packets held, as they were on the wire.
+    /// Size of the stored packets in bytes on the wire.
     private(set) var bytes = 0
 
     var count: Int { packets.count }
@@ -41,7 +41,7 @@ struct BufferedStore: Sendable {
         dropFlushed()
     }
 
-    /// The packet that comes up next.
+    /// The next packet to decode.
     var first: StoredPacket? { packets.first }
 
     mutating func popFirst() -> StoredPacket? {

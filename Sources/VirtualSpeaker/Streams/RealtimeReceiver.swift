@@ -4,13 +4,13 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Takes a realtime stream from its two UDP ports and asks for what is missing.
+/// Receives a realtime stream on two UDP ports and requests missing packets.
 ///
-/// The owner must call `stop`: the thread keeps this object alive until then.
+/// The owner must call `stop`: the thread `speaker-data` keeps this object alive until then.
 final class RealtimeReceiver: Sendable {
-    /// For this long only a sync packet that says it is the first is believed; others are left over from before.
+    /// Time in which only an initial sync packet is accepted; others belong to the previous stream.
     private static let leftovers: Duration = .seconds(2)
-    /// How often missing packets are looked for.
+    /// Interval of the check for missing packets.
     private static let beat: Duration = .milliseconds(20)
 
     private let data: DatagramSocket
@@ -22,6 +22,7 @@ final class RealtimeReceiver: Sendable {
     private let quirks: SpeakerQuirks
     private let record: SpeakerRecord
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -49,7 +50,7 @@ final class RealtimeReceiver: Sendable {
     }
 
     private struct Progress {
-        /// Requests go where sync packets came from, as shairport-sync sends them.
+        /// The source port of sync packets; shairport-sync sends its resend requests there.
         var syncPort: UInt16?
         var requestSequence: UInt16 = 0
         var loss: LossDice
@@ -112,12 +113,12 @@ final class RealtimeReceiver: Sendable {
     }
 }
 
-/// Decides which packets are lost; the same in every run (a linear congruential generator, Knuth's constants).
+/// Decides which packets are lost, reproducibly (a linear congruential generator, Knuth's constants).
 struct LossDice: Sendable {
     private let threshold: UInt64
     private var state: UInt64 = 0x5EED
 
-    /// - Parameter share: 0…1.
+    /// - Parameter share: The loss rate, 0…1.
     init(share: Double) { threshold = UInt64(max(0, min(1, share)) * Double(1 << 32)) }
 
     mutating func strikes() -> Bool {

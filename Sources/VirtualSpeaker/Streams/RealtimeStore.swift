@@ -1,11 +1,11 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// What a realtime stream has brought, in order of its numbers, and what is missing.
+/// The packets of a realtime stream in order of sequence number, and the missing ones.
 struct RealtimeStore: Sendable {
-    /// Packets that fit: 8.2 s at 44.1 kHz, as in shairport-sync.
+    /// The capacity in packets: 8.2 s at 44.1 kHz, as in shairport-sync.
     static let capacity = 1024
-    /// A missing packet is asked for this often at most, and this far apart.
+    /// Maximum number of requests per missing packet, and the interval between them.
     static let asksPerPacket = 6
     static let askInterval: Duration = .milliseconds(60)
 
@@ -15,9 +15,9 @@ struct RealtimeStore: Sendable {
     }
 
     private var slots = [StoredPacket?](repeating: nil, count: capacity)
-    /// The next packet to be played; nil before the first came.
+    /// The next packet to play; nil before the first packet.
     private var cursor: UInt16?
-    /// One past the newest packet.
+    /// The sequence number after the newest packet.
     private var end: UInt16 = 0
     private var missing: [UInt16: Missing] = [:]
     private var hasPlayed = false
@@ -40,7 +40,7 @@ struct RealtimeStore: Sendable {
         }
         let ahead = Self.distance(sequence, from: cursor)
         if ahead < 0 {
-            // Packets may change places before the first is played.
+            // Packets may be reordered before playback begins.
             guard !hasPlayed, ahead > -32, Self.distance(end, from: sequence) < Self.capacity else { return .late }
             var gap = sequence &+ 1
             while gap != cursor {
@@ -49,7 +49,7 @@ struct RealtimeStore: Sendable {
             }
             self.cursor = sequence
         } else if ahead >= Self.capacity {
-            // The stream has jumped beyond everything that could be kept: it begins anew here.
+            // The stream jumped beyond the capacity: restart here.
             self = RealtimeStore()
             return insert(packet, at: now)
         }
@@ -64,7 +64,7 @@ struct RealtimeStore: Sendable {
         return .kept
     }
 
-    /// Runs of missing packets that should be asked for now.
+    /// Returns the runs of missing packets to request now, and counts the requests.
     mutating func requests(at now: HostInstant) -> [(first: UInt16, count: UInt16)] {
         guard let cursor else { return [] }
         missing = missing.filter { Self.distance($0.key, from: cursor) >= 0 && $0.value.asks < Self.asksPerPacket }
@@ -85,7 +85,7 @@ struct RealtimeStore: Sendable {
 
     var hasMissing: Bool { !missing.isEmpty }
 
-    /// The next packet that is there, and how many before it are not.
+    /// The next available packet, and the number of missing ones before it.
     var first: (packet: StoredPacket, gap: Int)? {
         guard let cursor else { return nil }
         var sequence = cursor
@@ -105,7 +105,7 @@ struct RealtimeStore: Sendable {
         return first
     }
 
-    /// Forgets everything before a position; the stream goes on there.
+    /// Discards all packets before a position; the stream continues there.
     mutating func flush(until position: RTPTimestamp, at now: HostInstant) {
         var kept: [StoredPacket] = []
         while let next = popFirst() {

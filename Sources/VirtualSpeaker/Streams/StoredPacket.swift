@@ -1,20 +1,20 @@
 internal import AirPlayWire
 internal import MediaCore
 
-/// One packet of sound that waits for its moment, decrypted and still encoded.
+/// A decrypted, still encoded audio packet.
 struct StoredPacket: Sendable {
-    /// 23 bits on a buffered, 16 bits on a realtime stream.
+    /// 23 bits on a buffered stream, 16 bits on a realtime one.
     let sequence: UInt32
     let timestamp: RTPTimestamp
-    /// Names the format on a buffered stream; nothing on a realtime one.
+    /// The SSRC, which identifies the format of a buffered stream; 0 on a realtime one.
     let source: UInt32
     let sound: [UInt8]
 
-    /// Bytes it occupied on the wire, which are what a buffer's size is counted in.
+    /// Size in bytes on the wire; buffer sizes are measured in these.
     var wireBytes: Int { sound.count + BufferedPacketizer.overhead }
 }
 
-/// A queue on an array: constant time at both ends, memory given back now and then.
+/// A FIFO queue on an array: amortized constant time; the memory of consumed elements is released in batches.
 struct Queue<Element: Sendable>: Sendable {
     private var storage: [Element?] = []
     private var head = 0

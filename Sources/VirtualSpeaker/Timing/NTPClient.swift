@@ -4,16 +4,16 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Asks a sender for its time in the manner of NTP and keeps the offset of the quickest of the last answers.
+/// Measures a sender's time by NTP. Uses the offset of the answer with the shortest round trip among the last 16.
 ///
-/// A thread of its own does the work; all methods may be called from any thread and return at once, except `stop`, which the owner must call: the thread keeps this
-/// object alive until then.
+/// Callable from any thread; only `stop` blocks. The owner must call `stop`: the thread `speaker-ntp`
+/// keeps this object alive until then.
 final class NTPClient: SenderClock, Sendable {
-    /// The first questions come quickly, the others every three seconds.
+    /// Interval of the first eight requests; `interval` applies afterwards.
     private static let firstInterval: Duration = .milliseconds(300)
     private static let interval: Duration = .seconds(3)
     private static let quickQuestions = 8
-    /// Enough for most of a minute: an offset that changes often makes sound wander.
+    /// Maximum number of answers kept, 48 s: an offset that changes often makes the playback position drift.
     private static let kept = 16
 
     private struct Answer {
@@ -21,6 +21,7 @@ final class NTPClient: SenderClock, Sendable {
         let roundTrip: Int64
     }
 
+    /// The last answers; written by the thread, read by any thread.
     private let answers = Lock<[Answer]>([])
     private let socket: DatagramSocket
     private let sender: IPv4Address
@@ -28,13 +29,17 @@ final class NTPClient: SenderClock, Sendable {
     private let oscillator: Oscillator
     private let record: SpeakerRecord
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
+    /// Answers before this instant are ignored (quirk `lateClock`).
     private let believingFrom: HostInstant
 
     let namesClocks = false
     let grandmaster: UInt64? = nil
 
+    /// Opens a UDP port and starts the thread.
+    ///
     /// - Parameter port: `timingPort` of the sender's SETUP.
     init(
         address: IPv4Address, sender: IPv4Address, port: UInt16, oscillator: Oscillator, quirks: SpeakerQuirks,
@@ -59,7 +64,8 @@ final class NTPClient: SenderClock, Sendable {
 
     var isLocked: Bool { answers.withLock { !$0.isEmpty } }
 
-    /// The offset of the quickest answer: its way there and back differ least.
+    /// The offset of the answer with the shortest round trip, sender minus speaker, in nanoseconds.
+    /// Its path is the most symmetric.
     private var offset: Int64? {
         answers.withLock { answers in answers.min { $0.roundTrip < $1.roundTrip }?.offset }
     }
@@ -97,7 +103,7 @@ final class NTPClient: SenderClock, Sendable {
         let received = PTPInstant(networkTime: answer.received).nanoseconds
         let sent = PTPInstant(networkTime: answer.sent).nanoseconds
         let roundTrip = (arrival &- origin) &- (sent &- received)
-        // An answer to nothing we asked within the last seconds is somebody else's.
+        // Only an answer to a request of the last seconds is valid.
         guard (0...5_000_000_000).contains(arrival &- origin), (0...5_000_000_000).contains(roundTrip) else { return }
         let offset = ((received &- origin) &+ (sent &- arrival)) / 2
         let first = answers.withLock { answers in

@@ -1,32 +1,34 @@
 internal import MediaCore
 
-/// Smooths the offset of a grandmaster's time in the one-way manner of nqptp.
+/// A one-way filter for a grandmaster's offset, as in nqptp.
 ///
-/// What is seen is origin minus arrival, which is the true offset less the way of the message. A larger value
-/// means a faster message, so it is believed sooner than a smaller one. Time that lies in the way itself is never
-/// found out: sound comes late by it.
+/// A measurement is origin minus arrival: the true offset minus the path delay. A larger value means a shorter
+/// path delay, so it has more weight than a smaller one. The constant part of the path delay cannot be
+/// measured; playback is late by it.
 struct OffsetFilter: Sendable {
-    /// For this long larger offsets are taken as they are and smaller ones are ignored.
+    /// Initial period in which larger offsets are adopted fully and smaller ones are ignored.
     static let settling: Duration = .seconds(1)
-    /// Share of a larger offset that is taken afterwards.
+    /// Divisor of an increase after the settling period.
     static let gainUp: Int64 = 16
-    /// Share of a smaller offset.
+    /// Divisor of a decrease.
     static let gainDown: Int64 = 256
-    /// The most a single smaller offset counts for.
+    /// Maximum decrease per measurement in nanoseconds, before the division.
     static let largestFall: Int64 = 2_500_000
-    /// A receiver on this servo places sound this long after the first offset.
+    /// Time after the first measurement from which audio can be placed.
     static let lockTime: Duration = .milliseconds(400)
 
     private var start: SpeakerInstant?
-    /// Grandmaster minus speaker, nanoseconds.
+    /// Grandmaster minus speaker, in nanoseconds.
     private(set) var offset: Int64 = 0
     private(set) var observations = 0
 
     mutating func reset() { self = OffsetFilter() }
 
+    /// Adds a measurement.
+    ///
     /// - Parameters:
-    ///   - origin: the Follow_Up's time with its correction added.
-    ///   - arrival: when that Follow_Up came.
+    ///   - origin: The time of the Follow_Up plus its correction.
+    ///   - arrival: When that Follow_Up arrived.
     mutating func observe(origin: PTPInstant, arrival: SpeakerInstant) {
         let seen = origin.nanoseconds &- arrival.nanoseconds
         observations &+= 1
@@ -44,7 +46,7 @@ struct OffsetFilter: Sendable {
         }
     }
 
-    /// Whether sound can be placed at this moment.
+    /// Whether audio can be placed at `now`.
     func isLocked(at now: SpeakerInstant) -> Bool {
         guard let start else { return false }
         return start.duration(to: now) >= Self.lockTime

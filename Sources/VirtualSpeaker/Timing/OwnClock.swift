@@ -3,19 +3,19 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// The clock of a speaker that insists on being grandmaster: it follows nobody, announces itself, sends Sync and
-/// Follow_Up eight times a second and answers questions about the way. Sound is placed by it alone.
+/// The clock of a speaker that acts as grandmaster; audio is placed by it alone.
 ///
-/// A thread of its own does the work; all methods may be called from any thread and return at once, except `stop`,
-/// which the owner must call: the thread keeps this object alive until then.
+/// It follows no other clock, sends Announce, sends Sync and Follow_Up eight times a second, and answers
+/// Delay_Req. Callable from any thread; only `stop` blocks. The owner must call `stop`: the thread `speaker-ptp`
+/// keeps this object alive until then.
 final class OwnClock: SenderClock, Sendable {
-    /// As HomePods announce themselves (measured by others); any sender that announced itself like a telephone would
-    /// win an election.
+    /// The Announce interval of HomePods (measured by others). A sender with the priorities of a
+    /// telephone would win the election.
     private static let announceInterval: Duration = .milliseconds(250)
     private static let syncInterval: Duration = .milliseconds(125)
-    /// A shy clock keeps silent while somebody else's Syncs came within this time.
+    /// A shy clock is silent while the last Sync of another master is younger than this.
     private static let shyness: Duration = .seconds(1)
-    /// Its time has nothing to do with this computer's: so many seconds lie between them.
+    /// Offset from the host clock in nanoseconds, 31,556,952 s: the two time scales are unrelated.
     private static let farAway: Int64 = 31_556_952_000_000_000
 
     private let sockets: PTPSockets
@@ -27,6 +27,7 @@ final class OwnClock: SenderClock, Sendable {
     private let identity: UInt64
     private let wakeup: PollableSignal
     private let began = HostInstant.now
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
 
@@ -35,7 +36,7 @@ final class OwnClock: SenderClock, Sendable {
     var grandmaster: UInt64? { identity }
     var deviceOscillator: Oscillator? { oscillator }
 
-    /// - Parameter sender: who is told the time.
+    /// - Parameter sender: The address to which the time is sent.
     init(
         sockets: PTPSockets, sender: IPv4Address, oscillator: Oscillator, quirks: SpeakerQuirks,
         manner: SpeakerQuirks.OwnClockManner, identity: UInt64, record: SpeakerRecord
@@ -67,7 +68,7 @@ final class OwnClock: SenderClock, Sendable {
         PTPInstant(nanoseconds: oscillator.speakerInstant(at: host).nanoseconds &+ offset(at: host))
     }
 
-    /// Its time minus its oscillator's, with the step that a quirk asks for.
+    /// The clock minus its oscillator in nanoseconds, including the step of `clockStep`.
     private func offset(at host: HostInstant) -> Int64 {
         guard let step = quirks.clockStep, host - began >= step.after else { return Self.farAway }
         return Self.farAway + step.by.wholeNanoseconds
@@ -100,7 +101,7 @@ final class OwnClock: SenderClock, Sendable {
                     writer.sync(sequence: syncs)
                     let before = HostInstant.now
                     sockets.event.send(writer.bytes, to: sender, port: sockets.event.port)
-                    // Later than that this thread was interrupted, and not the message.
+                    // A later time means that the thread was preempted after the message had been sent.
                     let left = min(.now, before.advanced(by: .microseconds(50)))
                     writer.followUp(origin: PTPTimestamp(instant(at: left)), sequence: syncs)
                     sockets.general.send(writer.bytes, to: sender, port: sockets.general.port)

@@ -3,11 +3,10 @@ internal import PTP
 internal import Sockets
 internal import Synchronization
 
-/// Learns a sender's time from its Announce and Follow_Up messages and asks nothing, as nqptp does.
+/// Follows a sender's time from its Announce and Follow_Up messages without Delay_Req, as nqptp does.
 ///
-/// Listens on the event and general ports of the speaker's own address. A thread of its own does the work; all
-/// methods may be called from any thread and return at once, except `stop`, which the owner must call: the thread
-/// keeps this object alive until then.
+/// Listens on the event and general ports of the speaker's address. Callable from any thread; only `stop` blocks. The
+/// owner must call `stop`: the thread `speaker-ptp` keeps this object alive until then.
 final class PTPFollower: SenderClock, Sendable {
     private struct State {
         var filter = OffsetFilter()
@@ -15,6 +14,7 @@ final class PTPFollower: SenderClock, Sendable {
         var isStalled = false
     }
 
+    /// Written by the thread, read by any thread.
     private let state = Lock(State())
     private let sockets: PTPSockets
     private let sender: IPv4Address
@@ -23,14 +23,15 @@ final class PTPFollower: SenderClock, Sendable {
     private let record: SpeakerRecord
     private let identity: UInt64
     private let wakeup: PollableSignal
+    /// Set by `stop`, read by the thread.
     private let stopping = Atomic<Bool>(false)
     private let thread = Lock<WorkerThread?>(nil)
-    /// Follow_Up messages before this moment are not believed ("late clock").
+    /// Follow_Up messages before this instant are ignored (quirk `lateClock`).
     private let believingFrom: HostInstant
 
     let namesClocks = true
 
-    /// - Parameter sender: where the time comes from: the peer of the request connection, as for nqptp.
+    /// - Parameter sender: The source of the time: the peer of the control connection, as in nqptp.
     init(
         sockets: PTPSockets, sender: IPv4Address, oscillator: Oscillator, quirks: SpeakerQuirks, identity: UInt64,
         record: SpeakerRecord
@@ -43,8 +44,8 @@ final class PTPFollower: SenderClock, Sendable {
         self.record = record
         wakeup = try SpeakerError.signal()
         believingFrom = HostInstant.now.advanced(by: quirks.lateClock)
-        // Here and not on the thread: it may start later than the sender's next Announce comes, a second before the
-        // one after that.
+        // Not on the thread: it may start after the sender's next Announce, and would discard it. The
+        // one after that is a second later.
         var buffer = [UInt8](repeating: 0, count: 2048)
         sockets.drain(into: &buffer)
         let worker = try SpeakerError.thread("speaker-ptp", priority: .elevated) { [self] in run() }
@@ -83,7 +84,7 @@ final class PTPFollower: SenderClock, Sendable {
             _ = Poller.wait(
                 reading: [wakeup.descriptor, sockets.event.descriptor, sockets.general.descriptor],
                 until: deadline.map { min($0, pause) } ?? pause)
-            // Nothing but the sender's own address and the right source port counts.
+            // Only messages from the sender's address and the correct source port are accepted.
             for _ in 0..<DatagramSocket.burst {
                 guard let datagram = sockets.event.receive(into: &buffer) else { break }
                 guard datagram.source == sender, datagram.sourcePort == sockets.event.port else { continue }
@@ -126,7 +127,7 @@ final class PTPFollower: SenderClock, Sendable {
             if isNew { awakening.schedule(against: quality, at: received) }
         case .followUp(let precise):
             guard received >= believingFrom, let origin = precise.instant else { return }
-            // Correction is nanoseconds × 2¹⁶ (IEEE 1588-2008, section 13.3.2.7).
+            // The correction is in nanoseconds × 2¹⁶ (IEEE 1588-2008, section 13.3.2.7).
             let corrected = origin.advanced(by: .nanoseconds(message.header.correction >> 16))
             let arrival = oscillator.speakerInstant(at: received)
             state.withLock { state in
@@ -141,14 +142,15 @@ final class PTPFollower: SenderClock, Sendable {
 }
 
 extension PTPSockets {
-    /// Throws away what came while nobody followed.
+    /// Discards the messages received without a follower.
     func drain(into buffer: inout [UInt8]) {
         event.discard(into: &buffer)
         general.discard(into: &buffer)
     }
 }
 
-/// The two Announce messages with which nqptp wakes a master: one slightly better, one slightly worse than its own.
+/// The two Announce messages with which nqptp triggers a master: one with a better priority
+/// than its own, one with a worse.
 private struct Awakening {
     private var writer: PTPMessageWriter
     private let identity: ClockIdentity
@@ -173,7 +175,7 @@ private struct Awakening {
         guard let due = queue.first, due.instant <= now else { return nil }
         queue.removeFirst()
         sequence &+= 1
-        // Class 248: a clock that nobody trusts (IEEE 1588-2008, table 5).
+        // Class 248: the default, if no other class applies (IEEE 1588-2008, table 5).
         let quality = GrandmasterQuality(
             priority1: due.priority, clockClass: 248, accuracy: 0xFE, variance: 0x436A, priority2: due.priority2,
             identity: identity, timeSource: 0xA0)
@@ -182,7 +184,7 @@ private struct Awakening {
     }
 }
 
-/// Eight Delay_Req a second, from one second after the first Sync, for senders that wait to be asked.
+/// The schedule of Delay_Req, eight a second from one second after the first Sync, for senders that wait for requests.
 private struct ProbeSchedule {
     private let isOn: Bool
     private let lasting: Duration?

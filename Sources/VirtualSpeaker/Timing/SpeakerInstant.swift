@@ -1,8 +1,8 @@
 internal import MediaCore
 
-/// A moment on the speaker's own oscillator, which may run fast or slow against the host's clock.
+/// An instant on the speaker's oscillator, which can be fast or slow against the host clock.
 struct SpeakerInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
-    /// Nanoseconds since the oscillator's own origin.
+    /// Nanoseconds since the oscillator's origin.
     var nanoseconds: Int64
 
     func advanced(by duration: Duration) -> SpeakerInstant {
@@ -14,14 +14,15 @@ struct SpeakerInstant: InstantProtocol, Hashable, Sendable, BitwiseCopyable {
     static func < (left: SpeakerInstant, right: SpeakerInstant) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-/// The oscillator: the host's monotonic clock, off by some parts per million.
+/// The speaker's oscillator: the host's monotonic clock with a constant rate error.
 struct Oscillator: Sendable {
     private let mapping: ClockMapping<HostInstant, SpeakerInstant>
-    /// Tells when the sender's computer sleeps, while this speaker does not; nil where they are no two machines.
+    /// The source of the sender's suspended time if the sender is on this computer and the
+    /// speaker is not suspended; else nil.
     private let sender: (any HostClock)?
     private let asleepBefore: Duration
 
-    /// - Parameter partsPerMillion: positive: the speaker's clock gains.
+    /// - Parameter partsPerMillion: The rate error in ppm; positive: the speaker's clock is fast.
     init(partsPerMillion: Double, sender: (any HostClock)? = nil, now: HostInstant = .now) {
         self.sender = sender
         asleepBefore = sender?.suspended ?? .zero
@@ -38,21 +39,21 @@ struct Oscillator: Sendable {
     }
 }
 
-/// The sender's timeline as a speaker knows it.
+/// The sender's timeline as known to the speaker. All methods are callable from any thread.
 ///
-/// The instants are the grandmaster's with PTP timing, and the sender's clock in nanoseconds with NTP timing.
+/// With PTP timing instants are on the grandmaster's clock, with NTP timing on the sender's clock in nanoseconds.
 protocol SenderClock: Sendable {
-    /// When a moment of the sender's timeline is here; nil while the timeline is not known.
+    /// Returns the host instant of an instant on the sender's timeline; nil while the timeline is unknown.
     func hostInstant(of instant: PTPInstant) -> HostInstant?
-    /// The grandmaster whose time this is; nil while none is known, and with NTP timing.
+    /// The grandmaster of the timeline; nil while unknown, and with NTP timing.
     var grandmaster: UInt64? { get }
-    /// Whether sound can be placed.
+    /// Whether audio can be placed.
     var isLocked: Bool { get }
-    /// Whether anchors name their clock (PTP).
+    /// Whether anchors carry a clock identity (PTP).
     var namesClocks: Bool { get }
-    /// What paces the speaker's sound device, where it is not this computer's clock.
+    /// The oscillator that drives the speaker's device; nil: the host clock.
     var deviceOscillator: Oscillator? { get }
-    /// Ends following.
+    /// Ends the thread and blocks until it has ended.
     func stop()
 }
 

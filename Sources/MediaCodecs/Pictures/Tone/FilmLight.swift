@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How films with a high dynamic range code light, in double precision: what tables are filled with.
+/// The transfer functions of HDR films in double precision, for filling tables.
 enum FilmLight {
     static func power(_ base: Double, _ exponent: Double) -> Double { pow(max(0, base), exponent) }
 
@@ -11,18 +11,20 @@ enum FilmLight {
         static let c1 = 3424.0 / 4096
         static let c2 = 2413.0 / 4096 * 32
         static let c3 = 2392.0 / 4096 * 32
-        /// cd/m² of the signal 1.
+        /// cd/m² of signal 1.
         static let peak = 10_000.0
 
-        /// - Parameter signal: 0…1; what lies outside is taken as the nearest.
-        /// - Returns: cd/m².
+        /// Returns the light in cd/m².
+        ///
+        /// - Parameter signal: 0…1; clamped.
         static func light(_ signal: Double) -> Double {
             let root = pow(min(1, max(0, signal)), 1 / m2)
             return peak * pow(max(0, root - c1) / (c2 - c3 * root), 1 / m1)
         }
 
-        /// - Parameter light: cd/m².
-        /// - Returns: 0…1.
+        /// Returns the signal, 0…1.
+        ///
+        /// - Parameter light: In cd/m².
         static func signal(_ light: Double) -> Double {
             let power = pow(min(1, max(0, light / peak)), m1)
             return pow((c1 + c2 * power) / (1 + c3 * power), m2)
@@ -34,20 +36,21 @@ enum FilmLight {
         static let a = 0.17883277
         static let b = 1 - 4 * a
         static let c = 0.5 - a * log(4 * a)
-        /// cd/m² of the display that the system gamma below belongs to.
+        /// cd/m² of the display that the system gamma below is defined for.
         static let peak = 1000.0
-        /// Of a display with that peak.
+        /// System gamma of a display with that peak.
         static let systemGamma = 1.2
 
-        /// - Parameter signal: 0…1, and a little more for whites above the nominal one.
-        /// - Returns: light of the scene, 0…1.
+        /// Returns scene light, 0…1.
+        ///
+        /// - Parameter signal: 0…1, or slightly more for whites above nominal.
         static func scene(_ signal: Double) -> Double {
             let signal = max(0, signal)
             return signal <= 0.5 ? signal * signal / 3 : (exp((min(signal, 1.1) - c) / a) + b) / 12
         }
     }
 
-    /// ITU-R BT.1886, annex 1, for a screen whose black is black.
+    /// ITU-R BT.1886, annex 1, for a display with zero black level.
     enum BT1886 {
         static let gamma = 2.4
         static func signal(_ light: Double) -> Double { pow(min(1, max(0, light)), 1 / gamma) }
@@ -57,14 +60,14 @@ enum FilmLight {
 /// Linear red, green and blue.
 typealias LinearColor = SIMD3<Double>
 
-/// The colours of a film's red, green and blue.
+/// Colour primaries of a film.
 enum FilmPrimaries: Equatable {
     case bt709
     case bt2020
-    /// SMPTE EG 432-1 with the white of daylight.
+    /// SMPTE EG 432-1 with D65 white.
     case displayP3
 
-    /// - Parameter code: H.273, table 2. HDR films that say nothing are BT.2020, as BT.2100 has it.
+    /// - Parameter code: H.273, table 2. HDR without a stated code is BT.2020, as in BT.2100.
     init(code: UInt8) {
         switch code {
         case 1, 4, 5, 6, 7: self = .bt709
@@ -73,7 +76,7 @@ enum FilmPrimaries: Equatable {
         }
     }
 
-    /// Luminance of each.
+    /// The luminance of each primary.
     var weights: LinearColor {
         switch self {
         case .bt709: LinearColor(0.2126, 0.7152, 0.0722)
@@ -82,8 +85,10 @@ enum FilmPrimaries: Equatable {
         }
     }
 
-    /// Rows of the matrix to the red, green and blue of BT.709, from the chromaticities of BT.709-6 table 1, BT.2020-2 table 3
-    /// (the result stands in BT.2087-0, too) and SMPTE EG 432-1; all have the white D65.
+    /// The rows of the matrix to linear BT.709.
+    ///
+    /// Derived from the chromaticities of BT.709-6 table 1, BT.2020-2 table 3 (the result is also in BT.2087-0) and
+    /// SMPTE EG 432-1; all have D65 white.
     var toBT709: (LinearColor, LinearColor, LinearColor) {
         switch self {
         case .bt709: (LinearColor(1, 0, 0), LinearColor(0, 1, 0), LinearColor(0, 0, 1))

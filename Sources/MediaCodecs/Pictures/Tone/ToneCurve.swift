@@ -1,16 +1,16 @@
-/// Brings the light of a film down to what a screen has: the EETF of Report ITU-R BT.2390-11, section 5.4.1.
+/// A tone curve from the film's peak to the display's: the EETF of Report ITU-R BT.2390-11, section 5.4.1.
 ///
-/// Below a knee light stays what it is; above it a Hermite spline leads to the screen's peak, in the scale of PQ, which is
-/// that of the eye. The report's step for the screen's black is left out: it is taken for black.
+/// Light below a knee is unchanged. Above it a Hermite spline leads to the display's peak, in PQ, which is perceptually
+/// uniform. The report's step for the display's black level is omitted: it is assumed to be zero.
 struct ToneCurve: Equatable {
-    /// cd/m² of the film's brightest white, and of the screen's.
+    /// Peaks of the film and of the display, in cd/m².
     let source: Double
     let target: Double
     private let sourceSignal: Double
-    /// The screen's peak, and where the spline begins, in parts of the film's.
+    /// The display's peak and the knee, relative to the film's peak in PQ.
     private let limit: Double
     private let knee: Double
-    /// Light stays what it is, up to the screen's peak.
+    /// Whether light is unchanged up to the display's peak, then clipped.
     private let clips: Bool
 
     init(from source: Double, to target: Double, clips: Bool = false) {
@@ -21,7 +21,7 @@ struct ToneCurve: Equatable {
         knee = 1.5 * limit - 0.5
     }
 
-    /// cd/m² to cd/m², never more than `target`.
+    /// Maps cd/m² to cd/m², at most `target`.
     func callAsFunction(_ light: Double) -> Double {
         if clips { return min(light, target) }
         let signal = min(1, FilmLight.PQ.signal(light) / sourceSignal)

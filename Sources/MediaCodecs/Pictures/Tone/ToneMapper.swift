@@ -2,23 +2,24 @@ internal import CFFmpeg
 internal import MediaCore
 internal import SyncRendering
 
-/// Brings pictures of HDR films (PQ, HLG) to 8 bits of BT.709, as every screen shows them. Owned and called by one thread.
+/// Maps HDR frames (PQ, HLG) to 8-bit BT.709. Owned and called by one thread.
 final class ToneMapper {
     private var table: ToneTable?
-    /// What the film said last of its brightest white, in cd/m²; pictures need not repeat it.
+    /// The last stated peak in cd/m²; not every frame repeats it.
     private var peak: Double?
     private var pool = RecyclingPool<DecodedPicture> { DecodedPicture() }
-    /// For pixel formats that the table's loop does not read.
+    /// Converts pixel formats that `TonePass` does not read.
     private let scaler = ScalerPass(threads: 1)
     private var plain: DecodedPicture?
     private let drawing: PictureDrawing
 
     init(_ drawing: PictureDrawing) { self.drawing = drawing }
 
+    /// Returns the mapped frame, or nil if it is not HDR or cannot be converted.
+    ///
     /// - Parameters:
-    ///   - picture: as it was decoded.
-    ///   - format: of its track.
-    /// - Returns: the same picture in other numbers; nil where it cannot be made.
+    ///   - picture: A decoded frame.
+    ///   - format: The format of its track.
     func map(_ picture: DecodedPicture, of format: VideoFormat) -> DecodedPicture? {
         peak = picture.codedPeak ?? peak
         guard let source = readable(picture) else { return nil }
@@ -45,7 +46,7 @@ final class ToneMapper {
         return target
     }
 
-    /// The picture itself, or its numbers in a format that is read here.
+    /// Returns the frame, converted if `TonePass` does not read its format.
     private func readable(_ picture: DecodedPicture) -> DecodedPicture? {
         switch picture.libavFormat {
         case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV420P12LE,
@@ -78,7 +79,7 @@ final class ToneMapper {
         _: Sample.Type, _ table: ToneTable, _ source: DecodedPicture, _ target: DecodedPicture, up: Int, down: Int
     ) {
         let (from, to) = (source.frame.pointee, target.frame.pointee)
-        // P010 keeps both colour differences in one plane.
+        // P010 interleaves both chroma components in one plane.
         let isTogether = source.libavFormat == AV_PIX_FMT_P010LE
         let bytes = MemoryLayout<Sample>.stride
         guard let luma = from.data.0, let first = from.data.1, let y = to.data.0, let b = to.data.1, let r = to.data.2

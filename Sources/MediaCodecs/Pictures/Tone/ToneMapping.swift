@@ -1,22 +1,23 @@
 internal import MediaCore
 internal import SyncRendering
 
-/// What a colour of an HDR film becomes on a screen of BT.709: exact, and slow. Tables are filled with it.
+/// The exact mapping of HDR colours to BT.709; slow, used to fill `ToneTable`.
 struct ToneMapping: Equatable {
     enum Transfer { case pq, hlg }
 
     let transfer: Transfer
     let matrix: YCbCrMatrix
     let primaries: FilmPrimaries
-    /// White of full range, as a number of 10 bits; nil in limited range.
+    /// White in full range, as a 10-bit value; nil in limited range.
     let fullWhite: Double?
     let curve: ToneCurve
 
+    /// Returns nil for a film that is not HDR.
+    ///
     /// - Parameters:
-    ///   - bitDepth: of the film's numbers, which are brought to 10 bits by shifting.
-    ///   - peak: cd/m² of the brightest white, as the film states it; of PQ only, because HLG is relative.
-    ///   - drawing: whose curve is clip or BT.2390's, and whose screen.
-    /// - Returns: nil for a film that is not HDR.
+    ///   - bitDepth: The depth of the film, which is shifted to 10 bits.
+    ///   - peak: The stated peak in cd/m²; PQ only, HLG is relative.
+    ///   - drawing: The curve, clip or BT.2390, and the display's white.
     init?(
         _ color: ColorDescription, bitDepth: Int, peak: Double?, drawing: PictureDrawing = PictureDrawing()
     ) {
@@ -33,7 +34,7 @@ struct ToneMapping: Equatable {
         curve = ToneCurve(from: source, to: drawing.white, clips: drawing.toneMapping == .clip)
     }
 
-    /// An HDR film that says nothing is BT.2020, as BT.2100 has it.
+    /// HDR without a stated matrix is BT.2020, as in BT.2100.
     static func matrix(of color: ColorDescription) -> YCbCrMatrix {
         switch color.matrix {
         case 1: .bt709
@@ -42,20 +43,20 @@ struct ToneMapping: Equatable {
         }
     }
 
-    /// One colour.
+    /// Maps one colour.
     ///
-    /// - Parameters: luma and colour differences as numbers of 10 bits.
-    /// - Returns: the same of 8 bits by BT.709 in limited range, not rounded.
+    /// - Parameters: Luma and chroma as 10-bit values.
+    /// - Returns: 8-bit BT.709 in limited range, not rounded.
     func map(luma: Double, blue: Double, red: Double) -> (luma: Double, blue: Double, red: Double) {
         var light = inGamut(toBT709(linear(coded(luma: luma, blue: blue, red: red))))
-        // By the largest of the three, so that what lies between them, hue and saturation, stays, and none of them clips.
+        // Scaling by the largest component preserves hue and saturation and prevents clipping.
         let largest = light.max()
         if largest > 0 { light *= curve(largest) / (largest * curve.target) }
         return Self.limited(
             FilmLight.BT1886.signal(light.x), FilmLight.BT1886.signal(light.y), FilmLight.BT1886.signal(light.z))
     }
 
-    /// R'G'B', 0 black and 1 white (H.273, equations 41 to 47 turned round).
+    /// Returns R'G'B', 0 black and 1 white (inverse of H.273, equations 41 to 47).
     private func coded(luma: Double, blue: Double, red: Double) -> LinearColor {
         let y = fullWhite.map { luma / $0 } ?? (luma - 64) / 876
         let b = (blue - 512) / (fullWhite ?? 896)
@@ -70,7 +71,7 @@ struct ToneMapping: Equatable {
         return LinearColor(redPart, (y - weights.x * redPart - weights.z * bluePart) / weights.y, bluePart)
     }
 
-    /// cd/m² of a display that the film was made for.
+    /// Returns display light in cd/m².
     private func linear(_ coded: LinearColor) -> LinearColor {
         switch transfer {
         case .pq:
@@ -89,10 +90,10 @@ struct ToneMapping: Equatable {
         return LinearColor((rows.0 * color).sum(), (rows.1 * color).sum(), (rows.2 * color).sum())
     }
 
-    /// Brings colours that BT.709 does not have into it, in the direction of the grey of the same luminance.
+    /// Compresses colours outside BT.709 towards grey of the same luminance.
     ///
-    /// Saturation counts from grey, 0, to the most that BT.709 has, 1. Up to nine tenths it stays; what lies above draws near
-    /// to 1 without reaching it, so that two colours that differ in the film differ on the screen.
+    /// Saturation is 0 for grey and 1 at the boundary of BT.709. Up to 0.9 it is unchanged; higher values approach 1
+    /// asymptotically, so that different colours stay different.
     private func inGamut(_ color: LinearColor) -> LinearColor {
         let grey = (color * FilmPrimaries.bt709.weights).sum()
         guard grey > 0 else { return .zero }
@@ -103,10 +104,10 @@ struct ToneMapping: Equatable {
         return LinearColor(repeating: grey) + (color - grey) * (shown / saturation)
     }
 
-    /// Saturation that is not touched.
+    /// Saturation up to which colours are unchanged.
     private static let kept = 0.9
 
-    /// BT.709-6, items 3.3 and 3.4 and table 3, in 8 bits.
+    /// Returns Y'CbCr by BT.709-6, items 3.3 and 3.4 and table 3, in 8 bits.
     private static func limited(_ r: Double, _ g: Double, _ b: Double) -> (luma: Double, blue: Double, red: Double) {
         let weights = FilmPrimaries.bt709.weights
         let y = (LinearColor(r, g, b) * weights).sum()

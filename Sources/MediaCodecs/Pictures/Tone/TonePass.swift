@@ -1,17 +1,17 @@
-/// Planes of 4:2:0 through a `ToneTable` into planes of 8 bits.
+/// Converts planes of 4:2:0 with a `ToneTable` to 8-bit planes.
 struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
-    /// Where the planes of a film's picture lie.
+    /// The planes of the source.
     struct Source {
         var luma: UnsafePointer<Sample>
         var blue: UnsafePointer<Sample>
         var red: UnsafePointer<Sample>
-        /// Samples from one row to the next.
+        /// Row strides in samples.
         var lumaStride: Int
         var blueStride: Int
         var redStride: Int
-        /// Samples from one colour difference to the next.
+        /// The distance between chroma samples, in samples.
         var chromaStep: Int
-        /// What brings a sample to 10 bits: up, then down.
+        /// Shifts that convert a sample to 10 bits: left by `up`, then right by `down`.
         var up: Int
         var down: Int
     }
@@ -25,10 +25,9 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
         var redStride: Int
     }
 
-    /// Every pixel of four by its own luma and the colour differences that it shares with its neighbours; those by the
-    /// middle of the four lumas.
+    /// Maps each pixel by its luma and its shared chroma, and the chroma by the mean of its four lumas.
     ///
-    /// What is left of a number below one is spread over the neighbours, or the sky of a film of 10 bits would show stripes.
+    /// Fractions are dithered; otherwise a sky in 10 bits would show banding.
     static func run(_ table: ToneTable, from source: Source, to target: Target, width: Int, height: Int) {
         withUnsafeTemporaryAllocation(of: Float.self, capacity: 64) { pattern in
             for index in 0..<64 { pattern[index] = Dither.threshold(index & 7, index >> 3) }
@@ -73,10 +72,11 @@ struct TonePass<Sample: FixedWidthInteger & UnsignedInteger> {
     }
 }
 
-/// An ordered pattern that decides which of two numbers a value between them becomes.
+/// Ordered dither.
 enum Dither {
-    /// B. Bayer, "An optimum method for two-level rendition of continuous-tone pictures", 1973: 8 by 8 thresholds between 0
-    /// and 1.
+    /// Returns a threshold between 0 and 1 of an 8 by 8 pattern.
+    ///
+    /// B. Bayer, "An optimum method for two-level rendition of continuous-tone pictures", 1973.
     static func threshold(_ x: Int, _ y: Int) -> Float {
         var order = 0
         for bit in 0..<3 {

@@ -1,10 +1,10 @@
 internal import MediaCore
 
-/// A `ToneMapping` as a table over luma and both colour differences, between whose nodes there is a line.
+/// A `ToneMapping` sampled over luma and both chroma components, with linear interpolation.
 ///
-/// One corner of the grid is one load: the four neighbours in colour lie side by side, and the next luma behind them.
+/// A grid corner is one load: four chroma neighbours are adjacent, followed by the next luma. Immutable after `init`.
 final class ToneTable {
-    /// Numbers of 10 bits between two nodes, as powers of two. Black, grey and the colourless lie on nodes.
+    /// Distance of two nodes in 10-bit values, as a power of two. Black, grey and neutral chroma are nodes.
     static let lumaShift = 4
     static let chromaShift = 4
     private static let lumaNodes = (1024 >> lumaShift) + 1
@@ -30,7 +30,7 @@ final class ToneTable {
 
     private func fill() {
         let (cells, nodes) = (Self.cells, Self.lumaNodes)
-        // Two columns of nodes at a time: those of this blue difference and of the next.
+        // Two columns of nodes at a time: this blue difference and the next.
         func column(_ blue: Int) -> [SIMD3<Float>] {
             var column: [SIMD3<Float>] = []
             column.reserveCapacity((cells + 1) * nodes)
@@ -65,15 +65,15 @@ final class ToneTable {
         }
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// The neighbours of a pair of colour differences, and how much each counts.
+    /// The chroma neighbours of a colour and their weights.
     struct Place {
         fileprivate let base: Int
         fileprivate let weights: SIMD4<Float>
     }
 
-    /// - Parameters: numbers of 10 bits.
+    /// Returns the neighbours of 10-bit chroma values.
     @inline(__always) func place(blue: Int, red: Int) -> Place {
         let (shift, mask) = (Self.chromaShift, (1 << Self.chromaShift) - 1)
         let scale = 1 / Float(1 << Self.chromaShift)
@@ -85,14 +85,14 @@ final class ToneTable {
             weights: SIMD4((1 - u) * (1 - v), (1 - u) * v, u * (1 - v), u * v))
     }
 
-    /// Luma of 8 bits in limited range, not rounded.
+    /// Returns 8-bit luma in limited range, not rounded.
     @inline(__always) func luma(_ value: Int, at place: Place) -> Float {
         let (node, part) = Self.step(value)
         let near = luma[place.base &+ node]
         return ((near + (luma[place.base &+ node &+ 1] - near) * part) * place.weights).sum()
     }
 
-    /// Colour differences of 8 bits, not rounded.
+    /// Returns 8-bit chroma, not rounded.
     @inline(__always) func chroma(_ value: Int, at place: Place) -> (blue: Float, red: Float) {
         let (node, part) = Self.step(value)
         let near = chroma[place.base &+ node]
